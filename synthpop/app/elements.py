@@ -10,6 +10,7 @@ from typing import Any
 from htmltools import HTML, Tag, TagChild, TagList, tags
 
 from synthpop.app.forms import Form, Option
+from synthpop.app.texts import said_here
 
 Translate = Callable[..., str]
 LINE = 110
@@ -168,20 +169,25 @@ def checks(key: str, label: str, names: Sequence[str], chosen: Sequence[str], na
 
 
 def table(
-    data: Mapping[str, Any], caption: str, *, more: str = "", key: str | None = None
-) -> TagList:
-    """Return a plain table: head, rows, and a note where rows are left out."""
+    data: Mapping[str, Any], caption: str, *, more: str = "", key: str | None = None,
+    of_data: bool = False,
+) -> TagList:  # fmt: skip
+    """Return a plain table: head, rows, and a note where rows are left out.
+
+    Texts are those of a result, in the language of the page; with `of_data` values of the file.
+    """
+    written = str if of_data else said_here
     numbers = data.get("numbers") or [False] * len(data["head"])
     head = tags.tr(
         *[
-            tags.th(name, scope="col", class_="number" if one else None)
+            tags.th(written(name), scope="col", class_="number" if one else None)
             for name, one in zip(data["head"], numbers, strict=True)
         ]
     )
     rows = [
         tags.tr(
             *[
-                tags.td(cell, class_="number" if one else None)
+                tags.td(written(cell), class_="number" if one else None)
                 for cell, one in zip(row, numbers, strict=True)
             ]
         )
@@ -209,6 +215,11 @@ def card(title: str, *children: TagChild, level: int = 2, kind: str = "") -> Tag
 def picture(svg: str) -> Tag:
     """Return a picture that the app drew."""
     return tags.figure(HTML(svg), class_="picture")
+
+
+def sentence(text: str, **attributes: str) -> Tag:
+    """Return what a result or a fault says, in the language of the page."""
+    return tags.p(said_here(text), **attributes)
 
 
 def waiting(text: str) -> Tag:
@@ -250,7 +261,7 @@ def _option_field(
     key = f"{form.name}-{name}".replace(".", "-")
     label = option.name.replace("_", " ") + (" *" if option.required else "")
     value = values.get(name, "" if option.default is None else option.default)
-    help_text = option.help
+    help_text = t(option.help)
     if option.from_role:
         help_text = " ".join([t("Left empty: from the roles."), help_text])
     if option.kind == "columns":
@@ -265,7 +276,8 @@ def _option_field(
     if option.kind in ("column", "table"):
         pairs = [("", "–"), *((one, one) for one in columns)]
     elif option.kind == "choice":
-        pairs = [(one, f"{one}: {text}"[:90] if text else one) for one, text in option.choices]
+        texts = [(one, t(text) if text else "") for one, text in option.choices]
+        pairs = [(one, f"{one}: {text}"[:90] if text else one) for one, text in texts]
         pairs = pairs if option.default is not None else [("", "–"), *pairs]
     elif option.kind == "flag":
         pairs = [("true", t("yes")), ("false", t("no"))]
@@ -291,7 +303,7 @@ def _record_field(
     return tags.div(
         select(
             key, label, pairs if option.default is not None else [("", "–"), *pairs],
-            chosen, name=option.name, help_text=option.help,
+            chosen, name=option.name, help_text=t(option.help),
         ),
         *[
             tags.details(

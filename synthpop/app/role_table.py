@@ -9,6 +9,7 @@ from htmltools import Tag, tags
 
 from synthpop.app.elements import card, command, select
 from synthpop.app.sparks import spark_bars
+from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.text import count
 
@@ -56,7 +57,7 @@ def role_table(
                 tags.td(t(one["type"])),
                 tags.td(spark_bars(one["spread"])),
                 tags.td(count(one["distinct"]), class_="number"),
-                tags.td(reasons.get(column, {}).get("why", "")),
+                tags.td(said_here(reasons.get(column, {}).get("why", ""))),
                 class_=f"role-{role}" if role else None,
             )
         )  # fmt: skip

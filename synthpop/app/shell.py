@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from htmltools import Tag, TagChild, TagList, tags
 
-from synthpop.app.elements import button, command, select
+from synthpop.app.elements import button, command, select, sentence
 from synthpop.app.jobs import Page
 from synthpop.app.registry import JOURNEYS
 from synthpop.app.texts import LANGUAGES
@@ -126,7 +126,7 @@ def render_notice(view: View, notice: Notice | None) -> Tag | None:
         return None
     lines = notice.text.splitlines()
     return tags.div(
-        *[tags.p(line.strip(" -")) for line in lines],
+        *[sentence(line.strip(" -")) for line in lines],
         button(view.t("Close"), {"action": "dismiss"}, kind="small", key="close-notice"),
         class_=f"notice {notice.kind}",
         role="alert" if notice.kind == "fault" else "status",

@@ -108,6 +108,8 @@ class Tab:
         """Carry out a command, save the project and compute what follows."""
         self.project = perform(self.project, name, arguments)
         save(self.project, self.folder)
+        if name == "choose_language":  # what pages need is written anew
+            self.outcomes = {job: one for job, one in self.outcomes.items() if not one.stamp}
         if name == "choose_journey":
             self.worker.warm(self.project.journey)
         if self.notice is not None and self.notice.kind == "fault":
@@ -222,7 +224,9 @@ class Tab:
         value, then = answer.value, JOBS[need.job].then
         self.notice = None
         self.listener("notice")
-        texts = [value["summary"]] if isinstance(value, dict) and "summary" in value else []
+        texts = []
+        if isinstance(value, dict) and ("summary" in value or "summaries" in value):
+            texts = [value.get("summaries", {}).get(self.project.language) or value["summary"]]
         if then is not None:
             for name, arguments in then(value):
                 self.command(name, arguments)

@@ -13,6 +13,8 @@ from synthpop.app.workspace import Workspace
 if TYPE_CHECKING:
     import pandas as pd
 
+COLUMNS_OF_DEMO = ["db030", "db040", "age", "rb090", "pl030", "netIncome", "rb050"]
+
 
 def small_file() -> pd.DataFrame:
     """Return sixty persons in households of two."""
@@ -68,8 +70,10 @@ def create(workspace: Workspace) -> None:
     """Create a population with the first recipe of a survey, and compare it with the survey."""
     from synthpop import assess_fit
     from synthpop.app.create.jobs import made_population, starter
+    from synthpop.datasets import load_demo_survey
 
-    small_file().drop(columns="y").to_parquet(workspace.folder / "data-1.parquet")
+    survey = load_demo_survey().frame.iloc[:150][COLUMNS_OF_DEMO]
+    survey.to_parquet(workspace.folder / "data-1.parquet")
 
     file = {"name": "survey.parquet", "file": "data-1.parquet"}
     project = perform(Project(), "create.open_survey", file)

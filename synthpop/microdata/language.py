@@ -24,7 +24,7 @@ FIELD = re.compile(r"{([a-z_0-9]*)}")
 COUNTED = re.compile(r"([\d.,<> −]+) ([a-z ]+)(\.?)")
 BREAK = r"(?:[;:] |[.!?] [A-Z])"
 SEPARATORS_OF_TEXT = (
-    re.compile(r"(?<=[.!?])(?<!al\.)( )(?=[A-Z0-9<−(])"),
+    re.compile(r"(?<=[.!?])(?<! al\.)( )(?=[A-Z0-9<−(])"),
     re.compile(r"(; )"),
     re.compile(r"(: )"),
 )

@@ -18,6 +18,7 @@ from synthpop.app.elements import (
     picture,
     select,
     sending,
+    sentence,
     table,
     waiting,
 )
@@ -54,13 +55,13 @@ def _result(view: View, stamp: str) -> list[TagChild]:
         fault = view.fault("create.run")
         if not fault:
             return [card(t("Fit"), waiting(t("Creating the population")))]
-        lines = [tags.p(line, class_="fault") for line in fault.splitlines()]
+        lines = [sentence(line, class_="fault") for line in fault.splitlines()]
         again = button(t("Go on"), {"action": "again", "job": "create.run"}, key="run-again")
         return [card(t("Fit"), *lines, again)]
     return [
         card(
             t("How well it fits the survey"),
-            *[tags.p(text) for text in made["texts"]],
+            *[sentence(text) for text in made["texts"]],
             button(t("Internal report"), ask("create.report", audience="internal"),
                    key="create-report-internal"),
             button(t("External report"), ask("create.report", audience="external"),
@@ -111,11 +112,11 @@ def _scenarios(view: View, stamp: str) -> Tag:
         inner: TagChild = waiting(t("Attacking the population"))
         if fault:
             again = button(t("Try again"), {"action": "again", "job": "create.scenarios"})
-            inner = tags.div(tags.p(fault, class_="fault", role="alert"), again)
+            inner = tags.div(sentence(fault, class_="fault", role="alert"), again)
         return card(t("What they learn"), inner)
     return card(
         t("What they learn"),
-        *[tags.p(text) for text in result["texts"]],
+        *[sentence(text) for text in result["texts"]],
         *[table(one, t("Five intruders")) for one in result["tables"]],
     )
 

@@ -19,8 +19,10 @@ from synthpop.app.elements import (
     option_fields,
     select,
     sending,
+    sentence,
 )
 from synthpop.app.forms import Form, make_form, read_form
+from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.methods import TYPE
 
@@ -80,9 +82,11 @@ def _check(view: View) -> Tag | None:
     if outcome is None or outcome.stamp != stamp:
         return None
     if outcome.answer.fault:
-        lines = [tags.p(line) for line in outcome.answer.fault.splitlines()]
+        lines = [sentence(line) for line in outcome.answer.fault.splitlines()]
         return tags.div(*lines, class_="notice fault", role="alert")
-    return tags.p(t("The recipe can be run."), " ", outcome.answer.value["text"], class_="help")
+    return tags.p(
+        t("The recipe can be run."), " ", said_here(outcome.answer.value["text"]), class_="help"
+    )
 
 
 def _stage(view: View, place: int) -> Tag:

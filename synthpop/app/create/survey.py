@@ -5,7 +5,16 @@ from __future__ import annotations
 from htmltools import Tag, TagChild, tags
 
 from synthpop.app.create.needs import survey_stamp
-from synthpop.app.elements import ask, button, card, command, table, upload, waiting
+from synthpop.app.elements import (
+    ask,
+    button,
+    card,
+    command,
+    sentence,
+    table,
+    upload,
+    waiting,
+)
 from synthpop.app.protect.data import FORMATS, reading_options
 from synthpop.app.role_table import role_table
 from synthpop.app.view import View
@@ -47,26 +56,26 @@ def _opened(view: View) -> list[TagChild]:
     if preview is None:
         fault = view.fault("create.preview")
         inner = (
-            tags.p(fault, class_="fault", role="alert")
+            sentence(fault, class_="fault", role="alert")
             if fault
             else waiting(t("Reading the first rows"))
         )
         return [*parts, card(source.name, inner)]
     data = {"head": preview["names"], "rows": preview["rows"],
             "numbers": [kind == "number" for kind in preview["types"]]}  # fmt: skip
-    parts.append(card(source.name, table(data, t("The first rows as they are read"))))
+    parts.append(card(source.name, table(data, t("The first rows as they are read"), of_data=True)))
     starter, described = (
         view.value("create.starter", stamp),
         view.value("create.columns", stamp),
     )
     if starter is None or described is None:
         fault = view.fault("create.starter") or view.fault("create.columns")
-        inner = tags.p(fault, class_="fault") if fault else waiting(t("Writing a first recipe"))
+        inner = sentence(fault, class_="fault") if fault else waiting(t("Writing a first recipe"))
         return [*parts, card(t("Recipe"), inner)]
     parts.append(
         card(
             t("Suggested from the data"),
-            *[tags.p(line) for line in starter["text"].splitlines()],
+            *[sentence(line) for line in starter["text"].splitlines()],
             button(t("Take roles and recipe"), ask("create.take_starter"), kind="first",
                    key="take-starter"),
         )

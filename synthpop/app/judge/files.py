@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.elements import button, card, command, select, upload, waiting
+from synthpop.app.elements import button, card, command, select, sentence, upload, waiting
 from synthpop.app.judge import needs as shown
 from synthpop.app.protect.data import FORMATS
 from synthpop.app.view import View
@@ -72,7 +72,7 @@ def _described(view: View) -> Tag | None:
     if described is None:
         fault = view.fault("judge.columns")
         inner = (
-            tags.p(fault, class_="fault", role="alert")
+            sentence(fault, class_="fault", role="alert")
             if fault
             else waiting(t("Reading the files"))
         )

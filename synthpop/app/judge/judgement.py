@@ -14,6 +14,7 @@ from synthpop.app.elements import (
     command,
     entry,
     picture,
+    sentence,
     table,
     waiting,
 )
@@ -70,14 +71,14 @@ def _pending(view: View, job: str, title: str) -> Tag:
     if not fault:
         return card(t(title), waiting(t("Computing")))
     again = button(t("Try again"), {"action": "again", "job": job})
-    return card(t(title), tags.p(fault, class_="fault", role="alert"), again)
+    return card(t(title), sentence(fault, class_="fault", role="alert"), again)
 
 
 def _compared(view: View, result: dict[str, Any]) -> Tag:
     t = view.t
     return card(
         t("Risk and utility"),
-        *[tags.p(text) for text in result["texts"]],
+        *[sentence(text) for text in result["texts"]],
         *[picture(svg) for svg in result["pictures"]],
         *[table(one, t("All numbers")) for one in result["tables"]],
         tags.div(
@@ -93,7 +94,7 @@ def _attacked(view: View, one: dict[str, Any]) -> Tag:
     t = view.t
     return card(
         t("Attacks on {name}", name=one["label"]),
-        *[tags.p(text) for text in one["texts"]],
+        *[sentence(text) for text in one["texts"]],
         button(
             t("Internal report"),
             ask("judge.attack_report", place=one["place"], audience="internal"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import button, card, command, waiting
+from synthpop.app.elements import button, card, command, sentence, waiting
 from synthpop.app.judge.needs import files_stamp
 from synthpop.app.role_table import role_table
 from synthpop.app.view import View
@@ -29,7 +29,7 @@ def render(view: View) -> Tag:
     suggested = view.value("judge.suggest")
     if described is None:
         fault = view.fault("judge.columns")
-        inner = tags.p(fault, class_="fault") if fault else waiting(t("Reading the files"))
+        inner = sentence(fault, class_="fault") if fault else waiting(t("Reading the files"))
         return tags.div(tags.h1(t("Roles")), inner)
     reasons = {} if suggested is None else suggested["columns"]
     return tags.div(
@@ -40,7 +40,7 @@ def render(view: View) -> Tag:
         ),
         card(
             t("Suggested from the data"),
-            tags.p(suggested["text"]),
+            sentence(suggested["text"]),
             button(t("Take the suggestions"), {"action": "roles"}, kind="first", key="take-roles"),
         )
         if suggested is not None

@@ -6,11 +6,22 @@ from typing import Any
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.elements import card, checks, command, entry, select, table, upload, waiting
+from synthpop.app.elements import (
+    card,
+    checks,
+    command,
+    entry,
+    select,
+    sentence,
+    table,
+    upload,
+    waiting,
+)
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.sparks import spark_bars
 from synthpop.app.state import Source
+from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.text import count
 
@@ -61,7 +72,7 @@ def _opened(view: View, source: Source) -> list[TagChild]:
     parts: list[TagChild] = [reading_options(view, source, "protect.set_reading")]
     if preview is None:
         parts.append(
-            card(source.name, tags.p(fault, class_="fault", role="alert"))
+            card(source.name, sentence(fault, class_="fault", role="alert"))
             if fault
             else card(source.name, waiting(t("Reading the first rows")))
         )
@@ -69,12 +80,12 @@ def _opened(view: View, source: Source) -> list[TagChild]:
     head = [f"{n} · {t(k)}" for n, k in zip(preview["names"], preview["types"], strict=True)]
     data = {"head": head, "rows": preview["rows"],
             "numbers": [kind == "number" for kind in preview["types"]]}  # fmt: skip
-    notes = [tags.li(note) for note in preview["reading"]]
+    notes = [tags.li(said_here(note)) for note in preview["reading"]]
     parts.append(
         card(
             source.name,
             tags.div(tags.p(t("What was found out:")), tags.ul(*notes)) if notes else None,
-            table(data, t("The first rows as they are read")),
+            table(data, t("The first rows as they are read"), of_data=True),
         )
     )
     parts.append(_columns(view, source))
@@ -121,7 +132,7 @@ def _columns(view: View, source: Source) -> Tag:
     described = view.value("protect.columns")
     if described is None:
         fault = view.fault("protect.columns")
-        inner = tags.p(fault, class_="fault") if fault else waiting(t("Reading the file"))
+        inner = sentence(fault, class_="fault") if fault else waiting(t("Reading the file"))
         return card(t("Columns"), inner)
     chosen = view.choice("column", "")
     rows = [

@@ -15,6 +15,7 @@ from synthpop.app.elements import (
     entry,
     picture,
     select,
+    sentence,
     table,
     waiting,
 )
@@ -35,6 +36,7 @@ TITLES = {
     "loss": "Information loss",
     "pair": "Before and after",
 }
+OF_DATA = ("violators", "risky", "suda", "diversity", "pair")
 NEEDED_ROLE = {"diversity": "sensitive", "numeric": "numeric", "loss": "numeric"}
 
 
@@ -88,7 +90,7 @@ def _overview(view: View) -> list[TagChild]:
         fault = view.fault("protect.measure")
         again = button(t("Measure again"), {"action": "again", "job": "protect.measure"})
         return [
-            card(t("All numbers"), tags.p(fault, class_="fault"), again)
+            card(t("All numbers"), sentence(fault, class_="fault"), again)
             if fault
             else card(t("All numbers"), waiting(t("Measuring risk and utility")))
         ]
@@ -101,10 +103,10 @@ def _overview(view: View) -> list[TagChild]:
     numbers = [False, False, True, True]
     utility = {"head": head, "rows": measured["utility"], "numbers": numbers}
     parts: list[TagChild] = [
-        card(t("Risk"), tags.p(measured["risk_text"]), table(risk, t("Risk, before and after"))),
+        card(t("Risk"), sentence(measured["risk_text"]), table(risk, t("Risk, before and after"))),
         card(
             t("Utility"),
-            tags.p(measured["utility_text"]),
+            sentence(measured["utility_text"]),
             table(utility, t("Utility, before and after")),
         ),
     ]
@@ -132,7 +134,7 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
         job = f"protect.{detail}"
         inner = (
             tags.div(
-                tags.p(fault, class_="fault", role="alert"),
+                sentence(fault, class_="fault", role="alert"),
                 button(t("Try again"), {"action": "again", "job": job}),
             )
             if fault
@@ -142,13 +144,14 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
     return card(
         t(TITLES[detail]),
         controls,
-        *[tags.p(text) for text in result["texts"]],
+        *[sentence(text) for text in result["texts"]],
         *[picture(svg) for svg in result.get("pictures", [])],
         *[
             table(
                 one,
                 t(TITLES[detail]) + (f" ({place})" if place > 1 else ""),
                 more=t("{n} more rows are not shown.", n=one["more"]),
+                of_data=detail in OF_DATA,
             )
             for place, one in enumerate(result["tables"], 1)
         ],

@@ -43,7 +43,7 @@ def render(view: View) -> Tag:
                     *[
                         tags.li(
                             button(
-                                _title(name), choose(verb=name), key=f"verb-{name}",
+                                t(_title(name)), choose(verb=name), key=f"verb-{name}",
                                 pressed=name == form.name,
                             )
                         )
@@ -55,7 +55,7 @@ def render(view: View) -> Tag:
             tags.div(
                 recode.render(view) if form.name == recode.VERB else None,
                 card(
-                _title(form.name),
+                t(_title(form.name)),
                 tags.p(t(form.help), class_="lead"),
                 tags.form(
                     option_fields(form, shown.names(view), t, {}),

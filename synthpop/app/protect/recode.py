@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.elements import ask, button, card, choose, entry, select, waiting
+from synthpop.app.elements import ask, button, card, choose, entry, select, sentence, waiting
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.session import session_of, steps_stamp
@@ -56,7 +56,7 @@ def _groups(view: View) -> Tag:
     levels = view.value("protect.levels", need.stamp)
     if levels is None:
         fault = view.fault("protect.levels")
-        return tags.p(fault, class_="fault") if fault else waiting(t("Reading the file"))
+        return sentence(fault, class_="fault") if fault else waiting(t("Reading the file"))
     moved = groups_of(view)
     groups = list(dict.fromkeys([*view.choice("recode-new", []), *moved.values()]))
     boxes: list[TagChild] = [_box(view, "", t("As they are"), levels, moved, groups)]

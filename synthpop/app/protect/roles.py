@@ -7,7 +7,7 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import button, card, command, entry, waiting
+from synthpop.app.elements import button, card, command, entry, sentence, waiting
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.needs import file_stamp
@@ -46,7 +46,7 @@ def render(view: View) -> Tag:
     suggested = view.value("protect.suggest", file_stamp(state))
     if described is None:
         fault = view.fault("protect.columns")
-        inner = tags.p(fault, class_="fault") if fault else waiting(t("Reading the file"))
+        inner = sentence(fault, class_="fault") if fault else waiting(t("Reading the file"))
         return tags.div(tags.h1(t("Roles")), inner)
     reasons = {} if suggested is None else suggested["columns"]
     return tags.div(
@@ -69,9 +69,9 @@ def _suggestion(view: View, suggested: Any) -> Tag:
     t = view.t
     if suggested is None:
         fault = view.fault("protect.suggest")
-        return tags.p(fault, class_="fault") if fault else waiting(t("Looking for roles"))
+        return sentence(fault, class_="fault") if fault else waiting(t("Looking for roles"))
     return tags.div(
-        tags.p(suggested["text"]),
+        sentence(suggested["text"]),
         button(t("Take the suggestions"), {"action": "roles"}, kind="first", key="take-roles"),
     )
 

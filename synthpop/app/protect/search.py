@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.elements import ask, button, card, entry, picture, sending, waiting
+from synthpop.app.elements import (
+    ask,
+    button,
+    card,
+    entry,
+    picture,
+    sending,
+    sentence,
+    waiting,
+)
 from synthpop.app.jobs import BackgroundJob, Commands, Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
@@ -76,7 +85,7 @@ def _result(view: View) -> Tag | None:
              t("Take it")]  # fmt: skip
     return card(
         t("Plans"),
-        *[tags.p(line) for line in result["text"].splitlines()],
+        *[sentence(line) for line in result["text"].splitlines()],
         picture(result["picture"]),
         tags.div(
             tags.table(

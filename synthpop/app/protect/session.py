@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from synthpop.app.protect.state import AppliedStep, ProtectState
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.language import LANGUAGES, translated, use_language
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,11 @@ def recorded_step(session: ProtectionSession, result: Any) -> dict[str, Any]:
 
     step = session.steps[-1]
     parameters = {name: to_json(value) for name, value in step.parameters.items()}
-    return {"verb": step.verb, "parameters": parameters, "summary": result.summary()}
+    summaries = {}
+    for language in LANGUAGES:
+        with use_language(language):
+            summaries[language] = translated(result.summary())
+    return {"verb": step.verb, "parameters": parameters, "summaries": summaries}
 
 
 def _all_steps(session: ProtectionSession) -> tuple[Any, ...]:

@@ -6,10 +6,11 @@ from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
-from synthpop.app.elements import button, command, help_line
+from synthpop.app.elements import button, command, help_line, sentence
 from synthpop.app.protect import households
 from synthpop.app.protect.needs import has_keys, standing
 from synthpop.app.sparks import spark_line
+from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.text import count
 
@@ -28,7 +29,7 @@ def render_bar(view: View) -> Tag | None:
     fault = view.fault("protect.quick_risk")
     if quick is None:
         text = fault or t("Measuring the risk")
-        return tags.div(tags.p(text, class_="fault" if fault else "waiting"), class_="bar")
+        return tags.div(sentence(text, class_="fault" if fault else "waiting"), class_="bar")
     rows = {one["key"]: one for one in quick["rows"]}
     own = f"below_{view.project.protect.k}"
     keys = [key for key in dict.fromkeys([own, *QUICK]) if key in rows][:5]
@@ -62,7 +63,7 @@ def _figure(title: str, row: dict[str, Any], within: bool | None) -> Tag:
             class_="numbers",
         ),
         class_=f"figure {mark}".strip(),
-        title=row.get("meaning", ""),
+        title=said_here(row.get("meaning", "")),
     )
 
 
@@ -78,8 +79,16 @@ def render_history(view: View) -> Tag | None:
     t, state = view.t, view.project.protect
     items: list[TagChild] = [_item(view, 0, t("Original file"), "", state.position == 0)]
     for place, step in enumerate(state.steps, 1):
-        title = f"{place}. {step.verb.replace('_', ' ')}"
-        items.append(_item(view, place, title, step.summary, place == state.position))
+        title = f"{place}. {t(step.verb.replace('_', ' ').capitalize())}"
+        items.append(
+            _item(
+                view,
+                place,
+                title,
+                step.summaries.get(view.project.language, ""),
+                place == state.position,
+            )
+        )
     return tags.section(
         tags.h2(t("History")),
         tags.div(

@@ -52,11 +52,11 @@ class FileRoles(Table):
 
 
 class AppliedStep(Table):
-    """A step of the session: verb, arguments in the JSON form of a session, and what it said."""
+    """A step of the session: verb, arguments as a session saves them, its summary by language."""
 
     verb: str
     parameters: dict[str, Any] = Field(default_factory=dict)
-    summary: str = ""
+    summaries: dict[str, str] = Field(default_factory=dict)
 
 
 class Subset(Table):
@@ -164,10 +164,13 @@ def _without(roles: Mapping[str, Any], column: str) -> dict[str, Any]:
 
 
 def add_step(
-    state: ProtectState, verb: str, parameters: dict[str, Any], summary: str = ""
+    state: ProtectState,
+    verb: str,
+    parameters: dict[str, Any],
+    summaries: dict[str, str] | None = None,
 ) -> ProtectState:
     """Add a step behind those in effect; undone steps are forgotten."""
-    step = AppliedStep(verb=verb, parameters=parameters, summary=summary)
+    step = AppliedStep(verb=verb, parameters=parameters, summaries=summaries or {})
     return state.model_copy(update={"steps": (*state.active, step), "position": state.position + 1})
 
 

@@ -15,6 +15,7 @@ from synthpop.app import shell
 from synthpop.app.protect.details_page import TITLES
 from synthpop.app.protect.session import session_of
 from synthpop.app.tab import Tab
+from synthpop.microdata.language import use_language
 from tests.synthpop.app.helpers import do, open_tab, people, play, protecting
 
 
@@ -45,7 +46,21 @@ def test_steps_change_the_risk_and_undo_brings_it_back(tmp_path: Path) -> None:
     assert below_3(tab) == (240, 0)
     bar, history = str(shell.render_bar(tab.view())), str(shell.render_side(tab.view()))
     assert "240 (100 %)" in bar
-    assert "1. global recode" in history
+    assert "1. Global recode" in history
+
+
+def test_results_speak_the_language_of_the_page(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(tab, [do("choose_language", language="de")])
+    play(tab, [step("local_suppression", keys=["sex"]), do("choose_page", page="details")])
+    with use_language("de"):
+        assert "Zellen geändert" in str(shell.render_side(tab.view()))
+        assert "In der ursprünglichen Datei waren 86" in page_text(tab)
+        play(tab, [step("global_recode")])
+        assert "fehlt. Tragen Sie es ein." in str(shell.render_notice(tab.view(), tab.notice))
+    play(tab, [do("choose_language", language="en")])
+    assert "cells changed" in str(shell.render_side(tab.view()))
+    assert "re-identifications were expected in the original file" in page_text(tab)
 
 
 def test_every_page_and_detail_shows_a_result(tmp_path: Path) -> None:
