@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
 from numbers import Real
@@ -17,7 +18,7 @@ from synthpop.conditional.fallback import (
     fit_with_fallback,
     known_model,
 )
-from synthpop.conditional.pooling.options import Mixture
+from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects
 from synthpop.conditional.predictors import Predictors
 from synthpop.microdata.block import Fallback, Sample
@@ -79,12 +80,23 @@ class PoolingOptions(Options):
             remedy = did_you_mean(self.amount, [*POOLING, "a number"])
             faults.add(f"{label}: pooling", f"{self.amount!r} is not allowed", remedy=remedy)
 
-    def amount_for(self, model: Any) -> str | float:
+    def amount_for(self, model: Any) -> str | float | Pooling:
         """Return the pooling that is meant: as asked, or the default of the model of classes."""
         if self.amount is not None:
             return self.amount
         plain = isinstance(model, str) and model == "multinomial"
         return "cross-validated" if plain else "none"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierPooling(PoolingOptions):
+    """The pooling that another fit of the same step has chosen by cross-validation."""
+
+    earlier: Pooling = ALONE
+
+    def amount_for(self, model: Any) -> str | float | Pooling:
+        """Return the earlier choice, whatever the model."""
+        return self.earlier
 
 
 AnyPooling = str | float | PoolingOptions | None
@@ -94,6 +106,22 @@ AnyPooling = str | float | PoolingOptions | None
 def pooling_options(pooling: AnyPooling) -> PoolingOptions:
     """Return the options that a word or a number stands for."""
     return pooling if isinstance(pooling, PoolingOptions) else PoolingOptions(pooling)
+
+
+def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
+    """Return a step that takes over the pooling of its one model of classes, where it was chosen.
+
+    Parameters
+    ----------
+    stage : stage
+    poolings : mapping
+        Part of the step ("": its model of classes) -> how the strata of an earlier fit were pooled.
+    """
+    earlier = poolings.get("")
+    if not (isinstance(earlier, Pooling) and earlier.chosen == "cross-validated"):
+        return stage
+    options = pooling_options(stage.pooling)
+    return replace(stage, pooling=EarlierPooling(options.amount, options.smallest_stratum, earlier))
 
 
 def fit_classes(

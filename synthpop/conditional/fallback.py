@@ -192,7 +192,7 @@ def fit_with_fallback(
     *,
     smallest_stratum: int,
     seed: int = 0,
-    pooling: str | float = "none",
+    pooling: str | float | Pooling = "none",
     pairs: Sequence[tuple[int, ...]] | None = None,
 ) -> FallbackSequence:
     """Fit every level of the fallback.
@@ -204,9 +204,9 @@ def fit_with_fallback(
     smallest_stratum : strata with fewer persons have no model of their own
     seed : int
         Used by models that learn with randomness, and to deal households to folds.
-    pooling : "none", "complete", "cross-validated" or a number
+    pooling : "none", "complete", "cross-validated", a number or Pooling
         Amount of partial pooling, and the way of it that the model has
-        (`synthpop.conditional.pooling.options`).
+        (`synthpop.conditional.pooling.options`); a `Pooling` is what another fit has chosen.
     pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
         Only for multinomial models.
     """

@@ -35,31 +35,50 @@ def multiply_factors(digits, offsets, seen, factors, products, known):
 
 
 @kernel
-def sum_effects(digits, columns, ends, sizes, codes, starts, needed, effects, base, sums, known):
+def row_of_code(code, low, high, codes):
+    """Return the row of a code among the sorted ones of the rows low ... high - 1, -1 for none."""
+    last = high
+    while low < high:
+        middle = (low + high) // 2
+        if codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < last and codes[low] == code else -1
+
+
+@kernel
+def sum_effects(
+    digits, columns, ends, sizes, codes, starts, spans, needed, effects, base, sums, known
+):  # fmt: skip
     """Add up the effects of the levels of each cell, less the largest sum of a possible class.
 
     digits (c, m); columns, ends (terms + 1,): term t has the columns columns[ends[t]:ends[t + 1]];
     sizes (m,): levels of each column; codes (L,): those of the levels that have effects, sorted
-    within a term, whose rows are starts[t] ... starts[t + 1] - 1; needed (terms,); effects (L, R);
-    base (c, R): a class of probability 0 is impossible. sums (c, R), zeros, are changed: minus
-    infinity for an impossible class. known (c,) becomes False where a needed term has no effect.
+    within a term, whose rows are starts[t] ... starts[t + 1] - 1; spans (terms + 1,): where the
+    possible codes of each term start in a table of all, empty where such a table is too large;
+    needed (terms,); effects (L, R); base (c, R): a class of probability 0 is impossible. sums
+    (c, R), zeros, are changed: minus infinity for an impossible class. known (c,) becomes False
+    where a needed term has no effect.
     """
     n_cells, n_classes = sums.shape
+    table = np.full(spans[-1] if len(spans) else 0, -1, dtype=np.int32)
+    if len(spans):
+        for t in range(len(needed)):
+            for row in range(starts[t], starts[t + 1]):
+                table[spans[t] + codes[row]] = row
     for c in range(n_cells):
         for t in range(len(needed)):
             code = 0
             for k in range(ends[t], ends[t + 1]):
                 code = code * sizes[columns[k]] + digits[c, columns[k]]
-            low, high = starts[t], starts[t + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if codes[middle] < code:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < starts[t + 1] and codes[low] == code:
+            if len(spans):
+                row = np.int64(table[spans[t] + code])
+            else:
+                row = row_of_code(code, starts[t], starts[t + 1], codes)
+            if row >= 0:
                 for r in range(n_classes):
-                    sums[c, r] += effects[low, r]
+                    sums[c, r] += effects[row, r]
             elif needed[t]:
                 known[c] = False
         largest = -np.inf

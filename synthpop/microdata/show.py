@@ -134,3 +134,10 @@ def diagram(steps: Sequence[tuple[str, str]]) -> str:
         for title, detail in steps
     ]
     return f'<div role="img" aria-label="Steps of the pipeline">{" → ".join(boxes)}</div>'
+
+
+def step_text(step: Any) -> tuple[str, str]:
+    """Return the kind of a step and what it makes, for the diagram of a recipe."""
+    kind, _, variable = str(getattr(step, "label", type(step).__name__)).partition(" ")
+    made = getattr(step, "provides", ()) or ((variable,) if variable else ())
+    return kind, ", ".join(map(str, made))

@@ -10,10 +10,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.margins import Margin
-from synthpop.conditional.rules.enforce import (
-    RulePlan,
-    broken_in_survey,
-)
+from synthpop.conditional.class_models import with_earlier_pooling
+from synthpop.conditional.rules.enforce import RulePlan, broken_in_survey
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.dictionary import dictionary_of
@@ -21,7 +19,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.places import Place, place
-from synthpop.microdata.show import diagram, view
+from synthpop.microdata.show import diagram, step_text, view
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
@@ -236,7 +234,12 @@ class FittedPipeline:
             return run.to_folder(root, token)
 
     def refit(
-        self, survey: Survey, *, seed: int | None = None, on_event: Listener | None = None
+        self,
+        survey: Survey,
+        *,
+        seed: int | None = None,
+        same_pooling: bool = False,
+        on_event: Listener | None = None,
     ) -> FittedPipeline:
         """Learn the same recipe from another survey with the same columns and roles.
 
@@ -246,14 +249,24 @@ class FittedPipeline:
             Survey stages (`CorrectHeaping`) are not repeated: it is a survey as the stages see it.
         seed : int, optional
             Default: the seed of this fit.
+        same_pooling : bool
+            Whether models of classes take over how strongly strata and pairs of predictors are
+            held, which this fit has chosen by cross-validation; otherwise it is chosen anew.
         on_event : callable, optional
         """
         rules = tuple(rule.text for rule in self.rules.rules)
         from synthpop.pipeline.pipeline import Pipeline
 
-        recipe = Pipeline(self.steps[len(self.survey_stages) :], rules=rules)
+        steps = self.steps[len(self.survey_stages) :]
+        if same_pooling:
+            fits = zip(self.stages, self.models, strict=True)
+            poolings = {stage.label: model.poolings() for stage, model in fits}
+            steps = tuple(with_earlier_pooling(x, poolings.get(x.label, {})) for x in steps)
+        recipe = Pipeline(steps, rules=rules)
         fitted = recipe.fit(survey, seed=self.seed if seed is None else seed, on_event=on_event)
-        return replace(fitted, survey_stages=self.survey_stages, prepared=self.prepared)
+        return replace(
+            fitted, stages=self.stages, survey_stages=self.survey_stages, prepared=self.prepared
+        )
 
     def replicates(
         self,
@@ -311,7 +324,9 @@ class FittedPipeline:
         Bootstrap: rescaled (Rao and Wu 1988, doi:10.1080/01621459.1988.10478591), of the primary
         sampling units, households or persons within design strata, with finite population
         correction, all from the roles of the survey (psu, design_strata, fpc). A bootstrap sample
-        that cannot be calibrated or fitted is replaced by another one, ten times at most.
+        that cannot be calibrated or fitted is replaced by another one, ten times at most. How
+        strongly strata and pairs of predictors are held is that of the fit, as smoothing parameters
+        are in most bootstraps: all else is learned anew.
         `estimate_over_replicates` makes standard errors and intervals of the replicates.
         """
         faults = Faults("replicates")
@@ -383,10 +398,3 @@ class FittedPipeline:
             faults.add("strata", what, remedy="Leave it out, or take such steps out of the recipe.")
             faults.raise_if_any()
         return chosen_strata(strata, self.sample.strata_levels, self.sample.strata_name)
-
-
-def step_text(step: Any) -> tuple[str, str]:
-    """Return the kind of a step and what it makes, for the diagram of a recipe."""
-    kind, _, variable = str(getattr(step, "label", type(step).__name__)).partition(" ")
-    made = getattr(step, "provides", ()) or ((variable,) if variable else ())
-    return kind, ", ".join(map(str, made))

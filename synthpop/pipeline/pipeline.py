@@ -14,11 +14,11 @@ from synthpop.conditional.rules.enforce import (
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.output import listener_of
-from synthpop.microdata.show import diagram, view
+from synthpop.microdata.show import diagram, step_text, view
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
-from synthpop.pipeline.fitted import FittedPipeline, step_text
+from synthpop.pipeline.fitted import FittedPipeline
 from synthpop.pipeline.known_totals import calibrate_coarsely, with_annealing
 from synthpop.pipeline.model_hash import model_hash
 from synthpop.pipeline.pilot import Pilot, make_pilot, needs_pilot

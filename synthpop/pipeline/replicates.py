@@ -104,7 +104,8 @@ class BootstrapReplicates:
         for attempt in range(MOST_ATTEMPTS):
             try:
                 survey = self.survey(number, attempt)
-                return self.fitted.refit(survey, seed=replicate_seed(self.seed, number))
+                seed = replicate_seed(self.seed, number)
+                return self.fitted.refit(survey, seed=seed, same_pooling=True)
             except InputError as problem:
                 problems.append(str(problem))
         faults = Faults(f"replicate {number}")

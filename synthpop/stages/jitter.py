@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -76,15 +77,23 @@ class JitterLaw:
         self, columns: Mapping[str, np.ndarray], offsets: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
         """Return new numbers of the persons of a block, shape (n,), as the old ones are typed."""
+        from synthpop.kernels.chains import draw_chains
+
         old = columns[self.name]
         shifts = rng.integers(0, self.span, len(offsets) - 1)
         uniforms = rng.random(len(old))
         cells = cell_codes(self.kinds, [columns[d.name] for d in self.kinds], len(old))
         kind = np.searchsorted(self.cells, cells)
         chain = _chain(old.astype(np.float64), kind, offsets)
-        stretches = self.stretches(chain, shifts[chain.household])
+        numbers = np.empty(len(chain.rows), dtype=np.int64)
+        draw_chains(
+            *self.stretches(chain, shifts[chain.household]),
+            uniforms[chain.rows],
+            self.span,
+            numbers,
+        )
         out = old.copy()
-        out[chain.rows] = stretches.low + _draw(stretches, chain, uniforms[chain.rows])
+        out[chain.rows] = numbers + self.lowest
         return out
 
     @property
@@ -92,22 +101,15 @@ class JitterLaw:
         """Whole numbers in a stretch."""
         return 2 * self.width + 1
 
-    def stretches(self, chain: _Chain, shifts: np.ndarray) -> _Stretches:
-        """Return the factors of all numbers that the members can get."""
+    def stretches(self, chain: _Chain, shifts: np.ndarray) -> Any:
+        """Return the first arguments of the kernels; numbers count from the lowest value."""
         low = (chain.numbers + shifts) // self.span * self.span - shifts
-        inside = low[:, None] + np.arange(self.span)
-        place = inside - self.lowest
-        known = (place >= 0) & (place < self.values.shape[1])
-        part = np.searchsorted(self.limits, inside, side="left")
-        known &= part == np.searchsorted(self.limits, chain.numbers, side="left")[:, None]
-        weight = np.where(known, self.values[chain.kind[:, None], np.where(known, place, 0)], 0.0)
-        older = np.flatnonzero(chain.has_next)
-        gap = inside[older, :, None] - inside[older + 1, None, :]
-        fits = (gap >= 0) & (gap < self.gaps.shape[1])
-        table = self.gap_table[chain.kind[older], chain.kind[older + 1]]
-        link = np.zeros((len(chain.rows), self.span, self.span))
-        link[older] = self.gaps[table[:, None, None], np.where(fits, gap, 0)] * fits
-        return _Stretches(low, weight, link)
+        span = np.arange(self.lowest, self.lowest + self.values.shape[1])
+        sides = np.searchsorted(self.limits, span, side="left")
+        return (
+            chain.ends, low - self.lowest, chain.numbers - self.lowest, chain.kind, sides,
+            self.values, self.gap_table, self.gaps,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,24 +120,8 @@ class _Chain:
     household: np.ndarray
     numbers: np.ndarray
     kind: np.ndarray
-    place: np.ndarray
     has_next: np.ndarray
-
-    def members(self, last_first: bool = False) -> list[np.ndarray]:
-        """Return the persons who stand at each place of their household."""
-        order = np.argsort(self.place, kind="stable")
-        ends = np.cumsum(np.bincount(self.place)) if len(self.place) else np.zeros(0, dtype=int)
-        places = np.split(order, ends[:-1]) if len(ends) else []
-        return places[::-1] if last_first else places
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretches:
-    """Where stretches begin, shape (p,); factors of numbers (p, s) and of gaps (p, s, s)."""
-
-    low: np.ndarray
-    weight: np.ndarray
-    link: np.ndarray
+    ends: np.ndarray
 
 
 def _chain(numbers: np.ndarray, kind: np.ndarray, offsets: np.ndarray) -> _Chain:
@@ -143,37 +129,9 @@ def _chain(numbers: np.ndarray, kind: np.ndarray, offsets: np.ndarray) -> _Chain
     rows = np.flatnonzero(~np.isnan(numbers))
     rows = rows[np.lexsort((-numbers[rows], household[rows]))]
     owner = household[rows]
-    place = np.arange(len(rows)) - np.searchsorted(owner, owner, side="left")
     has_next = np.append(owner[1:] == owner[:-1], False)[: len(rows)]
-    return _Chain(rows, owner, numbers[rows].astype(np.int64), kind[rows], place, has_next)
-
-
-def _messages_up(stretches: _Stretches, chain: _Chain) -> np.ndarray:
-    """Return what the younger members say about each number of a member, shape (p, s)."""
-    up = np.ones_like(stretches.weight)
-    for members in chain.members(last_first=True):
-        older = members[chain.has_next[members]]
-        if len(older):
-            below = stretches.weight[older + 1] * up[older + 1]
-            sums = np.einsum("pab,pb->pa", stretches.link[older], below)
-            up[older] = sums / sums.max(axis=1, keepdims=True)
-    return up
-
-
-def _draw(stretches: _Stretches, chain: _Chain, uniforms: np.ndarray) -> np.ndarray:
-    """Draw the place within the stretch of each person, the highest of a household first."""
-    weight = stretches.weight * _messages_up(stretches, chain)
-    places = np.zeros(len(weight), dtype=np.int64)
-    for members in chain.members():
-        share = weight[members]
-        younger = chain.place[members] > 0
-        if younger.any():
-            above = members[younger] - 1
-            share[younger] *= stretches.link[above, places[above]]
-        upto = np.cumsum(share, axis=1)
-        target = uniforms[members] * upto[:, -1]
-        places[members] = np.minimum((upto <= target[:, None]).sum(axis=1), share.shape[1] - 1)
-    return places
+    ends = np.append(0, np.flatnonzero(~has_next) + 1)
+    return _Chain(rows, owner, numbers[rows].astype(np.int64), kind[rows], has_next, ends)
 
 
 def jitter_laws(
@@ -229,6 +187,8 @@ def _first_law(
 
 def _fitted(law: JitterLaw, sample: Sample, numbers: np.ndarray, kind: np.ndarray) -> JitterLaw:
     """Scale the factors such that numbers and gaps are expected to be those of the sample."""
+    from synthpop.kernels.chains import add_expected
+
     chain = _chain(numbers, kind, sample.offsets)
     weights = sample.weights[chain.rows]
     older = np.flatnonzero(chain.has_next)
@@ -245,7 +205,7 @@ def _fitted(law: JitterLaw, sample: Sample, numbers: np.ndarray, kind: np.ndarra
         expected_values, expected_gaps = np.zeros(values.shape), np.zeros(gaps.shape)
         for shift in range(law.span):
             stretches = law.stretches(chain, np.full(len(chain.rows), shift))
-            _add_expected(law, chain, stretches, weights, expected_values, expected_gaps)
+            add_expected(*stretches, weights, law.span, expected_values, expected_gaps)
         # 3. factors times the ratio of both
         law = replace(
             law,
@@ -268,36 +228,6 @@ def _tables(law: JitterLaw, chain: _Chain, older: np.ndarray) -> np.ndarray:
 def _ratio(wanted: np.ndarray, expected: np.ndarray) -> np.ndarray:
     ratio = np.divide(wanted, expected, out=np.ones_like(wanted), where=expected > 0)
     return np.clip(ratio, 1 / LARGEST_STEP, LARGEST_STEP)
-
-
-def _add_expected(
-    law: JitterLaw,
-    chain: _Chain,
-    stretches: _Stretches,
-    weights: np.ndarray,
-    values: np.ndarray,
-    gaps: np.ndarray,
-) -> None:
-    """Add the expected weight of each number of each kind, and of each gap of each table."""
-    up = _messages_up(stretches, chain)
-    down = np.ones_like(up)
-    for members in chain.members()[1:]:
-        above = members - 1
-        before = stretches.weight[above] * down[above]
-        sums = np.einsum("pa,pab->pb", before, stretches.link[above])
-        down[members] = sums / sums.max(axis=1, keepdims=True)
-    inside = stretches.low[:, None] + np.arange(law.span)
-    share = stretches.weight * up * down
-    share *= (weights / share.sum(axis=1))[:, None]
-    place = np.clip(inside - law.lowest, 0, values.shape[1] - 1)
-    np.add.at(values, (np.broadcast_to(chain.kind[:, None], place.shape), place), share)
-    older = np.flatnonzero(chain.has_next)
-    above, below = stretches.weight[older] * down[older], stretches.weight[older + 1]
-    joint = above[:, :, None] * stretches.link[older] * (below * up[older + 1])[:, None, :]
-    joint *= (weights[older] / joint.sum(axis=(1, 2)))[:, None, None]
-    gap = np.clip(inside[older, :, None] - inside[older + 1, None, :], 0, gaps.shape[1] - 1)
-    table = law.gap_table[chain.kind[older], chain.kind[older + 1]]
-    np.add.at(gaps, (np.broadcast_to(table[:, None, None], gap.shape), gap), joint)
 
 
 def _limits(name: str, variables: Sequence[str], sample: Sample) -> np.ndarray:

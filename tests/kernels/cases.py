@@ -257,7 +257,10 @@ def population() -> list[np.ndarray]:
         Continuous("income", method="regression", predictors=["age_class", "status"]),
         Components("income", parts=["wage", "other"], by=["status", "income"]),
     ]
-    binned = [*stages[:3], Continuous("income", predictors=["age_class", "status"])]
+    binned = [
+        Structure(["age", "sex"], jitter={"age": 2}), *stages[1:3],
+        Continuous("income", predictors=["age_class", "status"]),
+    ]  # fmt: skip
     frames = [
         Pipeline(steps).fit(small_survey(150), seed=1).simulate(scale=0.3).frame()
         for steps in (stages, binned)

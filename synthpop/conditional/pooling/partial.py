@@ -37,6 +37,7 @@ from synthpop.models.multinomial import (
 from synthpop.models.numeric_predictors import in_classes, number_classes, with_numbers
 
 PAIRS_GRID = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+REPEATED = 1e-5  # tolerance of a pooled model that is fitted again: that of the effects
 COARSE = 1e-4  # tolerance while amounts are compared
 COARSE_STEPS = 1e-3  # of Newton steps, which end well below it
 
@@ -59,7 +60,7 @@ def fit_partial(
     marginals: np.ndarray,
     enough: np.ndarray,
     seed: int,
-    amount: str | float,
+    amount: str | float | Pooling,
     pairs: Sequence[tuple[int, ...]] | None = None,
 ) -> FallbackSequence:
     """Fit a sequence whose strata are held near the pooled model.
@@ -73,25 +74,30 @@ def fit_partial(
         Strata that have something of their own.
     seed : int
         Deals households to folds, and is used by models that learn with randomness.
-    amount : "cross-validated" or a number
-        With a number the pooled model has no pairs of predictors.
+    amount : "cross-validated", a number or Pooling
+        With a number the pooled model has no pairs of predictors; a `Pooling` is what another fit
+        of the same step has chosen, and the pooled model is fitted to the tolerance of the
+        effects then.
     pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
         Those with too many cells are left out (`pairs_within_bounds`). Only multinomial models
         get pairs.
     """
     way = way_of(model)
     asked: tuple[tuple[int, ...], ...] = ()
-    if way == "effects" and isinstance(amount, str):
+    if way == "effects" and isinstance(amount, (str, Pooling)):
         asked = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
     digits = in_classes(design.digits, number_tables(design))
     wanted = pairs_within_bounds(digits, design.sizes, design.n_classes, asked)
-    if isinstance(amount, str):
+    if isinstance(amount, Pooling):
+        pooling = amount
+    elif isinstance(amount, str):
         pooling = choose_pooling(model, design, enough, seed, wanted)
     else:
         pooling = Pooling("partial", float(amount), way=way)
     pooling = replace(pooling, left_out=len(asked) - len(wanted))
     if way == "effects":
-        return fit_with_effects(design, marginals, enough, pooling, wanted)
+        tolerance = REPEATED if isinstance(amount, Pooling) else TOLERANCE
+        return fit_with_effects(design, marginals, enough, pooling, wanted, tolerance)
     return fit_mixed(model, design, marginals, enough, seed, pooling)
 
 
@@ -169,11 +175,12 @@ def fit_with_effects(
     enough: np.ndarray,
     pooling: Pooling,
     pairs: Sequence[tuple[int, ...]] = (),
+    tolerance: float = TOLERANCE,
 ) -> FallbackSequence:
     """Fit the pooled model, what pairs of predictors add to it, and how each stratum differs."""
     # 1. The model of all strata together, of single predictors.
     cells, everybody = PoolingCells.of(design), np.arange(len(design.classes))
-    pooled, base = fit_base(design, everybody, cells)
+    pooled, base = fit_base(design, everybody, cells, tolerance)
     # 2. What pairs of predictors add to it, held near zero.
     pair_effects = None
     if np.isfinite(pooling.pairs):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from synthpop.models.numeric_predictors import in_classes
 
 TOLERANCE = 1e-5  # of class probabilities, in the mean over persons
 MAX_SWEEPS = 300
+TABLE_OF_CODES = 200  # entries for each cell that is looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ def shifted(
         np.array(effects.sizes, dtype=np.int64),
         np.concatenate(effects.codes),
         ends_of(effects.codes),
+        _spans(effects, len(base)),
         np.array(needed, dtype=np.bool_),
         effects.effects, base, sums, known,
     )  # fmt: skip
@@ -148,6 +151,13 @@ def shifted(
     total = probabilities.sum(axis=1, keepdims=True)
     probabilities /= np.where(total > 0, total, 1.0)
     return probabilities, known
+
+
+def _spans(effects: RidgeEffects, cells: int) -> np.ndarray:
+    """Return where each term starts in a table of all codes; empty where it does not pay."""
+    sizes = effects.sizes
+    spans = np.cumsum([0, *(prod(sizes[j] for j in term) for term in effects.terms)])
+    return spans if spans[-1] <= TABLE_OF_CODES * cells else spans[:0]
 
 
 def ends_of(parts: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:

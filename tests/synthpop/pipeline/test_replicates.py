@@ -48,6 +48,19 @@ def test_the_spread_is_the_sampling_error_and_not_the_noise_of_the_simulation() 
     assert np.std([p.n_persons for p in bootstrap]) == pytest.approx(np.std(totals), rel=0.5)
 
 
+def test_replicates_take_over_how_strongly_strata_are_held() -> None:
+    step = Categorical("status", predictors=["age_class", "sex"])
+    fitted = Pipeline([*STAGES[:2], step]).fit(Survey(small_frame(150), **ROLES), seed=1)
+    chosen = fitted.pooling["categorical status"]
+    sample = BootstrapReplicates(fitted, 1, (), {}, None).survey(1)
+    again, same = fitted.refit(sample, seed=9), fitted.refit(sample, seed=9, same_pooling=True)
+    assert chosen.chosen == "cross-validated"
+    assert same.pooling["categorical status"] == chosen
+    assert again.pooling["categorical status"].scores != chosen.scores
+    assert same.stages == again.stages == fitted.stages
+    assert same.learned not in (again.learned, fitted.learned)
+
+
 def test_manifest_and_summary_say_what_the_replicates_show(tmp_path: Path) -> None:
     fitted = small_fit()
     plain = next(iter(fitted.replicates(1)))
