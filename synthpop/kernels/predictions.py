@@ -73,7 +73,7 @@ def sum_effects(
             for k in range(ends[t], ends[t + 1]):
                 code = code * sizes[columns[k]] + digits[c, columns[k]]
             if len(spans):
-                row = np.int64(table[spans[t] + code])
+                row = int(table[spans[t] + code])
             else:
                 row = row_of_code(code, starts[t], starts[t + 1], codes)
             if row >= 0:
