@@ -86,10 +86,8 @@ class JitterLaw:
         kind = np.searchsorted(self.cells, cells)
         chain = _chain(old.astype(np.float64), kind, offsets)
         numbers = np.empty(len(chain.rows), dtype=np.int64)
-        draw_chains(
-            *self.stretches(chain, shifts[chain.household]),
-            uniforms=uniforms[chain.rows], span=self.span, out=numbers,
-        )  # fmt: skip
+        stretches = self.stretches(chain, shifts[chain.household])
+        draw_chains(*(*stretches, uniforms[chain.rows], self.span, numbers))
         out = old.copy()
         out[chain.rows] = numbers + self.lowest
         return out
@@ -203,10 +201,7 @@ def _fitted(law: JitterLaw, sample: Sample, numbers: np.ndarray, kind: np.ndarra
         expected_values, expected_gaps = np.zeros(values.shape), np.zeros(gaps.shape)
         for shift in range(law.span):
             stretches = law.stretches(chain, np.full(len(chain.rows), shift))
-            add_expected(
-                *stretches, weights=weights, span=law.span, by_value=expected_values,
-                by_gap=expected_gaps,
-            )  # fmt: skip
+            add_expected(*(*stretches, weights, law.span, expected_values, expected_gaps))
         # 3. factors times the ratio of both
         law = replace(
             law,
