@@ -277,12 +277,11 @@ def population() -> list[np.ndarray]:
 @case
 def few_cells() -> list[np.ndarray]:
     """Effects of so many levels that a table of all codes does not pay for the cells."""
-    from synthpop.conditional.pooling.ridge_effects import fit_ridge_effects, shifted
+    from synthpop.conditional.pooling.ridge_effects import RidgeEffects, shifted
 
-    digits, base, weights = np.array([[1], [1], [900]]), np.full((3, 2), 0.5), np.ones(3)
-    classes = np.array([0, 1, 1])
-    effects = fit_ridge_effects(base, digits, classes, weights, [999], terms=[(0,)], amount=1.0)
-    return list(shifted(effects, base[:2], np.array([[900], [7]])))
+    table = np.array([[0.5, -0.5], [1.0, 0.0]])
+    effects = RidgeEffects(((0,),), (999,), (np.array([1, 900]),), table)
+    return list(shifted(effects, np.full((2, 2), 0.5), np.array([[900], [7]])))
 
 
 @case
