@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--target", default="", help="one target instead of all in turn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--number", type=int, default=1000, help="inputs over all targets")
+    parser.add_argument("--start", type=int, default=0, help="go on from this input")
     parser.add_argument("--input", type=int, default=None, help="one input of a target, again")
     parser.add_argument("--odd", type=float, default=0.0, help="share of undocumented types")
     parser.add_argument("--child", nargs=2, type=int, default=None, help=argparse.SUPPRESS)
@@ -35,11 +36,14 @@ def main() -> int:
         print(finding or "a result, or an error of ours")
         return int(finding is not None)
     start = time.monotonic()
-    findings = supervised(names, wanted.target, wanted.seed, wanted.number, wanted.odd)
+    findings = supervised(
+        names, wanted.target, wanted.seed, wanted.number, wanted.odd, start=wanted.start
+    )
     print(summary(findings))
     seconds = time.monotonic() - start
     print(
-        f"{wanted.number:,} inputs, {len(names)} targets, {seconds:.0f} s: {len(findings)} foreign"
+        f"{wanted.number - wanted.start:,} inputs, {len(names)} targets, {seconds:.0f} s: "
+        f"{len(findings)} foreign"
     )
     return int(bool(findings))
 
@@ -54,11 +58,16 @@ def summary(findings: list[Finding]) -> str:
 
 
 def supervised(
-    names: list[str], target: str, seed: int, number: int, odd: float, patience: float = PATIENCE
+    names: list[str],
+    target: str,
+    seed: int,
+    number: int,
+    odd: float,
+    patience: float = PATIENCE,
+    start: int = 0,
 ) -> list[Finding]:
     """Run inputs in children, target by target in turn; go on behind one that hangs or kills."""
     findings: list[Finding] = []
-    start = 0
     while start < number:
         command = [sys.executable, "-m", "tests.fuzz", "--target", target, "--seed", str(seed)]
         command += ["--odd", str(odd), "--child", str(start), str(number)]
