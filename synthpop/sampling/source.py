@@ -14,6 +14,7 @@ from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.chunks import open_chunks, reads_blocks
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import listed_names
 
 
 class SamplingFrame(Protocol):
@@ -96,6 +97,7 @@ def open_source(population: Any, columns: Sequence[str] | None = None) -> Sampli
     blocks = reads_blocks(population)
     frame = None if blocks else as_unique_frame(population, "population")
     if columns is not None:
+        columns = listed_names(columns)
         present = population.columns if frame is None else frame.columns
         faults = Faults("population")
         for name in columns:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.identity import digest
 from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
@@ -134,6 +135,7 @@ def simulate_study(
     (True, True)
     """
     named = _named(estimators)
+    columns = None if columns is None else listed_names(columns)
     _check(named, population, design, repetitions, level, workers)
     seed = resolve_seed(seed)
     outer, outer_grid = levels_of(contamination)
