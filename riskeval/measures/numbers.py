@@ -375,16 +375,18 @@ def of_outliers(result: OutlierRisk, request: AssessRequest) -> list[Measurement
 
 
 def of_recovery(result: Recovery, request: AssessRequest) -> list[Measurement]:
-    """Key values that follow from the rest of the file, and records that are rare with them."""
+    """Key values that follow from the rest of the file, and records that are rare with them.
+
+    With an original beside the file only values that are right count.
+    """
     assert result.below is not None
-    rules = ", ".join(
-        f"{rule} {count_text(n)}" for rule, n in result.cells["rule"].value_counts().items()
-    )
+    cells = result.cells if result.n_right is None else result.cells[result.cells["right"]]
+    rules = ", ".join(f"{rule} {count_text(n)}" for rule, n in cells["rule"].value_counts().items())
     note = f"from {rules}" if rules else "" if result.n_holes else "no key value is missing"
     holes = max(result.n_holes, 1)
     limit = 0 if request.limits.k == 3 else None
     return [
-        request.measured(RECOVERED, result.n_filled, records=holes, note=note),
+        request.measured(RECOVERED, len(cells), records=holes, note=note),
         request.measured(
             BELOW_RECOVERED, result.below[1], limit=limit,
             limit_source="as for 3-anonymity" if limit == 0 else "",

@@ -184,7 +184,7 @@ def _evidence(
         hidden = np.array(frame[name].isna())
         if suppressed is not None and name in suppressed:
             hidden &= suppressed[name].to_numpy(dtype=bool)
-        elif original is not None and name in original:
+        if original is not None and name in original:
             hidden &= original[name].notna().to_numpy()
         columns[name] = read_column(frame[name], hidden)
     return Evidence(

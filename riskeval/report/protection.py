@@ -146,12 +146,12 @@ def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, s
 
 
 def _direction(before: float, after: float, is_safe: bool) -> tuple[str, str]:
-    """Return "lower", "higher" or "unchanged" and its level; what is left decides about green."""
+    """Return the direction as a word, and its level; what is left decides about green."""
     if after > (1 + NOTABLE_CHANGE) * before:
         return "higher", "bad"
-    word = "lower" if after < (1 - NOTABLE_CHANGE) * before else "unchanged"
-    if before == after == 0:
-        word = "none"
+    word = "lower" if after < (1 - NOTABLE_CHANGE) * before else "hardly changed"
+    if before == after:
+        word = "unchanged" if before else "none"
     return word, "good" if is_safe else "look"
 
 

@@ -132,6 +132,16 @@ def test_an_earlier_state_of_the_file_tells_what_was_suppressed_later():
     assert last.n_right == 1
 
 
+def test_values_that_the_original_lacks_are_no_holes():
+    people = households()
+    lacking = without(people, "region", [0])
+    holes = without(lacking, "region", [5])
+    asked = pd.DataFrame({"region": np.ones(len(people), dtype=bool)})
+    result = recover(holes, original=lacking, suppressed=asked)
+    assert result.n_holes == 1
+    assert recover(holes, suppressed=asked).n_holes == 2
+
+
 def test_rules_are_repeated_until_nothing_follows():
     """The part gives the total, the total the part of another record by the household."""
     people = households().assign(total=lambda x: x["income"].groupby(x["home"]).transform("sum"))
