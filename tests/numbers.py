@@ -9,15 +9,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from riskeval import assess, protect
+from synthpop import FittedPipeline, Population
 from synthpop.datasets import load_demo_survey
 from synthpop.runfiles.demo import demo_runfile
 
 FILE = Path(__file__).with_name("numbers.json")
 KEYS = ["db040", "hsize", "rb090", "pl030", "pb220a"]
+
+
+@cache
+def fitted_demo() -> FittedPipeline:
+    """Return the recipe of the demo, fitted."""
+    return demo_runfile(seed=1, scale=0.1).pipeline().fit(load_demo_survey(), seed=1)
+
+
+@cache
+def demo_population() -> Population:
+    """Return a tenth of the demo population."""
+    return fitted_demo().simulate(seed=1, scale=0.1)
 
 
 def facts() -> dict[str, Any]:
@@ -37,8 +51,7 @@ def stored() -> dict[str, Any]:
 
 def _population() -> dict[str, Any]:
     """Counts of each category and sums of each number of the demo population, a tenth of it."""
-    recipe = demo_runfile(seed=1, scale=0.1)
-    people = recipe.pipeline().fit(load_demo_survey(), seed=1).simulate(seed=1, scale=0.1).frame()
+    people = demo_population().frame()
     numbers: dict[str, Any] = {"persons": len(people)}
     for name in people:
         values = people[name]

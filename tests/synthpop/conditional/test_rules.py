@@ -16,7 +16,6 @@ from synthpop import (
     Structure,
     Survey,
     check_rules,
-    load_demo_survey,
     open_population,
 )
 from synthpop.conditional.rules.enforce import conjuncts
@@ -24,7 +23,6 @@ from synthpop.conditional.rules.evaluate import People, broken_by
 from synthpop.conditional.rules.parse import parse_rule
 from synthpop.microdata.dataset import encode_column
 from synthpop.microdata.errors import InputError
-from synthpop.runfiles.demo import RULES, demo_runfile
 from synthpop.runfiles.runfile import dump_runfile, parse_runfile
 from tests.small import ROLES, small_frame
 
@@ -243,15 +241,6 @@ def test_run_files_have_rules() -> None:
         parse_runfile({**data, "rules": ["exactly head"]})
     with pytest.raises(InputError, match="Give a list of texts"):
         parse_runfile({**data, "rules": "exactly one head"})
-
-
-def test_the_demo_keeps_its_rules() -> None:
-    """A third of the couples had one partner married and the other not."""
-    recipe, survey = demo_runfile(), load_demo_survey()
-    assert set(check_rules(survey, RULES).broken) == {0}
-    population = Pipeline(recipe.stages, recipe.rules).fit(survey, seed=1).simulate(scale=0.02)
-    assert set(check_rules(population).broken) == {0}
-    assert len(check_rules(population).rules) == len(RULES)
 
 
 def test_each_part_of_a_conjunction_is_kept_by_the_step_that_draws_it():

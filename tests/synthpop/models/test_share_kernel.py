@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from synthpop import Components, Pipeline, Survey, load_demo_survey
+from synthpop import Components, Pipeline, Survey
 from synthpop.microdata.errors import InputError
 from synthpop.models.share_kernel import concentrations, drawn_near, split_near
-from synthpop.runfiles.demo import PARTS, demo_runfile
-from tests.small import ROLES, quickly_pooled, small_frame, small_pipeline, small_survey
+from tests.small import ROLES, small_frame, small_pipeline, small_survey
 
 
 def donors(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -88,33 +87,3 @@ def test_the_option() -> None:
     near, copied = frames
     assert not near["wage"].equals(copied["wage"])
     assert near.drop(columns=["wage", "other"]).equals(copied.drop(columns=["wage", "other"]))
-
-
-def share_vectors(frame, digits: int) -> set[tuple[float, ...]]:
-    parts = np.nan_to_num(frame[PARTS].to_numpy(float))
-    totals = parts.sum(axis=1)
-    rows = ((parts != 0).sum(axis=1) > 1) & (totals != 0)
-    return set(map(tuple, np.round(parts[rows] / totals[rows, None], digits)))
-
-
-def test_the_demo_population_carries_no_vector_and_keeps_shares_and_correlations() -> None:
-    survey, plan = load_demo_survey(), demo_runfile()
-    frames = []
-    for shares in ("near the donor", "of the donor"):
-        stages = [replace(s, shares=shares, decimals=None) if isinstance(s, Components) else s
-                  for s in quickly_pooled(plan.stages)]  # fmt: skip
-        fitted = Pipeline(stages, plan.rules).fit(survey, seed=1)
-        frames.append(fitted.simulate(scale=0.1).frame([*PARTS, "netIncome"]))
-    near, copied = frames
-    respondents = share_vectors(survey.frame, 9)
-    assert len(respondents & share_vectors(near, 9)) <= 0.02 * len(respondents)
-    assert len(respondents & share_vectors(copied, 9)) > 0.7 * len(respondents)
-    gap = near[PARTS].sum(axis=1) - near["netIncome"].fillna(0)
-    assert gap.abs().max() < 1e-6
-    assert ((near[PARTS] == 0) == (copied[PARTS] == 0)).all(axis=None)
-    # within noise: a tenth of the standard error of the survey's own figures
-    n = len(survey.frame)
-    error = copied[PARTS].std() / np.sqrt(n)
-    assert ((near[PARTS].mean() - copied[PARTS].mean()).abs() < 0.1 * error).all()
-    apart = (near[PARTS].corr() - copied[PARTS].corr()).abs().to_numpy()
-    assert apart.max() < 0.5 / np.sqrt(n)

@@ -11,11 +11,9 @@ from synthpop import (
     Continuous,
     InputError,
     Pipeline,
-    Population,
     Relation,
     Structure,
     Survey,
-    load_demo_survey,
 )
 from synthpop.conditional.members_before import (
     MOST_ROUNDS,
@@ -23,8 +21,6 @@ from synthpop.conditional.members_before import (
     before_in_sample,
     rounds,
 )
-from synthpop.runfiles.demo import demo_runfile
-from tests.small import quickly_pooled
 
 HOUSEHOLDS, SIZE = 500, 4
 
@@ -124,27 +120,3 @@ def test_results_do_not_depend_on_blocks_or_repeat(tmp_path):
     stage = Continuous("amount", predictors=["part"], by_household="sequential", pooling="none")
     first, second = population(stage), population(stage)
     pd.testing.assert_frame_equal(first, second)
-
-
-@pytest.fixture(scope="module")
-def demo_population() -> Population:
-    stages = quickly_pooled(demo_runfile().stages)
-    return Pipeline(stages).fit(load_demo_survey(), seed=1).simulate(scale=0.1)
-
-
-def test_couples_of_the_demo_go_together(demo_population: Population):
-    """Correlation of couples' incomes: 0.186 in the survey, 0.08 when it was told apart only by
-    deciles of the first income; see benchmarks."""
-    frame = demo_population.frame()[["db030", "relation", "netIncome"]]
-    head, partner = (frame[frame.relation == role] for role in ("head", "partner"))
-    both = head.merge(partner, on="db030")[["netIncome_x", "netIncome_y"]].dropna()
-    assert 0.13 < float(np.corrcoef(both.to_numpy().T)[0, 1]) < 0.26
-
-
-def test_nobody_takes_the_marginal_since_members_before_are_new(demo_population: Population):
-    """What the survey never has beside a child leaves the child's distribution as it is."""
-    notes = [note.what for note in demo_population.fallbacks]
-    assert not [what for what in notes if "the weighted marginal" in what]
-    frame = demo_population.frame()
-    children = frame[frame["age"] < 16]
-    assert children[["pb190", "pl030", "netIncome"]].isna().all().all()
