@@ -124,7 +124,7 @@ def check_finite(faults: Faults, frame: pd.DataFrame, names: Iterable[str], file
 def read_release(
     faults: Faults,
     name: str,
-    given: Any,
+    item: Any,
     original: pd.DataFrame,
     index: pd.Index,
     variables: tuple[str, ...],
@@ -139,7 +139,7 @@ def read_release(
     variables : names that tell whether rows are the same units
     weights : column of the original's weights
     """
-    release = given if isinstance(given, Release) else Release(given)
+    release = item if isinstance(item, Release) else Release(item)
     problems = Faults(f"release {name}")
     frame, labels, default = _frame(problems, release.data, name)
     if frame is None:

@@ -262,9 +262,9 @@ def read_sample_sizes(faults: Faults, sizes: Any) -> SampleSizes:
     return sample_sizes
 
 
-def read_limits(faults: Faults, given: Any) -> Limits:
+def read_limits(faults: Faults, item: Any) -> Limits:
     """Return what is accepted."""
-    limits = Limits() if given is None else _record(faults, "limits", Limits, given)
+    limits = Limits() if item is None else _record(faults, "limits", Limits, item)
     if limits is None:
         return Limits()
     for field in fields(Limits):

@@ -57,10 +57,12 @@ def with_households(
         # 2. each points to the nearest other group of its stratum; chains are joined
         target = np.arange(len(numbers))
         for stratum in np.unique(home[counts < k]):
-            here = np.flatnonzero(home == stratum)
-            small = here[counts[here] < k]
-            if len(here) > 1:
-                target[small] = here[_nearest(means[here], np.searchsorted(here, small))]
+            in_stratum = np.flatnonzero(home == stratum)
+            small = in_stratum[counts[in_stratum] < k]
+            if len(in_stratum) > 1:
+                target[small] = in_stratum[
+                    _nearest(means[in_stratum], np.searchsorted(in_stratum, small))
+                ]
         if (target == np.arange(len(numbers))).all():
             groups[rows] = place[rows]  # numbered without gaps
             return groups

@@ -353,10 +353,10 @@ def _facts(
     """Reach, idle and narrow values, strata with an extreme in place, correlation."""
     reach = idle = narrow = stayed = 0
     for rows in _filled_strata(values, ids):
-        here = _reach(p, len(rows))
-        reach = max(reach, here)
+        steps = _reach(p, len(rows))
+        reach = max(reach, steps)
         idle += int((source[rows] == rows).sum())
-        narrow += len(rows) if here < USEFUL_REACH else 0
+        narrow += len(rows) if steps < USEFUL_REACH else 0
         ends = rows[[values[rows].argmin(), values[rows].argmax()]]
         alone = [(values[rows] == values[end]).sum() == 1 for end in ends]
         stayed += bool((alone & (source[ends] == ends)).any())

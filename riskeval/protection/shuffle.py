@@ -123,8 +123,10 @@ def shuffle(
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
         part = replace(model, responses=tuple(f for f in model.responses if f.column in some))
         shared = [] if members is None else [name for name in responses if name not in some]
-        given = tuple(_household_scores(one, shared) for one in (frame if shared else table, table))
-        released = _shuffled(table, part, formula, method, resolved, given, order.keep_signs)
+        scores = tuple(
+            _household_scores(one, shared) for one in (frame if shared else table, table)
+        )
+        released = _shuffled(table, part, formula, method, resolved, scores, order.keep_signs)
         explained.append(released.details["explained"])
         return released
 
@@ -149,11 +151,11 @@ def _household_scores(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 def _shuffled(
     frame: pd.DataFrame, model: Formula, formula: str, method: str, seed: int,
-    given: tuple[np.ndarray, ...], keep_signs: Sequence[str],
+    household_scores: tuple[np.ndarray, ...], keep_signs: Sequence[str],
 ) -> Protected:  # fmt: skip
     """Shuffle the responses of a model, one row a unit.
 
-    `given`: scores of household variables before and after these were shuffled, (n, p) each.
+    `household_scores`: of household variables before and after they were shuffled, (n, p) each.
     """
     faults = Faults("shuffle")
     responses = [factor.column for factor in model.responses]
@@ -162,8 +164,8 @@ def _shuffled(
     faults.raise_if_any()
     assert values is not None
     rng = Streams(seed).at("shuffle", method)
-    both = np.stack([np.column_stack([columns, scores]) for scores in given])
-    continuous = np.append(continuous, np.ones(given[0].shape[1], dtype=bool))
+    both = np.stack([np.column_stack([columns, scores]) for scores in household_scores])
+    continuous = np.append(continuous, np.ones(household_scores[0].shape[1], dtype=bool))
     scores, explained = _scores(faults, values, both, continuous, method, rng)
     released = frame.copy(deep=False)
     for j, name in enumerate(responses):

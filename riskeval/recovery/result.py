@@ -244,8 +244,8 @@ def expected_values(released: pd.Series, original: pd.Series) -> np.ndarray:
     now, shown = encode(released)
     truth = np.array([*levels, None], dtype=object)[was]
     same = [level_text(level) for level in levels]
-    here = [level_text(level) for level in shown]
-    equal = np.array([*same, ""], dtype=object)[was] == np.array([*here, ""], dtype=object)[now]
+    labels = [level_text(level) for level in shown]
+    equal = np.array([*same, ""], dtype=object)[was] == np.array([*labels, ""], dtype=object)[now]
     if not filled.any() or equal[filled].mean() >= 0.5:
         return truth
     pairs = np.bincount(

@@ -95,12 +95,12 @@ def nested_sizes(known: pd.DataFrame) -> dict[str, float]:
     spans = [float(np.ptp(known[name])) or 1.0 for name in ("risk", "utility")]
     places: list[tuple[np.ndarray, list[str]]] = []
     for release, risk, utility in known[["release", "risk", "utility"]].itertuples(index=False):
-        here = np.array([risk, utility]) / spans
+        point = np.array([risk, utility]) / spans
         names_there = next(
-            (names for at, names in places if np.abs(at - here).max() < SAME_PLACE), None
+            (names for at, names in places if np.abs(at - point).max() < SAME_PLACE), None
         )
         if names_there is None:
-            places.append((here, [release]))
+            places.append((point, [release]))
         else:
             names_there.append(release)
     return {

@@ -169,10 +169,10 @@ def _counts(
         levels = levels.assign(**{household: frame[household].to_numpy()})
     parts = []
     for size in range(1, len(names) + 1) if margins else [len(names)]:
-        for kept in combinations(names, size):
+        for subset in combinations(names, size):
             part = levels.copy()
             for name in names:
-                if name not in kept:
+                if name not in subset:
                     part[name] = TOTAL
             if household is not None:
                 part = part.drop_duplicates()

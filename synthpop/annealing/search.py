@@ -105,12 +105,12 @@ class Exchanged:
     achieved : float array, shape (n_cells,)
     start, objective : float
         Weighted sum of absolute gaps of the input and of the result.
-    proposals, kept : int
+    proposals, accepted : int
     temperature : float
         Start temperature; 0 where a descent was enough.
     stopped : str
         "tolerance", "proposals" or "time".
-    trace : list of (proposals, temperature, objective, kept)
+    trace : list of (proposals, temperature, objective, accepted)
     """
 
     slots: np.ndarray
@@ -119,7 +119,7 @@ class Exchanged:
     start: float
     objective: float
     proposals: int
-    kept: int
+    accepted: int
     temperature: float
     stopped: str
     trace: list[tuple[int, float, float, int]]
@@ -144,10 +144,10 @@ def exchange(region: SearchRegion, search: Search, rng: np.random.Generator) -> 
     start = float(region.importance @ region.per_table(np.abs(totals - region.target)))
     # 1. A total of 0 empties its cell: households that lie in one are no donors.
     donors = donors_of(region)
-    own = donors[donors < region.n_households]
-    wanted = wanted_households(region, totals, len(own))
+    residents = donors[donors < region.n_households]
+    wanted = wanted_households(region, totals, len(residents))
     # 2. Start from the households there; the rest are copies, each donor equally often.
-    first = own if len(own) else donors
+    first = residents if len(residents) else donors
     slots = first[start_slots(wanted, len(first), rng)]
     # 3. Exchange; 4. heat and cool down where that stands still.
     state = _Exchange(region, search, rng, slots, donors)
@@ -162,7 +162,7 @@ def exchange(region: SearchRegion, search: Search, rng: np.random.Generator) -> 
         start=start,
         objective=float(region.importance @ gaps),
         proposals=state.proposals,
-        kept=state.kept,
+        accepted=state.accepted,
         temperature=state.heat,
         stopped=state.stopped,
         trace=state.trace,
@@ -223,7 +223,7 @@ class Cooling(ABC):
             max(SMALLEST_BUDGET, PROPOSALS_PER_HOUSEHOLD * n) if budget is None else budget
         )
         self.batch = int(np.clip(2 * n, SMALLEST_BATCH, LARGEST_BATCH))
-        self.proposals = self.kept = 0
+        self.proposals = self.accepted = 0
         self.uphill = self.heat = 0.0
         self.heated = False
         self.began = time.monotonic()
@@ -262,10 +262,10 @@ class Cooling(ABC):
 
     def _run(self, temperature: float) -> None:
         n = min(self.batch, self.budget - self.proposals)
-        made, kept, self.uphill = self.propose(temperature, n)
-        self.proposals += int(made)
-        self.kept += int(kept)
-        self.trace.append((self.proposals, temperature, self.objective, self.kept))
+        proposals, accepted, self.uphill = self.propose(temperature, n)
+        self.proposals += int(proposals)
+        self.accepted += int(accepted)
+        self.trace.append((self.proposals, temperature, self.objective, self.accepted))
         if self.objective < self.best[0]:
             self.best = self.snapshot()
         limit = self.search.time_limit

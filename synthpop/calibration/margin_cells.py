@@ -147,7 +147,7 @@ def _check_cells(
     values: np.ndarray | None,
     keys: np.ndarray,
     faults: Faults,
-    there: str,
+    place: str,
 ) -> _Matched:
     """Note cells that the sample cannot meet; drop empty cells with a total of zero."""
     targets, labels = margin.targets, margin.cell_labels()
@@ -157,7 +157,7 @@ def _check_cells(
     if absent.any() and (counts == 0).all():
         where = ", ".join(margin.columns)
         what = f"no category of {where} occurs in the sample as given"
-        faults.add(margin.label, what, remedy=there)
+        faults.add(margin.label, what, remedy=place)
     _note(
         faults,
         margin,

@@ -190,7 +190,7 @@ def fit_fallbacks(
             off = f"margins are off by up to {100 * gap:.2g} %"
             what = f"{who}the fit ended before its maximum: {off}"
             notes.append(Fallback(label, level, f"{what} of the weight"))
-        model = model.own if isinstance(model, Mixture) else model
+        model = model.model if isinstance(model, Mixture) else model
         note = getattr(model, "note", "")
         if note:
             notes.append(Fallback(label, level, f"{who}{note}"))

@@ -68,20 +68,20 @@ def lay_out(
     block = np.repeat(np.arange(n_blocks), np.diff(blocks))
     numbers = np.zeros((len(terms), n_cells), dtype=np.int64)
     counts = np.zeros((n_blocks, len(terms)), dtype=np.int64)
-    found = []
+    columns = []
     for t, term in enumerate(terms):
         code = term_codes(term, sizes, digits)
         span = int(code.max(initial=0)) + 1
         distinct, inverse = np.unique(block * span + code, return_inverse=True)
         counts[:, t] = np.bincount(distinct // span, minlength=n_blocks)
         numbers[t] = inverse.reshape(-1)
-        found.append(distinct % span)
+        columns.append(distinct % span)
     ends = np.cumsum(counts).reshape(counts.shape)
     starts = np.column_stack([ends[:, :1] - counts[:, :1], ends])
     before = np.cumsum(counts, axis=0) - counts  # rows of the term in earlier blocks
     levels = numbers + (starts[:, :-1] - before)[block].T
     codes = np.zeros(int(counts.sum()), dtype=np.int64)
-    for t, distinct in enumerate(found):
+    for t, distinct in enumerate(columns):
         rows = np.repeat(starts[:, t] - before[:, t], counts[:, t]) + np.arange(len(distinct))
         codes[rows] = distinct
     levels = np.ascontiguousarray(levels)

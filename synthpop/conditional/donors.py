@@ -82,7 +82,7 @@ class DonorPooling:
     chosen : "given" or "cross-validated"
     scores : tuple of (amount, score)
         Mean log probability of the kinds of held-out persons for each amount that was tried.
-    kept : tuple of str
+    totals : tuple of str
         Variables whose totals in each stratum are those of its own households.
     """
 
@@ -90,14 +90,14 @@ class DonorPooling:
     amount: float = 0.0
     chosen: str = "given"
     scores: Scores = ()
-    kept: tuple[str, ...] = ()
+    totals: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
         return {
             "kind": self.kind,
             **told(self.amount, self.chosen, self.scores),
-            "kept": list(self.kept),
+            "kept": list(self.totals),
         }
 
     def summary(self) -> str:
@@ -112,7 +112,7 @@ class DonorPooling:
         )
         return (
             f"Households of the same size in other strata are copied too, {far}, {how}; the "
-            f"totals of {' and '.join(self.kept)} in each stratum are those of its own sample."
+            f"totals of {' and '.join(self.totals)} in each stratum are those of its own sample."
         )
 
 
@@ -212,7 +212,7 @@ class _Stratum:
     weights: np.ndarray
     matrix: Any
     targets: np.ndarray
-    own: tuple[np.ndarray, np.ndarray]
+    residents: tuple[np.ndarray, np.ndarray]
     failed: bool = False
 
     @classmethod
@@ -239,7 +239,7 @@ class _Stratum:
             return self
         weights = raked(self.matrix, self.weights, self.targets)
         if weights is None:
-            return replace(self, donors=self.own[0], weights=self.own[1], failed=True)
+            return replace(self, donors=self.residents[0], weights=self.residents[1], failed=True)
         return replace(self, weights=weights)
 
 
@@ -318,9 +318,13 @@ def prior_weights(
     everybody = np.bincount(size, weights, len(totals))
     is_own = np.zeros(len(sample.weights), dtype=bool)
     is_own[rows] = True
-    mine = np.where(is_own[donors], weights / np.where(totals > 0, totals, 1.0)[size], 0.0)
+    weight_in_stratum = np.where(
+        is_own[donors], weights / np.where(totals > 0, totals, 1.0)[size], 0.0
+    )
     all_of_them = weights / np.where(everybody > 0, everybody, 1.0)[size]
-    start: np.ndarray = totals[size] * (part[size] * mine + (1 - part[size]) * all_of_them)
+    start: np.ndarray = totals[size] * (
+        part[size] * weight_in_stratum + (1 - part[size]) * all_of_them
+    )
     return start
 
 

@@ -267,17 +267,17 @@ def predict_with_fallback(
         rows = np.flatnonzero(step > MARGINAL)
         if len(rows) == 0:
             break
-        found, known = predict(sequence, stratum, cells[rows])
+        shares, known = predict(sequence, stratum, cells[rows])
         if sequence.factors is not None:
             part = (digits[rows, -1] == sequence.first).astype(np.int64)
-            found = found * sequence.factors[part]
+            shares = shares * sequence.factors[part]
         if sequence.tilts is not None:
-            found = sequence.tilts.applied(found, digits[rows])
+            shares = sequence.tilts.applied(shares, digits[rows])
         if allowed is not None:
-            found = found * allowed[rows]
-        total = found.sum(axis=1)
+            shares = shares * allowed[rows]
+        total = shares.sum(axis=1)
         known = known & (total > 0)
-        probabilities[rows[known]] = found[known] / total[known, None]
+        probabilities[rows[known]] = shares[known] / total[known, None]
         step[rows[known]] = number
     rest = step > MARGINAL
     if rest.any() and allowed is not None:
@@ -316,26 +316,26 @@ def predict_pooled(
     wide = digits
     if uses_strata(sequence.model, sequence):
         wide = np.column_stack([digits, np.full(len(digits), stratum)])
-    found, known = predict_model(sequence.model, sequence.pooled, wide)
+    shares, known = predict_model(sequence.model, sequence.pooled, wide)
     if sequence.pairs is None:
-        return found, known
-    return shifted(sequence.pairs, found, digits)[0], known
+        return shares, known
+    return shifted(sequence.pairs, shares, digits)[0], known
 
 
 def predict_own(
     sequence: FallbackSequence, stratum: int, digits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what a stratum's own model says of cells, and which cells it knows."""
-    own = sequence.by_stratum[stratum]
-    if not isinstance(own, (RidgeEffects, Mixture)):
-        return predict_model(sequence.model, own, digits)
+    model = sequence.by_stratum[stratum]
+    if not isinstance(model, (RidgeEffects, Mixture)):
+        return predict_model(sequence.model, model, digits)
     base, known = predict_pooled(sequence, stratum, digits)
-    if isinstance(own, RidgeEffects):
-        found, seen = shifted(own, base, digits)
-        return found, known & seen
-    if own.own is None:
+    if isinstance(model, RidgeEffects):
+        shares, seen = shifted(model, base, digits)
+        return shares, known & seen
+    if model.model is None:
         return base, known
-    return mixed(*predict_model(sequence.model, own.own, digits), base, known, own.share)
+    return mixed(*predict_model(sequence.model, model.model, digits), base, known, model.share)
 
 
 def cumulative(probabilities: np.ndarray) -> np.ndarray:

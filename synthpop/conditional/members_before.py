@@ -117,8 +117,8 @@ class Before:
     def columns(self, households: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return both predictors of members of some households."""
         other = np.where(self.kind_of_second[households] == kinds, np.nan, self.second[households])
-        own = self.values[households, kinds]
-        return self.rule.as_column(own), self.rule.as_column(other)
+        first = self.values[households, kinds]
+        return self.rule.as_column(first), self.rule.as_column(other)
 
 
 def rounds(rows: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -160,13 +160,13 @@ def before_in_sample(
     >>> own.tolist(), second.tolist()
     ([-1, -1, -1, 1, -1], [-1, -1, 2, 2, -1])
     """
-    own, second = (rule.as_column(np.full(len(values), np.nan)) for _ in range(2))
+    first, second = (rule.as_column(np.full(len(values), np.nan)) for _ in range(2))
     before = Before.nobody(rule, len(offsets) - 1)
     for place, (members, households) in enumerate(rounds(rows, offsets)):
         kinds = rule.kinds_of(members, place, relation)
-        own[members], second[members] = before.columns(households, kinds)
+        first[members], second[members] = before.columns(households, kinds)
         before.add(households, kinds, values[members], place)
-    return own, second
+    return first, second
 
 
 def with_members_before(
@@ -287,8 +287,8 @@ def draw_others(
     before = Before.nobody(rule, len(members.heads))
     for place, (rows, households) in enumerate(rounds(members.others, block.offsets)):
         kinds = rule.kinds_of(rows, place, relation)
-        own, second = before.columns(households, kinds)
-        block.columns[OWN_KIND][rows], block.columns[SECOND][rows] = own, second
+        first, second = before.columns(households, kinds)
+        block.columns[OWN_KIND][rows], block.columns[SECOND][rows] = first, second
         _draw_rows(block, rows, coding, draw, values, columns)
         before.add(households, kinds, columns[name][rows], place)
     return with_column(block, FIRST_VALUE, values)
@@ -299,11 +299,11 @@ def _draw_rows(
     rows: np.ndarray,
     coding: Coding,
     draw: Draw,
-    given: np.ndarray,
+    before: np.ndarray,
     columns: dict[str, np.ndarray],
 ) -> None:
     if len(rows):
-        for key, values in draw(block_of(block, rows, coding, given)).items():
+        for key, values in draw(block_of(block, rows, coding, before)).items():
             columns[key][rows] = values
 
 

@@ -51,11 +51,11 @@ class Factor:
             codes = classify(numbers, self.limits, zeros=self.zeros).astype(np.int64)
             codes[codes < 0] = len(self.levels)
             return codes
-        own, levels = _own_codes(values)
+        column_codes, levels = _own_codes(values)
         position = {level: code for code, level in enumerate(self.levels)}
         other = len(self.levels) + 1
         table = [position.get(level, other) for level in levels] + [len(self.levels)]
-        return np.array(table, dtype=np.int64)[own]
+        return np.array(table, dtype=np.int64)[column_codes]
 
 
 def _own_codes(values: pd.Series) -> tuple[np.ndarray, Sequence[Any]]:

@@ -140,7 +140,7 @@ def _add(
 
 def _add_number(
     plan: TabulationPlan,
-    held: NumberCounts,
+    counts: NumberCounts,
     name: str,
     values: np.ndarray,
     codes: Mapping[str, np.ndarray],
@@ -156,15 +156,15 @@ def _add_number(
     cells = grid.locate(x)
     weighted = x if w is None else x * w
     if len(x):
-        held.low, held.high = min(held.low, float(x.min())), max(held.high, float(x.max()))
+        counts.low, counts.high = min(counts.low, float(x.min())), max(counts.high, float(x.max()))
     if len(rows) + len(missing) < len(values):
-        held.low, held.high = min(held.low, 0.0), max(held.high, 0.0)
-    held.cell_totals += np.bincount(cells, weights=weighted, minlength=grid.n_cells)
-    held.squares += _squares(x, w, centre)
+        counts.low, counts.high = min(counts.low, 0.0), max(counts.high, 0.0)
+    counts.cell_totals += np.bincount(cells, weights=weighted, minlength=grid.n_cells)
+    counts.squares += _squares(x, w, centre)
     absolute = np.abs(weighted) if name in plan.sums else None
     zeros = None if weights is None else np.flatnonzero(values == 0)
-    for by in held.cells:
-        k, everybody = len(held.total[by]), codes[by]
+    for by in counts.cells:
+        k, everybody = len(counts.total[by]), codes[by]
         row_of_person = everybody[rows]
         joint = row_of_person * grid.n_cells
         joint += cells
@@ -176,12 +176,12 @@ def _add_number(
             n_zero = _bincount(everybody[zeros], weights[zeros], k)
         added[:, grid.zero_cell] += n_zero
         if by == ALL:
-            held.squares += centre * centre * float(n_zero[0])
-        held.cells[by] += added
-        held.missing[by] += lost
-        held.total[by] += np.bincount(row_of_person, weights=weighted, minlength=k)
+            counts.squares += centre * centre * float(n_zero[0])
+        counts.cells[by] += added
+        counts.missing[by] += lost
+        counts.total[by] += np.bincount(row_of_person, weights=weighted, minlength=k)
         if absolute is not None:
-            held.absolute[by] += np.bincount(row_of_person, weights=absolute, minlength=k)
+            counts.absolute[by] += np.bincount(row_of_person, weights=absolute, minlength=k)
 
 
 def _squares(x: np.ndarray, w: np.ndarray | None, centre: float) -> float:

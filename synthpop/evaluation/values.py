@@ -179,11 +179,11 @@ def boxes(sides: ShareTables, name: str, by: str, sample: Quantiles, population:
     labels = ("all",) if by == ALL else sides.plan.factors[by].labels
     n_rows = moments(sides.rows, sides, name, by)["n"]
     parts = []
-    for side, counts, found in (
+    for side, counts, columns in (
         ("sample", sides.sample, sample),
         ("population", sides.population, population),
     ):
-        table = pd.DataFrame(found[name, by], columns=["p05", "p25", "p50", "p75", "p95"])
+        table = pd.DataFrame(columns[name, by], columns=["p05", "p25", "p50", "p75", "p95"])
         table.insert(0, "side", side)
         table.insert(0, "level", labels)
         table["mean"] = moments(counts, sides, name, by)["mean"]

@@ -94,14 +94,14 @@ def translated(text: str) -> str:
     language = _LANGUAGE.get()
     if language == "en" or " " not in text.strip():
         return text
-    found = _whole(language, text) or _counted(language, text)
-    for separator in SEPARATORS_OF_TEXT if found is None else ():
+    translation = _whole(language, text) or _counted(language, text)
+    for separator in SEPARATORS_OF_TEXT if translation is None else ():
         parts = separator.split(text)
         if len(parts) > 1:
             return "".join(
                 part if k % 2 else translated(part) for k, part in enumerate(parts)
             )  # the separators stand between the parts
-    return text if found is None else found
+    return text if translation is None else translation
 
 
 def _whole(language: str, text: str) -> str | None:
@@ -153,7 +153,7 @@ def _message(language: str, text: str) -> str | None:
 @cache
 def _patterns(language: str) -> list[tuple[str, re.Pattern[str], str]]:
     """Return start, pattern and translation of each message with values, the longest first."""
-    found = []
+    patterns = []
     for (message, form), text in catalogue(language).items():
         names = FIELD.findall(message)
         if form or not names or "{{" in message or not names[0]:
@@ -166,9 +166,9 @@ def _patterns(language: str) -> list[tuple[str, re.Pattern[str], str]]:
             seen.add(name)
         letters = sum(len(re.sub("[^A-Za-z]", "", piece)) for piece in pieces[::2])
         if letters >= 8 or len(pieces[0]) >= 5:
-            found.append((letters, pieces[0], re.compile(pattern, re.DOTALL), text))
-    found.sort(key=lambda item: -item[0])
-    return [item[1:] for item in found]
+            patterns.append((letters, pieces[0], re.compile(pattern, re.DOTALL), text))
+    patterns.sort(key=lambda item: -item[0])
+    return [item[1:] for item in patterns]
 
 
 def template_messages(source: str) -> list[str]:

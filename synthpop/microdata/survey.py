@@ -141,41 +141,41 @@ class Survey:
         faults = Faults("survey")
         if len(self.frame) == 0:
             faults.add("data", "there are no rows", remedy="Give at least one person.")
-        there = self._roles_there(faults)
+        roles = self._roles_there(faults)
         weights = None
         for role in ("weight", "household_weight"):
-            name = there.get(role)
-            if name is not None and (role == "weight" or name != there.get("weight")):
+            name = roles.get(role)
+            if name is not None and (role == "weight" or name != roles.get("weight")):
                 checked = check_weights(faults, self.frame[name], name)
                 weights = checked if role == "weight" else weights
         for role in ("household", "strata", "person", "psu", "design_strata", "fpc"):
-            check_complete(faults, self.frame, there.get(role), role)
-        if "household" in there:
-            self._check_households(faults, there)
-        if "person" in there and (self.roles.household is None or "household" in there):
-            self._check_persons(faults, there)
+            check_complete(faults, self.frame, roles.get(role), role)
+        if "household" in roles:
+            self._check_households(faults, roles)
+        if "person" in roles and (self.roles.household is None or "household" in roles):
+            self._check_persons(faults, roles)
         faults.raise_if_any()
         assert weights is not None
         return weights
 
     def _roles_there(self, faults: Faults) -> dict[str, str]:
         """Return the roles whose column is there, once."""
-        there: dict[str, str] = {}
+        roles: dict[str, str] = {}
         for role, name in self.roles.named().items():
             if not isinstance(name, str):
                 faults.add(role, f"is {name!r}", remedy="Give the name of a column.")
             elif check_columns(faults, self.frame, [name], role):
-                there[role] = name
-        return there
+                roles[role] = name
+        return roles
 
-    def _check_households(self, faults: Faults, there: dict[str, str]) -> None:
+    def _check_households(self, faults: Faults, roles: dict[str, str]) -> None:
         """Check what must be equal within a household; rows without an id are left out."""
-        household = pd.factorize(self.frame[there["household"]])[0]
+        household = pd.factorize(self.frame[roles["household"]])[0]
         for role, remedy in (
             ("strata", "All members of a household must lie in one stratum."),
             ("household_weight", "All members must carry the same household weight."),
         ):
-            name = there.get(role)
+            name = roles.get(role)
             if name is None:
                 continue
             rows = rows_that_differ(household, encode(self.frame[name])[0])
@@ -183,7 +183,7 @@ class Survey:
                 n_households = len(np.unique(household[rows]))
                 what = f"changes within {plural(n_households, 'household')}"
                 faults.add(name, what, rows=rows, remedy=remedy)
-        size = there.get("household_size")
+        size = roles.get("household_size")
         if size is not None:
             stated = pd.to_numeric(self.frame[size].astype(object), errors="coerce").to_numpy(float)
             counted = np.bincount(household[household >= 0], minlength=1)
@@ -201,8 +201,8 @@ class Survey:
         first = self.household_order[self.household_offsets[:-1]]
         return codes != codes[first][self.household_index]
 
-    def _check_persons(self, faults: Faults, there: dict[str, str]) -> None:
-        names = [there[role] for role in ("household", "person") if role in there]
+    def _check_persons(self, faults: Faults, roles: dict[str, str]) -> None:
+        names = [roles[role] for role in ("household", "person") if role in roles]
         again = self.frame.duplicated(subset=names, keep="first").to_numpy()
         again = again & self.frame[names].notna().all(axis=1).to_numpy()
         if again.any():

@@ -117,11 +117,11 @@ def _of_household(variable: str, steps: _Steps) -> str:
     )
 
 
-def _of_pair(variable: str, given: str, steps: _Steps) -> str:
-    roots = {name: steps.root(name) for name in (variable, given)}
+def _of_pair(variable: str, predictor: str, steps: _Steps) -> str:
+    roots = {name: steps.root(name) for name in (variable, predictor)}
     if any(root not in steps.places for root in roots.values()):
-        return said("Let the model of {variable} know {given}.", variable=variable, given=given)
-    later, earlier = sorted((variable, given), key=lambda name: -steps.places[roots[name]])
+        return said("Let the model of {variable} know {given}.", variable=variable, given=predictor)
+    later, earlier = sorted((variable, predictor), key=lambda name: -steps.places[roots[name]])
     stage = steps.recipe[steps.places[roots[later]]]
     if stage["type"] == "derive" or roots[later] == roots[earlier]:
         return said("{later} is derived: look at what it is derived from.", later=later)

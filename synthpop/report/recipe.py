@@ -65,10 +65,10 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
     return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
 
 
-def _held(what: str, found: Sequence[Mapping[str, Any]]) -> str:
+def _held(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
     """Say how the strata's models, or regressions, are held near those of all."""
     parts = []
-    for item in found:
+    for item in fallbacks:
         if item["kind"] == "complete" or item["amount"] == "infinite":
             parts.append(f"one {what} for all strata (complete pooling)")
         elif item["kind"] == "partial":

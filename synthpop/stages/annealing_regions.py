@@ -151,8 +151,8 @@ def with_outside_donors(
         if not len(scarce) or not len(others):
             continue
         frame = table.frame.take(expand(table, others)).reset_index(drop=True)
-        here = table.frame[split].take(np.full(len(frame), first[rows[0]]))
-        frame[split] = here.reset_index(drop=True)
+        region_rows = table.frame[split].take(np.full(len(frame), first[rows[0]]))
+        frame[split] = region_rows.reset_index(drop=True)
         index = np.repeat(np.arange(len(others)), table.sizes[others])
         controls = resolve_margins(
             frame, margins, Faults("anneal"), household_index=index, keep_all=True

@@ -286,17 +286,17 @@ def annealed_persons(
 
 def _places(
     table: PopulationTable,
-    found: dict[int, tuple[np.ndarray, Exchanged | None]],
+    searches: dict[int, tuple[np.ndarray, Exchanged | None]],
     donors: np.ndarray,
     sources: np.ndarray,
 ) -> np.ndarray | None:
     """Return the rows whose region the persons have, where households came from other regions."""
-    new = np.repeat(list(found), [len(rows) for rows, _ in found.values()])
+    new = np.repeat(list(searches), [len(rows) for rows, _ in searches.values()])
     came = new != table.region[donors]
     if not came.any():
         return None
     first = table.order[table.offsets[:-1]]
-    of_region = {number: first[np.flatnonzero(table.region == number)[0]] for number in found}
+    of_region = {number: first[np.flatnonzero(table.region == number)[0]] for number in searches}
     rows = np.array([of_region[number] for number in new.tolist()])
     each = np.repeat(came, table.sizes[donors])
     return np.where(each, np.repeat(rows, table.sizes[donors]), sources)
@@ -306,22 +306,22 @@ def _region_tables(
     table: PopulationTable,
     cells: pd.DataFrame,
     region_of_control: np.ndarray,
-    found: dict[int, tuple[np.ndarray, Exchanged | None]],
+    searches: dict[int, tuple[np.ndarray, Exchanged | None]],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows, traces = [], []
     gap_before = np.abs(cells["before"].to_numpy() - cells["target"].to_numpy())
     gap_after = np.abs(cells["difference"].to_numpy())
     seen = np.zeros(len(table.sizes), dtype=bool)
-    for number, (donors, _) in found.items():
+    for number, (donors, _) in searches.items():
         seen[donors[table.region[donors] == number]] = True
-    for number, (donors, search) in found.items():
-        own = region_of_control == number
+    for number, (donors, search) in searches.items():
+        of_region = region_of_control == number
         old = np.flatnonzero(table.region == number)
         own_donors = np.unique(donors[table.region[donors] == number])
         came = np.setdiff1d(donors, own_donors)
         fresh = came[~seen[came]]  # stand nowhere else in the result
         seen[came] = True
-        kept = len(own_donors)
+        n_residents = len(own_donors)
         rows.append(
             {
                 "region": table.levels[number],
@@ -329,13 +329,13 @@ def _region_tables(
                 "households": len(donors),
                 "persons_before": int(table.sizes[old].sum()),
                 "persons": int(table.sizes[donors].sum()),
-                "gap_before": gap_before[own].sum(),
-                "gap_after": gap_after[own].sum(),
+                "gap_before": gap_before[of_region].sum(),
+                "gap_after": gap_after[of_region].sum(),
                 "converged": search is None or search.converged,
                 "proposals": 0 if search is None else search.proposals,
-                "exchanged": max(len(old), len(donors)) - kept,
+                "exchanged": max(len(old), len(donors)) - n_residents,
                 "from_other_regions": int((table.region[donors] != number).sum()),
-                "copies": len(donors) - kept - len(fresh),
+                "copies": len(donors) - n_residents - len(fresh),
                 "most_copies": int(np.bincount(donors).max()) if len(donors) else 0,
                 "temperature": 0.0 if search is None else search.temperature,
                 "stopped": "no margin" if search is None else search.stopped,

@@ -153,8 +153,8 @@ class Distribute(PopulationStage):
         levels = {level_text(region) for region in cells["region"]}
         faults = Faults("distribute")
         for margin in margin_list(self.margins):
-            given = margin.frame[self.within][margin.targets > 0]
-            for value in dict.fromkeys(given.astype(object)):
+            named = margin.frame[self.within][margin.targets > 0]
+            for value in dict.fromkeys(named.astype(object)):
                 if level_text(value) not in levels:
                     note_absent(f"{margin.label}: {self.within}={value}", faults)
         faults.raise_if_any()

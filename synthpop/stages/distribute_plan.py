@@ -122,11 +122,11 @@ class AreaPlan:
         columns = np.flatnonzero(self.region_of_control == number)
         part = matrix[rows][:, columns]
         areas = self.areas[number]
-        given = self._given(areas, columns)
+        known_totals = self._given(areas, columns)
         actual = np.asarray(part.sum(axis=0)).reshape(-1)
-        target = np.zeros_like(given)
-        for k in np.flatnonzero(given.sum(axis=0) > 0):
-            target[:, k] = largest_remainder(given[:, k], round(float(actual[k])))
+        target = np.zeros_like(known_totals)
+        for k in np.flatnonzero(known_totals.sum(axis=0) > 0):
+            target[:, k] = largest_remainder(known_totals[:, k], round(float(actual[k])))
         tables, compact = np.unique(self.controls.margin[columns], return_inverse=True)
         totals = np.bincount(compact, actual, minlength=len(tables))
         limit = self.search.tolerance * totals + 1e-6
@@ -137,7 +137,7 @@ class AreaPlan:
         chosen = state.search_all()
         achieved = area_totals(part, chosen, len(areas))
         gaps = np.bincount(compact, np.abs(achieved - target).sum(axis=0), minlength=len(tables))
-        cells = self._cells(number, columns, areas, given, target, achieved)
+        cells = self._cells(number, columns, areas, known_totals, target, achieved)
         converged = bool((gaps <= limit).all())
         return _Region(number, rows, chosen, cells, converged, state.proposals)
 
@@ -165,7 +165,7 @@ class AreaPlan:
         number: int,
         columns: np.ndarray,
         areas: list[Any],
-        given: np.ndarray,
+        totals: np.ndarray,
         target: np.ndarray,
         achieved: np.ndarray,
     ) -> pd.DataFrame:
@@ -182,7 +182,7 @@ class AreaPlan:
                     ["household" if controls.household_level[m] else "person" for m in margin],
                     n_areas,
                 ),
-                "given": given.T.reshape(-1),
+                "given": totals.T.reshape(-1),
                 "target": target.T.reshape(-1),
                 "achieved": achieved.T.reshape(-1),
                 "difference": (achieved - target).T.reshape(-1),

@@ -214,7 +214,7 @@ class Structure(BlockStage):
         donors, failed = shared_donors(households, pooling.amount)
         what = "totals with donors of other strata could not be met: those of the own stratum only"
         notes = tuple(Fallback(self.label, str(levels[k]), what) for k in failed)
-        return donors, replace(pooling, kept=tuple(self.variables)), notes
+        return donors, replace(pooling, totals=tuple(self.variables)), notes
 
     def observed(self, model: StructureModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""

@@ -276,14 +276,17 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
     overlap = overlap_of(files["original"], files.get("holdout"), names, list(marks.coders))
     rows, beyond = [], {}
     for kind in marks.kinds:
-        own = success["original", kind]
-        low, high = wilson(float(own.sum()), len(own)) if len(own) else (np.nan, np.nan)
+        originals = success["original", kind]
+        low, high = (
+            wilson(float(originals.sum()), len(originals)) if len(originals) else (np.nan, np.nan)
+        )
         strangers = success.get(("holdout", kind), np.zeros(0, dtype=bool))
-        row = {"kind": kind, "n": len(own), "copied": int(own.sum()), "rate": _mean(own),
+        row = {"kind": kind, "n": len(originals), "copied": int(originals.sum()),
+               "rate": _mean(originals),
                "lower": low, "upper": high, "by_chance": _mean(success["chance", kind]),
                "holdout": _mean(strangers)}  # fmt: skip
         rows.append(row)
-        more = excess(own, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
+        more = excess(originals, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
         if more is not None:
             beyond[kind] = more
     table = pd.DataFrame(rows)
@@ -308,14 +311,14 @@ def _check_amounts(faults: Faults, frame: pd.DataFrame, marks: Marks, role: str)
 def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) -> np.ndarray:
     """Return for each unit with a mark that no other unit has whether one of them was found."""
     n_units = int(unit.max(initial=-1)) + 1
-    has, found = np.zeros(n_units, dtype=bool), np.zeros(n_units, dtype=bool)
+    has, matched = np.zeros(n_units, dtype=bool), np.zeros(n_units, dtype=bool)
     for one, hit in zip(marks, hits, strict=True):
         pairs = pd.DataFrame({"mark": one.to_numpy(), "unit": unit[one.index], "hit": hit})
         pairs = pairs.drop_duplicates(["mark", "unit"])
         alone = pairs[~pairs.duplicated("mark", keep=False)]
         has[alone["unit"]] = True
-        found[alone["unit"][alone["hit"]]] = True
-    return found[has]
+        matched[alone["unit"][alone["hit"]]] = True
+    return matched[has]
 
 
 def _mean(values: np.ndarray) -> float:

@@ -38,7 +38,7 @@ def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
         survey["csv"] = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
     if source.user_missing != "missing":
         survey["user_missing"] = source.user_missing
-    found: dict[str, Any] = {
+    tables: dict[str, Any] = {
         "rules": list(state.rules),
         "survey": survey,
         "run": {"seed": state.seed, "scale": state.scale},
@@ -53,8 +53,8 @@ def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
         "stage": [dict(stage) for stage in state.stages],
     }
     if state.keys and state.target:
-        found["risk"] = {"keys": list(state.keys), "target": state.target}
-    return {key: value for key, value in found.items() if value}
+        tables["risk"] = {"keys": list(state.keys), "target": state.target}
+    return {key: value for key, value in tables.items() if value}
 
 
 def read_plan(workspace: Workspace, state: CreateState) -> RunFile:

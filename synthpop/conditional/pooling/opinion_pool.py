@@ -35,11 +35,11 @@ def fit_mixed(
 ) -> FallbackSequence:
     """Fit the pooled model and those of strata; arguments as in `fit_partial`."""
     pooled = fit_model(model, pooled_design(model, design), seed)
-    own = [
-        _of_stratum(model, design, pooled, stratum, seed, pooling) if here else None
-        for stratum, here in enumerate(enough)
+    by_stratum = [
+        _of_stratum(model, design, pooled, stratum, seed, pooling) if sufficient else None
+        for stratum, sufficient in enumerate(enough)
     ]
-    return FallbackSequence(model, tuple(own), pooled, marginals, pooling)
+    return FallbackSequence(model, tuple(by_stratum), pooled, marginals, pooling)
 
 
 def pooled_design(model: Any, design: ModelDesign) -> ModelDesign:
@@ -52,11 +52,11 @@ def _of_stratum(
 ) -> Any:
     part = design.rows(np.flatnonzero(design.strata == stratum))
     if pooling.way == "cells":
-        own = fit_model(model, part, seed)
-        first, inverse = distinct_cells(part.digits, part.sizes)  # in the order of own.shares
+        fitted = fit_model(model, part, seed)
+        first, inverse = distinct_cells(part.digits, part.sizes)  # in the order of fitted.shares
         prior, _ = predict_model(model, pooled, part.digits[first])
-        shares = smoothed_shares(own.shares, np.bincount(inverse), prior, pooling.amount)
-        return replace(own, shares=shares)
+        shares = smoothed_shares(fitted.shares, np.bincount(inverse), prior, pooling.amount)
+        return replace(fitted, shares=shares)
     share = float(share_of_own(len(part.classes), pooling.amount))
     return Mixture(fit_model(model, part, seed + stratum + 1) if share else None, share)
 
@@ -65,20 +65,20 @@ def _of_stratum(
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What two models say of the classes of persons who were held out.
+class HeldOut:
+    """What two models say of the classes of persons who were held out of a fold.
 
     Attributes
     ----------
-    own, pooled : float arrays, shape (h,)
+    stratum, pooled : float arrays, shape (h,)
         Probability of the observed class by the stratum's model and by the pooled one. Where one
         of them does not know the cell, that of the other.
     sizes : int array, shape (h,)
-        Persons that the own one stands for; 0 where it does not know the cell.
+        Persons that the stratum's model stands for; 0 where it does not know the cell.
     weights : float array, shape (h,)
     """
 
-    own: np.ndarray
+    stratum: np.ndarray
     pooled: np.ndarray
     sizes: np.ndarray
     weights: np.ndarray
@@ -86,8 +86,8 @@ class Held:
     def score(self, amount: float) -> float:
         """Mean log probability with an amount of pooling."""
         share = share_of_own(self.sizes, amount)
-        found = share * self.own + (1.0 - share) * self.pooled
-        return log_score(found, self.weights) / float(self.weights.sum())
+        mixture = share * self.stratum + (1.0 - share) * self.pooled
+        return log_score(mixture, self.weights) / float(self.weights.sum())
 
 
 def choose_mixture(
@@ -102,45 +102,49 @@ def choose_mixture(
     if len(splits) < 2 or not enough[design.strata].any():
         return nothing
     parts = [
-        hold_out(model, design.rows(rest), design.rows(held), enough, seed, way)
-        for rest, held in splits
+        hold_out(model, design.rows(rest), design.rows(test), enough, seed, way)
+        for rest, test in splits
     ]
-    held = Held(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in Held.__slots__)
+    persons = HeldOut(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in HeldOut.__slots__)
     )
     grid = GRID if way == "cells" else MIXTURE_GRID
-    scores = search(held.score, grid, falls=len(grid))
+    scores = search(persons.score, grid, falls=len(grid))
     return replace(nothing, amount=best(scores), scores=scores)
 
 
 def hold_out(
-    model: Any, rest: ModelDesign, held: ModelDesign, enough: np.ndarray, seed: int, way: str
-) -> Held:
-    """Fit the models to `rest` and predict `held`, its persons in strata with enough of them."""
-    pooled = fit_model(model, pooled_design(model, rest), seed)
+    model: Any, train: ModelDesign, test: ModelDesign, enough: np.ndarray, seed: int, way: str
+) -> HeldOut:
+    """Fit the models to `train` and predict `test`, its persons in strata with enough of them."""
+    pooled = fit_model(model, pooled_design(model, train), seed)
     nobody = np.zeros(0)
-    found: list[tuple[np.ndarray, ...]] = [(nobody, nobody, nobody, nobody)]
+    parts: list[tuple[np.ndarray, ...]] = [(nobody, nobody, nobody, nobody)]
     for stratum in np.flatnonzero(enough):
-        there = held.rows(np.flatnonzero(held.strata == stratum))
-        if len(there.classes) == 0:
+        tested = test.rows(np.flatnonzero(test.strata == stratum))
+        if len(tested.classes) == 0:
             continue
-        here = rest.rows(np.flatnonzero(rest.strata == stratum))
-        found.append(_predict(model, pooled, here, there, seed + int(stratum) + 1, way))
-    return Held(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        learned = train.rows(np.flatnonzero(train.strata == stratum))
+        parts.append(_predict(model, pooled, learned, tested, seed + int(stratum) + 1, way))
+    return HeldOut(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _predict(
-    model: Any, pooled: Any, here: ModelDesign, there: ModelDesign, seed: int, way: str
+    model: Any, pooled: Any, learned: ModelDesign, tested: ModelDesign, seed: int, way: str
 ) -> tuple[np.ndarray, ...]:
-    """Return the arrays of `Held` for persons `there` of one stratum, learned from `here`."""
-    wide = pooled_design(model, there)
+    """Return the arrays of `HeldOut` for `tested` persons of one stratum."""
+    wide = pooled_design(model, tested)
     base, base_known = _observed(model, pooled, wide)
-    own, known = base, np.zeros(len(base), dtype=bool)
-    if len(here.classes):
-        own, known = _observed(model, fit_model(model, here, seed), there)
-    own, base = np.where(known, own, base), np.where(base_known, base, own)
-    sizes = _cell_sizes(here, there) if way == "cells" else np.full(len(own), len(here.classes))
-    return own, base, np.where(known, sizes, 0), there.weights
+    shares, known = base, np.zeros(len(base), dtype=bool)
+    if len(learned.classes):
+        shares, known = _observed(model, fit_model(model, learned, seed), tested)
+    shares, base = np.where(known, shares, base), np.where(base_known, base, shares)
+    sizes = (
+        _cell_sizes(learned, tested)
+        if way == "cells"
+        else np.full(len(shares), len(learned.classes))
+    )
+    return shares, base, np.where(known, sizes, 0), tested.weights
 
 
 def _observed(model: Any, fitted: Any, design: ModelDesign) -> tuple[np.ndarray, np.ndarray]:
@@ -150,10 +154,10 @@ def _observed(model: Any, fitted: Any, design: ModelDesign) -> tuple[np.ndarray,
     return predicted[inverse, design.classes], known[inverse]
 
 
-def _cell_sizes(here: ModelDesign, there: ModelDesign) -> np.ndarray:
-    """Return how many persons of `here` are in the cell of each of `there`, shape (h,)."""
-    both = np.concatenate([here.digits, there.digits])
-    cell = distinct_cells(both, here.sizes)[1]
-    n = len(here.digits)
+def _cell_sizes(learned: ModelDesign, tested: ModelDesign) -> np.ndarray:
+    """Return how many learned persons are in the cell of each tested one, shape (h,)."""
+    both = np.concatenate([learned.digits, tested.digits])
+    cell = distinct_cells(both, learned.sizes)[1]
+    n = len(learned.digits)
     counts: np.ndarray = np.bincount(cell[:n], minlength=int(cell.max()) + 1)
     return counts[cell[n:]]

@@ -42,12 +42,12 @@ class Mixture:
 
     Attributes
     ----------
-    own : fitted model, or None where its share is zero
+    model : fitted model, or None where its share is zero
     share : float
-        Share of the stratum's own model, n / (n + k).
+        Share of the model of the stratum, n / (n + k).
     """
 
-    own: Any
+    model: Any
     share: float
 
 
@@ -64,17 +64,17 @@ def share_of_own(sizes: Any, amount: float) -> Any:
 
 
 def mixed(
-    own: np.ndarray, known: np.ndarray, base: np.ndarray, base_known: np.ndarray, share: float
+    shares: np.ndarray, known: np.ndarray, base: np.ndarray, base_known: np.ndarray, share: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mixture of predictions of two models, and where both are known.
 
     Parameters
     ----------
-    own, base : float arrays, shape (c, R)
+    shares, base : float arrays, shape (c, R)
     known, base_known : bool arrays, shape (c,)
-        Which cells the models know. Where the pooled one does not, the own one counts alone.
+        Which cells the models know. What the pooled one does not know the other tells alone.
     share : float
-        Of the own model.
+        Of the model of the stratum.
 
     Examples
     --------
@@ -83,17 +83,17 @@ def mixed(
     [[0.25, 0.75]]
     """
     part = np.where(base_known, share, 1.0)[:, None]
-    return part * own + (1.0 - part) * base, known
+    return part * shares + (1.0 - part) * base, known
 
 
 def smoothed_shares(
-    own: np.ndarray, sizes: np.ndarray, prior: np.ndarray, amount: float
+    observed: np.ndarray, sizes: np.ndarray, prior: np.ndarray, amount: float
 ) -> np.ndarray:
     """Return the shares of cells with `amount` persons of the prior added.
 
     Parameters
     ----------
-    own : float array, shape (c, R)
+    observed : float array, shape (c, R)
         Weighted shares.
     sizes : float array, shape (c,)
         Persons of each cell.
@@ -106,7 +106,7 @@ def smoothed_shares(
     array([[0.625, 0.375]])
     """
     part = share_of_own(sizes, amount)[:, None]
-    shares: np.ndarray = part * own + (1.0 - part) * prior
+    shares: np.ndarray = part * observed + (1.0 - part) * prior
     return shares
 
 

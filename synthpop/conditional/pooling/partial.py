@@ -196,8 +196,10 @@ def fit_with_effects(
     state = State.without_effects(layout, base)
     outcome = shrink(layout, margins, pooling.amount, state)
     effects = effects_of(layout, state.effects, *outcome)
-    own = tuple(effects if here else None for effects, here in zip(effects, enough, strict=True))
-    return FallbackSequence("multinomial", own, pooled, marginals, pooling, pair_effects)
+    by_stratum = tuple(
+        effects if sufficient else None for effects, sufficient in zip(effects, enough, strict=True)
+    )
+    return FallbackSequence("multinomial", by_stratum, pooled, marginals, pooling, pair_effects)
 
 
 def fit_base(

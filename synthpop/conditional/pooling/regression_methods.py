@@ -126,12 +126,12 @@ def fit_partial_regressions(
             pooling = replace(pooling, amount=float(amount))
         rows = np.flatnonzero(inside)
         pooled, centre = centre_of(kind, design.rows(rows), y[rows])
-        own: list[RegressionModel | None] = [None] * design.n_strata
+        by_stratum: list[RegressionModel | None] = [None] * design.n_strata
         for stratum, rows in used.items():
             unit = Unit.of(centre, design.rows(rows), y[rows])
             if unit.n_persons:
-                own[stratum] = unit.regression(pooling.amount)
-    return PooledRegressions(pooled, tuple(own), pooling)
+                by_stratum[stratum] = unit.regression(pooling.amount)
+    return PooledRegressions(pooled, tuple(by_stratum), pooling)
 
 
 def _rows_of(
@@ -163,8 +163,8 @@ def _choose(
             continue
         centre = centre_of(kind, design.rows(rows), y[rows])[1]
         for members in used.values():
-            own, other = members[learned[members]], members[~learned[members]]
-            unit = Unit.of(centre, design.rows(own), y[own])
+            learned_rows, other = members[learned[members]], members[~learned[members]]
+            unit = Unit.of(centre, design.rows(learned_rows), y[learned_rows])
             if unit.n_persons and len(other):
                 trials.append((unit, design.rows(other), y[other]))
     if not trials:

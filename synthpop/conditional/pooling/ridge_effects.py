@@ -105,13 +105,15 @@ def effects_of(
     layout: TermLayout, effects: np.ndarray, sweeps: np.ndarray, gaps: np.ndarray
 ) -> tuple[RidgeEffects, ...]:
     """Return the effects of each block as a `RidgeEffects`."""
-    found = []
+    fitted = []
     for starts, n_sweeps, gap in zip(layout.starts, sweeps, gaps, strict=True):
         codes = tuple(np.split(layout.codes[starts[0] : starts[-1]], starts[1:-1] - starts[0]))
-        own = effects[starts[0] : starts[-1]].copy()
+        of_block = effects[starts[0] : starts[-1]].copy()
         outcome = int(n_sweeps), float(gap)
-        found.append(RidgeEffects(layout.terms, layout.sizes, codes, own, *outcome, layout.tables))
-    return tuple(found)
+        fitted.append(
+            RidgeEffects(layout.terms, layout.sizes, codes, of_block, *outcome, layout.tables)
+        )
+    return tuple(fitted)
 
 
 def shifted(

@@ -187,8 +187,8 @@ def fit_values(
         notes[ALL] = f"{missed} sample values have no logarithm and are cut off: never drawn"
     strata_pooling = pooled_fit.pooling if pooled_fit else RegressionPooling(
         "complete" if pooling == "complete" else "none")  # fmt: skip
-    own = tuple(by_stratum) or (None,) * design.n_strata
-    return Values(rule, own, pooled, marginal, strata_pooling), notes
+    models = tuple(by_stratum) or (None,) * design.n_strata
+    return Values(rule, models, pooled, marginal, strata_pooling), notes
 
 
 def _held_near(

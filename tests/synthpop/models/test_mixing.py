@@ -14,7 +14,12 @@ from synthpop.conditional.fallback import (
     predict_with_fallback,
 )
 from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score
-from synthpop.conditional.pooling.opinion_pool import MIXTURE_GRID, Held, choose_mixture, hold_out
+from synthpop.conditional.pooling.opinion_pool import (
+    MIXTURE_GRID,
+    HeldOut,
+    choose_mixture,
+    hold_out,
+)
 from synthpop.conditional.pooling.options import Mixture, Pooling, mixed, share_of_own
 from synthpop.conditional.pooling.partial import way_of
 from tests.synthpop.models.test_pooling import some_design
@@ -169,14 +174,16 @@ def test_a_stratum_that_nobody_is_left_of_is_predicted_by_the_others() -> None:
     held = design.rows(np.flatnonzero(design.strata == 1))
     found = hold_out("empirical", rest, held, np.ones(3, dtype=bool), 1, "cells")
     assert (found.sizes == 0).all()
-    assert np.array_equal(found.own, found.pooled)
+    assert np.array_equal(found.stratum, found.pooled)
     assert found.weights.tolist() == held.weights.tolist()
     nobody = hold_out("tree", rest, rest, np.array([False, True, False]), 1, "mixture")
     assert len(nobody.weights) == 0
 
 
 def test_a_score_mixes_and_weighs() -> None:
-    held = Held(np.array([0.8, 0.1]), np.array([0.4, 0.5]), np.array([10, 0]), np.array([1.0, 3.0]))
+    held = HeldOut(
+        np.array([0.8, 0.1]), np.array([0.4, 0.5]), np.array([10, 0]), np.array([1.0, 3.0])
+    )
     wanted = (np.log(0.5) + 3 * np.log(0.5)) / 4
     assert held.score(30.0) == pytest.approx(wanted)
     assert share_of_own(np.array([10, 0]), np.inf).tolist() == [0.0, 0.0]
