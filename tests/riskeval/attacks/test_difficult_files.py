@@ -81,12 +81,21 @@ FILES = {
 }
 
 
+def every_file(role: int) -> pytest.MarkDecorator:
+    """Every file in the slow suite; in the quick one each file has one of three roles."""
+    files = [
+        name if k % 3 == role else pytest.param(name, marks=pytest.mark.slow)
+        for k, name in enumerate(FILES)
+    ]
+    return pytest.mark.parametrize("name", files)
+
+
 @pytest.fixture(autouse=True)
 def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("riskeval.attacks.prediction.model.TREES", 2)
 
 
-@pytest.mark.parametrize("name", FILES)
+@every_file(0)
 def test_any_synthetic_file_is_judged(name: str) -> None:
     synthetic = FILES[name](people(100, 2))
     risk = assess_synthetic(
@@ -95,7 +104,7 @@ def test_any_synthetic_file_is_judged(name: str) -> None:
     check(risk)
 
 
-@pytest.mark.parametrize("name", FILES)
+@every_file(1)
 def test_any_original_is_judged(name: str) -> None:
     original = FILES[name](people(90, 1))
     if isinstance(original, list):
@@ -108,7 +117,7 @@ def test_any_original_is_judged(name: str) -> None:
     check(risk)
 
 
-@pytest.mark.parametrize("name", FILES)
+@every_file(2)
 def test_any_file_is_judged_by_households(name: str) -> None:
     synthetic = FILES[name](people(100, 2))
     risk = assess_synthetic(

@@ -115,7 +115,16 @@ def levels(survey: Survey, name: str) -> set[Any]:
     return set(survey.frame[name].dropna().astype(object))
 
 
-every_sample = pytest.mark.parametrize("damage", DAMAGES, ids=lambda f: f.__name__)
+def every_sample(number: int, but: Any = None) -> pytest.MarkDecorator:
+    """Every damage in the slow suite; the quick one has every second, others for the next test."""
+    damages = [
+        damage if (k + number) % 2 else pytest.param(damage, marks=pytest.mark.slow)
+        for k, damage in enumerate(DAMAGES)
+        if damage is not but
+    ]
+    return pytest.mark.parametrize("damage", damages, ids=lambda f: f.__name__)
+
+
 # warnings of scikit-learn about many levels in few rows, and of a classifier of the user's own
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning"),
@@ -123,9 +132,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(  # many levels: tests/synthpop/pipeline/test_recipe.py
-    "damage", [f for f in DAMAGES if f is not many_levels], ids=lambda f: f.__name__
-)
+@every_sample(1, but=many_levels)  # see tests/synthpop/pipeline/test_recipe.py
 def test_categorical(damage: Any) -> None:
     """Every model, each for a copy of the variable, and numbers by their values."""
     survey = damaged(damage)
@@ -185,7 +192,7 @@ def quick_part(damage: Any) -> list[str]:
     return [*WAYS][DAMAGES.index(damage) % 3 :: 3]
 
 
-@every_sample
+@every_sample(2)
 @pytest.mark.parametrize(
     "part", ["some", pytest.param("all", marks=pytest.mark.slow)], ids=lambda part: f"{part} ways"
 )
@@ -209,7 +216,7 @@ def test_continuous(damage: Any, part: str) -> None:
             assert set(np.unique(values[~np.isnan(values)])) <= {0.0}, way
 
 
-@every_sample
+@every_sample(3)
 def test_counts(damage: Any) -> None:
     survey, stages = damaged(damage), []
     for method in ("poisson", "negative-binomial"):
@@ -226,7 +233,7 @@ def test_counts(damage: Any) -> None:
         assert (values >= 0).all()
 
 
-@every_sample
+@every_sample(4)
 def test_relation(damage: Any) -> None:
     """Every model, and values handed on."""
     survey, stages = damaged(damage), []
@@ -246,7 +253,7 @@ def test_relation(damage: Any) -> None:
         assert (people.groupby("hid")[stages[-1].name].nunique(dropna=False) == 1).all()
 
 
-@every_sample
+@every_sample(5)
 def test_components(damage: Any) -> None:
     survey = damaged(damage)
     frame = survey.frame.copy()
@@ -267,7 +274,7 @@ def test_components(damage: Any) -> None:
     assert (gap.abs().dropna() <= 1e-6 * people["income"].abs().clip(lower=1).dropna()).all()
 
 
-@every_sample
+@every_sample(6)
 def test_revisit(damage: Any) -> None:
     survey = damaged(damage)
     survey = survey.with_column("other", survey.frame["role"].astype(str) + "!")
@@ -280,7 +287,7 @@ def test_revisit(damage: Any) -> None:
     assert set(population.frame()["other"].dropna().astype(object)) <= levels(survey, "other")
 
 
-@every_sample
+@every_sample(7)
 def test_steps_before_and_behind(damage: Any) -> None:
     """Heaps corrected, areas given, known totals met, in one recipe."""
     survey = damaged(damage)
@@ -310,7 +317,7 @@ def test_steps_before_and_behind(damage: Any) -> None:
     assert population.frame()["area"].notna().all()
 
 
-@every_sample
+@every_sample(8)
 def test_imputation(damage: Any) -> None:
     survey = damaged(damage)
     recipe = Pipeline(
@@ -320,7 +327,7 @@ def test_imputation(damage: Any) -> None:
     assert status.isna().all() == survey.frame["status"].isna().all()
 
 
-@every_sample
+@every_sample(9)
 def test_structure(damage: Any) -> None:
     survey = damaged(damage)
     for method in ("direct", "distribution"):
