@@ -25,7 +25,7 @@ matplotlib.use("Agg")
 import pandas as pd
 from replay import facts, paths, printed, section83, side_by_side, tables5
 from replay.earnings import load, recoded
-from replay.releases import IMPORTANCE, declare, perturbed, synthetic
+from replay.releases import IMPORTANCE, declare, perturbed, read_back, synthetic
 
 SEED = 83
 SURVEY = Path(__file__).resolve().parents[2] / "shared" / "data" / "ses.parquet"
@@ -132,6 +132,7 @@ def main() -> None:
     replay_section(file, public, given.folder, given.seed)
 
     original = recoded(file)
+    show("Suppression: what follows from weights and order", read_back(original), 0, given.folder)
     sessions = perturbed(original, given.seed)
     releases = {name: session.data for name, session in sessions.items()}
     releases["synthetic"] = synthetic(original, given.seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from replay.earnings import KEYS, NUMERIC
+from riskeval.recovery.recover import recover
 from riskeval.session.session import ProtectionSession
 from synthpop import Binned, Categorical, Continuous, Pipeline, Structure, Survey
 from synthpop.sampling import Stratified, draw_sample
@@ -48,6 +49,23 @@ def perturbed(file: pd.DataFrame, seed: int) -> dict[str, ProtectionSession]:
             formula = SHUFFLED_WELL if name.endswith("2") else SHUFFLED
             session.shuffle(formula=formula, seed=seed)
     return found
+
+
+def read_back(file: pd.DataFrame) -> pd.DataFrame:
+    """Return what an intruder reads back of the suppression as published, and of ours."""
+    rows = {}
+    for name, weights in (("as published", None), ("attacked first", "weights")):
+        session = declare(file)
+        session.local_suppression(k=3, importance=IMPORTANCE, weights=weights)
+        attack = recover(session.data, weights="weights", original=file, keys=list(KEYS))
+        assert attack.below is not None  # keys were given
+        rows[name] = {
+            "suppressed": attack.n_holes,
+            "read back": attack.n_right,
+            "below 3": attack.below[0],
+            "below 3 after recovery": attack.below[1],
+        }
+    return pd.DataFrame(rows).T
 
 
 def synthetic(file: pd.DataFrame, seed: int) -> pd.DataFrame:

@@ -262,6 +262,12 @@ def test_releases_are_what_they_are_called(
     assert share == pytest.approx(releases.NOISE, rel=0.1)
 
 
+def test_most_of_what_was_suppressed_as_published_can_be_read_back(original: pd.DataFrame) -> None:
+    table = releases.read_back(original)
+    assert table.loc["as published"].tolist() == [49, 44, 0, 86]
+    assert table.loc["attacked first"].tolist() == [67, 0, 0, 0]
+
+
 def test_the_synthetic_sample_has_the_shape_of_the_file(
     original: pd.DataFrame, released: dict[str, pd.DataFrame]
 ) -> None:
