@@ -113,7 +113,7 @@ class FitReport(Result):
 
     def _main_figure(self) -> Figure | None:
         from synthpop.figures.distance_dots import distance_dots
-        from synthpop.figures.style import FigureNames
+        from synthpop.figures.names import FigureNames
         from synthpop.figures.tables import overall_distances
 
         overall = overall_distances(self)
@@ -125,7 +125,7 @@ class FitReport(Result):
         Save one for print as ``fit.figures()["distances"].savefig("distances.pdf")``.
         """
         from synthpop.figures.gallery import draw_all, with_titles
-        from synthpop.figures.style import FigureNames
+        from synthpop.figures.names import FigureNames
         from synthpop.microdata.pictures import Gallery
 
         return Gallery(with_titles(draw_all(self), FigureNames()))

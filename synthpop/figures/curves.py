@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import FigureNames, number_axis, percent_axis, wrapped
+from synthpop.figures.names import FigureNames
+from synthpop.figures.style import number_axis, percent_axis, wrapped
 from synthpop.microdata.pictures import HALF, POPULATION, SAMPLE, WIDE, new_figure, styled
 
 COLUMNS, MOST_PANELS = 3, 12

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import FigureNames, percent_axis, wrapped
+from synthpop.figures.names import FigureNames
+from synthpop.figures.style import percent_axis, wrapped
 from synthpop.microdata.pictures import LINE, POPULATION, SOFT, WIDE, new_figure, styled
 
 

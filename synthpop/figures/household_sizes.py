@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import FigureNames, number_axis, side_legend, wrapped
+from synthpop.figures.names import FigureNames
+from synthpop.figures.style import number_axis, side_legend, wrapped
 from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled
 
 MOST_STRATA = 40

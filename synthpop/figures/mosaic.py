@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import FigureNames, level_colours, wrapped
+from synthpop.figures.names import FigureNames
+from synthpop.figures.style import level_colours, wrapped
 from synthpop.microdata.distances import (
     LARGE_ERRORS,
     NOTABLE_ERRORS,

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import FigureNames, percent_axis, side_legend, wrapped
+from synthpop.figures.names import FigureNames
+from synthpop.figures.style import percent_axis, side_legend, wrapped
 from synthpop.microdata.pictures import HALF, POPULATION, SAMPLE, new_figure, styled
 
 MOST = 24

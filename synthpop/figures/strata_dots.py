@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from synthpop.figures.style import FigureNames, wrapped
+from synthpop.figures.names import FigureNames
+from synthpop.figures.style import wrapped
 from synthpop.microdata.pictures import (
     INK,
     LINE,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -15,44 +14,6 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from synthpop.microdata.codes import MISSING_LABEL
 from synthpop.microdata.pictures import GREY, INK, OKABE_ITO, POPULATION, SAMPLE, WRAP
 from synthpop.microdata.text import percent_tick, tick
-
-
-@dataclass(frozen=True, slots=True)
-class FigureNames:
-    """What variables are called in pictures and tables.
-
-    Attributes
-    ----------
-    labels : dict
-        Variable -> text, for instance ``{"pl030": "Economic status"}``.
-    units : dict
-        Variable -> unit, for instance ``{"netIncome": "euros a year"}``.
-    """
-
-    labels: Mapping[str, str] = field(default_factory=dict)
-    units: Mapping[str, str] = field(default_factory=dict)
-
-    def title(self, name: str) -> str:
-        """Return the text and the name of a variable.
-
-        Examples
-        --------
-        >>> FigureNames({"pl030": "Economic status"}).title("pl030")
-        'Economic status (pl030)'
-        """
-        text = self.short(name)
-        return text if text == name else f"{text} ({name})"
-
-    def short(self, name: str) -> str:
-        """Return the text of a variable, or its name."""
-        base = name.removesuffix(" in classes")
-        text = self.labels.get(base, base).split(": ")[0].split(" (")[0]
-        return text if base == name else f"{text} in classes"
-
-    def axis(self, name: str) -> str:
-        """Return the title with the unit."""
-        unit = self.units.get(name, "")
-        return f"{self.title(name)}, {unit}" if unit else self.title(name)
 
 
 def percent_axis(axis: Any) -> None:

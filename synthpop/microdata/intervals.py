@@ -1,40 +1,51 @@
-"""Confidence intervals of shares, from statsmodels."""
+"""Confidence intervals of shares and of their differences, in closed form."""
 
 from __future__ import annotations
+
+from math import sqrt
 
 NONE = (float("nan"), float("nan"))
 
 
 def wilson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson interval of a share; (NaN, NaN) for no records.
+    """Wilson interval of a share (Wilson 1927, doi:10.1080/01621459.1927.10502953).
+
+    (NaN, NaN) for no records.
 
     Examples
     --------
     >>> [round(end, 3) for end in wilson(5, 50)]
     [0.043, 0.214]
     """
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy.special import ndtri
 
     if n == 0:
         return NONE
-    low, high = proportion_confint(hits, n, alpha=1 - confidence, method="wilson")
-    return float(low) if hits > 0 else 0.0, min(1.0, float(high))
+    share, z = float(hits) / float(n), float(ndtri(1 - (1 - confidence) / 2))
+    centre = share + z**2 / (2 * n)
+    half = z * sqrt(max(share * (1 - share), 0.0) / n + z**2 / (4 * n**2))
+    low, high = ((centre + side * half) / (1 + z**2 / n) for side in (-1, 1))
+    return low if hits > 0 else 0.0, min(1.0, high)
 
 
 def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
     """Exact interval of a share: its coverage is never below `confidence`.
+
+    Ends are quantiles of beta distributions (Clopper and Pearson 1934,
+    doi:10.1093/biomet/26.4.404).
 
     Examples
     --------
     >>> [round(end, 3) for end in clopper_pearson(0, 50)]
     [0.0, 0.071]
     """
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy.special import betaincinv
 
     if n == 0:
         return NONE
-    low, high = proportion_confint(hits, n, alpha=1 - confidence, method="beta")
-    return float(low), float(high)
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
+    return low, float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
 
 
 def newcombe(
@@ -52,11 +63,11 @@ def newcombe(
     >>> [round(end, 3) for end in newcombe(56, 70, 48, 80)]
     [0.052, 0.334]
     """
-    from statsmodels.stats.proportion import confint_proportions_2indep
-
     if not (n and other_n):
         return NONE
-    low, high = confint_proportions_2indep(
-        hits, n, other_hits, other_n, method="newcomb", compare="diff", alpha=1 - confidence
-    )
-    return float(low), float(high)
+    share, other = float(hits) / float(n), float(other_hits) / float(other_n)
+    low, high = wilson(hits, n, confidence)
+    other_low, other_high = wilson(other_hits, other_n, confidence)
+    below = sqrt((share - low) ** 2 + (other_high - other) ** 2)
+    above = sqrt((other - other_low) ** 2 + (high - share) ** 2)
+    return share - other - below, share - other + above

@@ -9,7 +9,7 @@ import pandas as pd
 
 from synthpop.evaluation.ranking import KINDS
 from synthpop.evaluation.result import FitReport
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata import charts as svg
 from synthpop.microdata.language import gettext
 from synthpop.microdata.page_facts import Svg, table

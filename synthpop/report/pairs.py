@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.result import FitReport
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
 from synthpop.microdata.language import said

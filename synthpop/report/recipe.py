@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import count, number, percent, plural

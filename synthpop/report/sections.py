@@ -9,7 +9,7 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import (

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from synthpop.figures.objective_trace import objective_trace
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import change, count, number, percent, plural
 from synthpop.population.manifest import StepRecord
 from synthpop.population.population import Population
 from synthpop.report.stored import StoredCalibration
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
 EXACT, HALF = 1e-9, 0.5
@@ -75,6 +76,8 @@ def totals_pictures(population: Population | None) -> dict[str, Figure]:
     for place, step in enumerate(steps):
         trace = pd.DataFrame(step.details.get("trace", {}))
         if len(trace):
+            from synthpop.figures.objective_trace import objective_trace
+
             pictures[f"trace {place}"] = objective_trace(trace)
     return pictures
 

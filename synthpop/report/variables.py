@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.result import FitReport
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.figures.tables import shown_groups
 from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import share_errors

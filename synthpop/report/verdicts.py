@@ -9,7 +9,7 @@ import numpy as np
 
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import finding, row_id, verdict
 from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, rounded

@@ -9,12 +9,11 @@ import pandas as pd
 
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.evaluation.result import FitReport
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.pictures import to_svg
 from synthpop.microdata.places import Place
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count
@@ -209,7 +208,6 @@ def stored_facts(source: StoredReport, population: Any, audience: str) -> dict[s
     recipe = known.manifest.identity.recipe if known else ()
     risk = source.risk
     totals = totals_facts(source.calibration, known, names, external)
-    pictures = totals_pictures(known)
     return {
         "title": source.title or gettext("Synthetic population"),
         "external": external,
@@ -234,13 +232,19 @@ def stored_facts(source: StoredReport, population: Any, audience: str) -> dict[s
         "risk": risk_facts(risk, external) if risk is not None else None,
         "provenance": [] if external else provenance_facts(known, source.provenance),
         "names": names,
-        "pictures": {
-            key: to_svg(
-                figure, key, gettext("Objective of the annealing while households are exchanged")
-            )
-            for key, figure in pictures.items()
-        },
+        "pictures": _pictures(known),
     }
+
+
+def _pictures(population: Population | None) -> dict[str, str]:
+    """Return the drawings of the page as SVG; without one the library for them is not imported."""
+    figures = totals_pictures(population)
+    if not figures:
+        return {}
+    from synthpop.microdata.pictures import to_svg
+
+    text = gettext("Objective of the annealing while households are exchanged")
+    return {key: to_svg(figure, key, text) for key, figure in figures.items()}
 
 
 def _steps(population: Population, names: FigureNames) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from synthpop import Binned, Continuous, Gpd, Regressed
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.pipeline.fingerprint import stage_to_dict
 from synthpop.report.recipe import _described
 

@@ -25,8 +25,8 @@ from synthpop import (
     write_report,
 )
 from synthpop.evaluation.assess_fit import assess_fit
+from synthpop.figures.names import FigureNames
 from synthpop.figures.objective_trace import objective_trace
-from synthpop.figures.style import FigureNames
 from synthpop.microdata.errors import ConvergenceWarning
 from synthpop.report.recipe import fallbacks
 from synthpop.report.recipe import steps as steps_table

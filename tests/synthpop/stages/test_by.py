@@ -21,7 +21,7 @@ from synthpop import (
 from synthpop.conditional.coding import sample_digits
 from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.evaluation.crossvalidation import cross_validate
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata.errors import InputError
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps

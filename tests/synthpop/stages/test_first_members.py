@@ -13,7 +13,7 @@ from synthpop import Binned, Categorical, Continuous, GibbsPass, Pipeline, Struc
 from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.conditional.reference_member import FIRST_VALUE, knows_first, number_digits
 from synthpop.evaluation.crossvalidation import cross_validate
-from synthpop.figures.style import FigureNames
+from synthpop.figures.names import FigureNames
 from synthpop.microdata.errors import InputError
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps

@@ -1,0 +1,44 @@
+"""What variables are called in pictures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class FigureNames:
+    """What variables are called in pictures and tables.
+
+    Attributes
+    ----------
+    labels : dict
+        Variable -> text, for instance ``{"pl030": "Economic status"}``.
+    units : dict
+        Variable -> unit, for instance ``{"netIncome": "euros a year"}``.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def title(self, name: str) -> str:
+        """Return the text and the name of a variable.
+
+        Examples
+        --------
+        >>> FigureNames({"pl030": "Economic status"}).title("pl030")
+        'Economic status (pl030)'
+        """
+        text = self.short(name)
+        return text if text == name else f"{text} ({name})"
+
+    def short(self, name: str) -> str:
+        """Return the text of a variable, or its name."""
+        base = name.removesuffix(" in classes")
+        text = self.labels.get(base, base).split(": ")[0].split(" (")[0]
+        return text if base == name else f"{text} in classes"
+
+    def axis(self, name: str) -> str:
+        """Return the title with the unit."""
+        unit = self.units.get(name, "")
+        return f"{self.title(name)}, {unit}" if unit else self.title(name)
