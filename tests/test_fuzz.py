@@ -50,6 +50,8 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("riskeval.membership", 9, 134),
     ("riskeval.assess_synthetic", 9, 137),
     ("synthpop.sampling.simulate_study", 102, 2),
+    ("riskeval.classification_risk", 103, 10),
+    ("session", 103, 11),
 ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import short_percent
 
 ACCURACY = (0.01, 0.02, 0.05)
@@ -258,7 +259,7 @@ def _check_honoured(faults: Faults, scenario: Scenario, honoured: Sequence[str] 
 
 
 def _names(faults: Faults, where: str, value: object) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+    names = listed_names(value)
     for name in names:
         if not isinstance(name, str) or not name:
             faults.add(where, f"{name!r} is not the name of a column")

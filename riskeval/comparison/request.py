@@ -15,6 +15,7 @@ from riskeval.utility.estimates import STATISTICS
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.formula import read_formula
+from synthpop.microdata.frames import listed_names
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def domains_of(item: Indicators) -> tuple[str, ...]:
     """Columns of the domains of an estimate."""
     if item.by is None:
         return ()
-    return (item.by,) if isinstance(item.by, str) else tuple(item.by)
+    return listed_names(item.by)
 
 
 def columns_of(item: Regression) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import plural
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
@@ -145,7 +146,7 @@ def read_keys(
     faults: Faults, frame: pd.DataFrame, keys: Sequence[str], missing: str, alpha: float
 ) -> tuple[str, ...]:
     """Check keys, treatment and alpha; shared by every measure of categorical keys."""
-    names = (keys,) if isinstance(keys, str) or not isinstance(keys, Iterable) else tuple(keys)
+    names = listed_names(keys)
     if not names:
         faults.add("keys", "no key is given", remedy="Name at least one column.")
     if len(set(names)) < len(names):

@@ -20,6 +20,7 @@ from riskeval.measures.sensitive_groups import read_sensitive
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, MicrodataError
 from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.text import count, plural
@@ -112,7 +113,7 @@ def assess(
     values = read_weights(faults, frame, weights)
     nothing = isinstance(sensitive, Sequence) and not len(sensitive)
     variables = () if nothing else read_sensitive(faults, frame, names, sensitive)
-    amounts = (numeric,) if isinstance(numeric, str) else tuple(numeric)
+    amounts = listed_names(numeric)
     check_numeric(faults, frame, amounts, "numeric key")
     if household is not None:
         check_columns(faults, frame, [household], "household")

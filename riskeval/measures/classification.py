@@ -16,6 +16,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, plural, short_percent
@@ -218,7 +219,7 @@ def classification_risk(
     from riskeval.measures.frequencies import frequency_counts
 
     before, after = as_frame(original, "original"), as_frame(released, "released")
-    keys = [keys] if isinstance(keys, str) else list(keys)
+    keys = list(listed_names(keys))
     faults = Faults("classification risk")
     check_columns(faults, before, keys, "key (original)")
     check_columns(faults, after, keys, "key (released)")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, check_finite, numbers
+from synthpop.microdata.frames import as_names, check_finite, listed_names, numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
@@ -113,7 +113,7 @@ def outlier_risk(
     frame = as_frame(data)
     faults = Faults("outlier_risk")
     names = as_names(faults, variables, "variables")
-    groups = (by,) if isinstance(by, str) else tuple(by)
+    groups = listed_names(by)
     check_numeric(faults, frame, names, "variable")
     check_columns(faults, frame, groups, "group")
     for argument, value, low, high in (

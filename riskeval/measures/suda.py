@@ -7,7 +7,7 @@ MSUs are likelier to be unique in the population too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,7 @@ from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weight
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.results import Result
@@ -243,7 +244,7 @@ def suda(
     ([0, 0, 2, 1], [False, False, False, True])
     """
     frame = as_frame(data, columns=(keys,))
-    keys = list(keys) if isinstance(keys, Iterable) and not isinstance(keys, str) else [keys]
+    keys = list(listed_names(keys))
     _check(frame, keys, max_size, dis_fraction, normalise, missing)
     coded = encode_keys(frame, keys)
     largest = len(keys) if max_size is None else int(max_size)

@@ -12,6 +12,7 @@ from riskeval.protection.result import Protected, check_seed, own_frame, protect
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count
@@ -64,7 +65,7 @@ def create_new_id(
     (2, [np.int64(1), np.int64(2)], np.True_)
     """
     frame = own_frame(data)
-    by = [] if within is None else [within] if isinstance(within, str) else list(within)
+    by = [] if within is None else list(listed_names(within))
     columns = [column, *also]
     faults = Faults("create_new_id")
     check_columns(faults, frame, dict.fromkeys(columns), "identifier")

@@ -23,6 +23,7 @@ from riskeval.recovery.recover import recover
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.text import count, join, plural
 
@@ -97,7 +98,7 @@ def local_recoding(
     # 1. Check what was given, and code the keys at all levels
     frame = own_frame(data)
     faults = Faults("local_recoding")
-    names = [keys] if isinstance(keys, str) else list(keys)
+    names = list(listed_names(keys))
     sequences = _sequences(faults, frame, names, k, hierarchies or {})
     ranks = np.ones(len(names), dtype=np.int64)
     if importance is not None:

@@ -14,6 +14,7 @@ from riskeval.protection.result import Protected, categorical_column, own_frame,
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
@@ -65,7 +66,7 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
     ['20-31', '20-31', '20-31', '39-62', '39-62', '39-62']
     """
     frame = own_frame(data)
-    names = [keys] if isinstance(keys, str) else list(keys)
+    names = list(listed_names(keys))
     faults = Faults("mondrian")
     if not names or len(set(names)) < len(names):
         faults.add("keys", "are empty or name a column twice")

@@ -22,7 +22,7 @@ from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
+from synthpop.microdata.frames import as_names, listed_names
 from synthpop.microdata.methods import read_method
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between
@@ -159,7 +159,7 @@ def add_noise(
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     resolved = read_seed(faults, seed)
-    keep_zeros = (keep_zeros,) if isinstance(keep_zeros, str) else tuple(keep_zeros)
+    keep_zeros = listed_names(keep_zeros)
     for name in keep_zeros:
         if name not in names:
             faults.add("keep_zeros", f"{name!r} is not among the variables")

@@ -12,6 +12,7 @@ from riskeval.protection.household import read_households
 from synthpop.microdata.checks import check_columns, check_names, check_numeric, check_weights
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, read_formula
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.methods import method_type
 
 FROM_ROLES: dict[str, dict[str, str]] = {
@@ -126,7 +127,7 @@ def _subjects(values: Mapping[str, Any]) -> list[str]:
 
 def names(value: str | Sequence[str]) -> tuple[str, ...]:
     """Return one name or several as a tuple."""
-    return (value,) if isinstance(value, str) else tuple(value)
+    return listed_names(value)
 
 
 def pairs(

@@ -14,6 +14,7 @@ from synthpop.conditional.rules.syntax import Rule
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.dataset import Field, encode_column
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
@@ -98,7 +99,7 @@ def check_rules(
     """
     if rules is None:
         rules = data.manifest.identity.rules if isinstance(data, Population) else ()
-    texts = (rules,) if isinstance(rules, str) else tuple(rules)
+    texts = listed_names(rules)
     parsed = parse_rules(texts)
     cases, broken = np.zeros(len(parsed), dtype=np.int64), np.zeros(len(parsed), dtype=np.int64)
     n_persons = 0

@@ -13,6 +13,7 @@ from synthpop.conditional.rules.enforce import (
 )
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.show import diagram, step_text, view
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -84,7 +85,7 @@ class Pipeline:
         object.__setattr__(self, "known_totals", tuple(margin_list(self.known_totals)))
         if isinstance(self.stages, list):
             object.__setattr__(self, "stages", tuple(self.stages))
-        rules = (self.rules,) if isinstance(self.rules, str) else tuple(self.rules)
+        rules = listed_names(self.rules)
         object.__setattr__(self, "rules", rules)
 
     def summary(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.language import gettext, said
 
 HOUSEHOLD_KINDS = ("members", "household counts", "household sums")
@@ -77,7 +78,7 @@ def _made(stage: Mapping[str, Any]) -> tuple[str, ...]:
     if kind == "components":
         return tuple(stage.get("parts", ()))
     name = stage.get("name", ())
-    return (name,) if isinstance(name, str) else tuple(name)
+    return listed_names(name)
 
 
 def _of_structure(variable: str, steps: _Steps) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
 
@@ -61,7 +62,7 @@ def affected_rows(
 
 def as_names(columns: Sequence[str]) -> tuple[str, ...]:
     """Return one name or several as a tuple."""
-    return (columns,) if isinstance(columns, str) else tuple(columns)
+    return listed_names(columns)
 
 
 def frame_to_change(name: str, survey: Survey, columns: Sequence[str]) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import plural
 from synthpop.sampling.plans import (
@@ -212,7 +213,7 @@ class Balanced:
 
     def __post_init__(self) -> None:
         _check_n("balanced sample", self.n)
-        names = (self.auxiliary,) if isinstance(self.auxiliary, str) else tuple(self.auxiliary)
+        names = listed_names(self.auxiliary)
         object.__setattr__(self, "auxiliary", names)
 
     def plan(self, units: Units) -> Plan:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import plural
 from synthpop.sampling.allocation import Allocation, Fixed, Neyman, Power, Proportional
 from synthpop.sampling.designs import SimpleRandom
@@ -153,7 +154,7 @@ class Stratified:
     @property
     def names(self) -> list[str]:
         """Columns that make the strata."""
-        return [self.by] if isinstance(self.by, str) else list(self.by)
+        return list(listed_names(self.by))
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""

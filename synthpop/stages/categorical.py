@@ -57,6 +57,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.methods import keep_copies
 from synthpop.stages.base import (
     BlockStage,
@@ -157,7 +158,7 @@ class Categorical(BlockStage):
     @property
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the stage makes."""
-        return (self.name,) if isinstance(self.name, str) else tuple(self.name)
+        return listed_names(self.name)
 
     @property
     def variable(self) -> str:

@@ -27,7 +27,7 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, as_numbers, is_number
+from synthpop.microdata.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
@@ -152,7 +152,7 @@ def copied_values(
     if amounts is None:
         numeric = [name for name in names if is_amount(people[name])]
     else:
-        numeric = [amounts] if isinstance(amounts, str) else list(amounts)
+        numeric = list(listed_names(amounts))
         for name in numeric:
             if name not in names or not is_number(people[name]):
                 faults.add("amounts", f"{name!r} is no number among the variables")

@@ -27,6 +27,7 @@ from riskeval.measures.linkage.methods import (
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
@@ -203,7 +204,7 @@ def record_linkage(
     """
     faults = Faults("record_linkage")
     _check_options(faults, method, metric, standardise, weights, assign, agreement, threshold)
-    blocks = (block,) if isinstance(block, str) else tuple(block)
+    blocks = listed_names(block)
     sides = read_sides(
         faults, original, released, variables, blocks, identifier, _mapping(weights),
         _mapping(agreement),

@@ -35,6 +35,7 @@ from riskeval.measures.loglinear.table import (
 from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
@@ -223,7 +224,7 @@ def loglinear_risk(
     (1, 0.1843)
     """
     frame = as_frame(data)
-    keys = [keys] if isinstance(keys, str) else list(keys)
+    keys = list(listed_names(keys))
     faults = Faults("log-linear risk")
     exist = check_columns(faults, frame, keys, "key")
     if not keys or len(set(keys)) < len(keys):

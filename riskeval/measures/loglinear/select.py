@@ -24,6 +24,7 @@ from riskeval.measures.loglinear.table import CellCounts, check_size, tabulate_c
 from riskeval.measures.loglinear.terms import Term, format_formula
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, plural
@@ -176,7 +177,7 @@ def choose_model(
     ['', 'job:area']
     """
     frame = as_frame(data)
-    keys = [keys] if isinstance(keys, str) else list(keys)
+    keys = list(listed_names(keys))
     table, pi = _read(frame, keys, weights, criterion, max_interactions)
     z = f"z{criterion[-1]}"
     terms: list[Term] = [frozenset([j]) for j in range(len(keys))]

@@ -95,16 +95,14 @@ def test_other_versions_and_another_blas_are_refused(tmp_path, monkeypatch) -> N
 def test_the_same_fit_has_the_same_hash_in_every_process() -> None:
     code = (
         "from tests.small import small_pipeline, small_survey\n"
-        "print(small_pipeline().fit(small_survey(), seed=7).learned)"
+        "print(small_pipeline().fit(small_survey(60), seed=7).learned)"
     )
-    texts = {
-        subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }  # fmt: skip
-    assert texts == {small_pipeline().fit(small_survey(), seed=7).learned}
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stdout.strip() == small_pipeline().fit(small_survey(60), seed=7).learned
 
 
 @pytest.mark.slow

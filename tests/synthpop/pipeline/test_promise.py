@@ -160,8 +160,8 @@ def test_finished_blocks_are_not_simulated_again(fitted, tmp_path, monkeypatch) 
     assert again.n_persons > 0
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(1, 400), st.integers(1, 3))
+@settings(max_examples=8, deadline=None)
+@given(st.integers(1, 150), st.integers(1, 3))
 def test_blocks_hold_whole_households_of_one_stratum(rows: int, workers: int) -> None:
     fitted = small_pipeline_once()
     population = fitted.simulate(rows_per_block=rows, workers=workers)
@@ -181,7 +181,7 @@ _FITTED: list = []
 
 def small_pipeline_once():
     if not _FITTED:
-        _FITTED.append(Pipeline([Structure(["age"])]).fit(small_survey(60), seed=3))
+        _FITTED.append(Pipeline([Structure(["age"])]).fit(small_survey(20), seed=3))
     return _FITTED[0]
 
 
