@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from synthpop.microdata.delimited import CsvOptions
 from synthpop.microdata.dictionary import Dictionary, Variable
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.tomlfile import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STORED = r"^data-[a-z0-9]+\.[a-z0-9]+$"
 Command = Callable[..., Any]
@@ -43,6 +47,35 @@ class Source(Table):
     def is_text(self) -> bool:
         """Whether separator, decimal sign and encoding matter."""
         return self.suffix in (".csv", ".txt", ".tsv")
+
+    def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a frame with the columns of the types that the user chose.
+
+        Delimited text is read with its types at once.
+
+        Raises
+        ------
+        InputError
+            A column that shall be a number holds other text.
+        """
+        if self.is_text or not self.types:
+            return frame
+        import pandas as pd
+
+        faults, changed = Faults("types"), dict[str, Any]()
+        for name, kind in self.types.items():
+            texts = frame[name].astype("string")
+            if kind == "text":
+                changed[name] = texts
+            elif kind == "category":
+                changed[name] = frame[name].astype("category")
+            else:
+                changed[name] = pd.to_numeric(texts, errors="coerce")
+                rows = (changed[name].isna() & texts.notna()).to_numpy().nonzero()[0]
+                if len(rows):
+                    faults.add(name, "is not a number", rows=rows, remedy="Leave it as it is.")
+        faults.raise_if_any()
+        return frame.assign(**changed)
 
     def reading(self) -> dict[str, Any]:
         """Return the options of ``read_table``.

@@ -41,7 +41,12 @@ class Workspace:
         from synthpop.microdata.files import read_table
 
         key = f"frame {source.model_dump_json()}"
-        return self.once(key, lambda: read_table(self.folder / source.file, **source.reading()))
+
+        def read() -> pd.DataFrame:
+            return source.typed(read_table(self.folder / source.file, **source.reading()))
+
+        frame: pd.DataFrame = self.once(key, read)
+        return frame
 
     def target(self, name: str) -> Path:
         """Return the path of a file that the user may download."""

@@ -19,6 +19,8 @@ from synthpop.microdata.labelled import UserMissing, decoded
 from synthpop.microdata.rfiles import read_r, write_r
 from synthpop.microdata.survey import Survey
 
+DTA_VERSIONS = tuple(range(8, 16))
+"""Versions of Stata for which files are written."""
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -129,6 +131,7 @@ def write_table(
     private: bool = False,
     safe_csv: bool = False,
     csv: CsvOptions | None = None,
+    dta_version: int | None = None,
 ) -> None:
     """Write a frame with the labels of its dictionary, whole or not at all.
 
@@ -147,9 +150,13 @@ def write_table(
     csv : CsvOptions, optional
         Separator, decimal sign and encoding of delimited text. Default: the comma (a tab in
         ``.tsv``), the point and UTF-8.
+    dta_version : int, optional
+        Stata that shall read a ``.dta``: 8 to 15, which is the default and what later ones read.
 
     Raises
     ------
+    InputError
+        A version that is not written, or one for another format.
     OutputError
         The file cannot be written, or a column holds what such a file cannot hold; all that does
         not fit is named before anything is written.
@@ -158,11 +165,18 @@ def write_table(
     kind = file.suffix.lower()
     if kind not in WRITERS:
         raise OutputError(f"{file}: tables are written as {', '.join(WRITERS)}.")
+    if dta_version is not None and not (kind == ".dta" and dta_version in DTA_VERSIONS):
+        remedy = f"Give {DTA_VERSIONS[0]} to {DTA_VERSIONS[-1]}, for .dta only."
+        raise _fault(file, f"dta_version {dta_version!r}", remedy)
     table = with_whole_numbers(frame)
     table = without_formulas(table) if safe_csv and kind in (".csv", ".tsv") else table
     with replacing(file, private=private) as draft:
         try:
-            options = {"csv": csv} if csv is not None and kind in (".csv", ".tsv") else {}
+            options: dict[str, Any] = {}
+            if csv is not None and kind in (".csv", ".tsv"):
+                options["csv"] = csv
+            if dta_version is not None:
+                options["version"] = dta_version
             WRITERS[kind](table, draft, file, **options)
         except UnicodeEncodeError as problem:
             sign = problem.object[problem.start]

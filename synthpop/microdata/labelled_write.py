@@ -144,7 +144,9 @@ def coded_columns(frame: pd.DataFrame, suffix: str) -> dict[str, Coded]:
     }
 
 
-def write_labelled(frame: pd.DataFrame, path: Path, target: Path) -> None:
+def write_labelled(
+    frame: pd.DataFrame, path: Path, target: Path, version: int | None = None
+) -> None:
     """Write ``.sav``, ``.zsav``, ``.dta`` or ``.xpt`` with the labels of the frame's dictionary.
 
     Missing codes are declared in SPSS and become the letters .a to .z in Stata.
@@ -169,6 +171,7 @@ def write_labelled(frame: pd.DataFrame, path: Path, target: Path) -> None:
     if suffix == ".dta":
         letters = {n: _letters(item) for n, item in columns.items()}
         options["missing_user_values"] = {n: list(ls) for n, ls in letters.items() if ls} or None
+        options |= {} if version is None else {"version": version}
     if suffix in SPSS:
         options["missing_ranges"] = _missing_ranges(variables, table) or None
         options["variable_measure"] = {n: v.measure for n, v in variables.items() if v.measure}
@@ -340,6 +343,4 @@ def names_text(names: Iterable[str]) -> str:
     return join([*shown[:5], *more])
 
 
-WRITERS: dict[str, Callable[[pd.DataFrame, Path, Path], None]] = dict.fromkeys(
-    _RULES, write_labelled
-)
+WRITERS: dict[str, Callable[..., None]] = dict.fromkeys(_RULES, write_labelled)

@@ -14,7 +14,7 @@ from synthpop.app.view import View
 
 TITLES = {
     "": "no role",
-    "keys": "known to the intruder (key)",
+    "keys": "known (key)",
     "sensitive": "looked for (target)",
     "numeric": "number that users estimate",
     "weights": "weights",

@@ -156,6 +156,11 @@ def _columns(view: View, source: Source) -> Tag:
         t("Missing"),
         t("Meaning"),
     ]
+    sample = entry(
+        "sample", t("Work on so many records, at random (empty: on all)"),
+        view.project.protect.sample, kind="number", min="1", step="1",
+        message=command("protect.set_sample"), argument="n",
+    )  # fmt: skip
     edited = next((one for one in described["columns"] if one["name"] == chosen), None)
     return card(
         t("{n} records, {m} columns", n=count(described["records"]), m=len(described["columns"])),
@@ -167,6 +172,7 @@ def _columns(view: View, source: Source) -> Tag:
             ),
             class_="scroll tall", tabindex="0", role="region", aria_label=t("Columns"),
         ),
+        sample,
         _meaning(view, source, edited) if edited is not None else None,
     )  # fmt: skip
 
@@ -208,7 +214,7 @@ def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
         select(
             f"type-{name}", t("Type"), [(v, t(x)) for v, x in TYPES], source.types.get(name, ""),
             message=command("protect.set_type", column=name), argument="kind",
-        ) if source.is_text else None,
+        ),
         _records(view, column),
         class_="inner",
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthpop.app.jobs import BackgroundJob
 from synthpop.app.protect.session import session_of
-from synthpop.app.tables import plain_table
+from synthpop.app.tables import MOST_ROWS, plain_table
 from synthpop.app.texts import t
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.events import Listener
@@ -58,11 +58,27 @@ def _records(rows: pd.DataFrame, roles: FileRoles) -> dict[str, Any]:
     return plain_table(shown)
 
 
+def records(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
+    """Records as they are now, a page of them from the one that is asked for."""
+    from synthpop.microdata.text import count
+
+    n = len(session.data)
+    first = min(max(1, int(arguments.get("first") or 1)), n)
+    shown = session.data.iloc[first - 1 : first - 1 + MOST_ROWS]
+    rows = [str(row) for row in range(first, first + len(shown))]
+    table = plain_table(shown.reset_index(drop=True))
+    table["head"] = [t("Row"), *table["head"]]
+    table["numbers"] = [True, *table["numbers"]]
+    table["rows"] = [[row, *cells] for row, cells in zip(rows, table["rows"], strict=True)]
+    text = t("Records {first} to {last} of {n}.", first=rows[0], last=rows[-1], n=count(n))
+    return {"texts": [text], "tables": [table]}
+
+
 def suda(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """SUDA: which keys single records out."""
     import riskeval
 
-    result = riskeval.suda(session.data, list(roles.keys))
+    result = riskeval.suda(session.data, list(roles.keys), **arguments)
     scores = result.to_frame().assign(**{name: session.data[name] for name in roles.keys})
     first = [*roles.keys, "score", "dis_score"]
     ranked = scores.sort_values("score", ascending=False, kind="stable")[first]
@@ -76,7 +92,7 @@ def diversity(session: ProtectionSession, roles: FileRoles, arguments: dict[str,
     """l-diversity of the sensitive variables."""
     from riskeval import l_diversity
 
-    result = l_diversity(session.data, list(roles.keys), list(roles.sensitive))
+    result = l_diversity(session.data, list(roles.keys), list(roles.sensitive), **arguments)
     table = result.to_frame()
     shown = table.assign(**{name: session.data[name] for name in roles.keys})
     ranked = shown.sort_values(table.columns[0], kind="stable")
@@ -92,7 +108,7 @@ def numeric(session: ProtectionSession, roles: FileRoles, arguments: dict[str, A
 
     names = list(roles.numeric)
     original, current = session.original, session.data
-    texts = [interval_disclosure(original, current, names).summary()]
+    texts = [interval_disclosure(original, current, names, **arguments).summary()]
     if len(current) <= 20_000:
         texts.append(record_linkage(original, current, names).summary())
     texts.append(outlier_risk(current, names).summary())
@@ -157,6 +173,7 @@ def _job(detail: Detail, title: str) -> BackgroundJob:
 DETAILS: dict[str, BackgroundJob] = {
     "violators": _job(violators, "Counting records that share their keys"),
     "risky": _job(risky, "Listing risky records"),
+    "records": _job(records, "Listing the records"),
     "suda": _job(suda, "Looking for special uniques"),
     "diversity": _job(diversity, "Measuring l-diversity"),
     "numeric": _job(numeric, "Measuring the risk of numbers"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from htmltools import Tag, TagChild, tags
@@ -13,12 +15,15 @@ from synthpop.app.elements import (
     choose,
     command,
     entry,
+    option_fields,
     picture,
     select,
+    sending,
     sentence,
     table,
     waiting,
 )
+from synthpop.app.forms import Form, make_form, read_form
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.needs import steps_stamp
@@ -28,6 +33,7 @@ TITLES = {
     "overview": "All numbers",
     "violators": "Records below k",
     "risky": "Risky records",
+    "records": "Current records",
     "suda": "SUDA",
     "diversity": "l-diversity",
     "numeric": "Numeric keys",
@@ -36,7 +42,13 @@ TITLES = {
     "loss": "Information loss",
     "pair": "Before and after",
 }
-OF_DATA = ("violators", "risky", "suda", "diversity", "pair")
+OPTIONS = {
+    "suda": ("suda", ("data", "keys")),
+    "diversity": ("l_diversity", ("data", "keys", "sensitive")),
+    "numeric": ("interval_disclosure", ("original", "released", "variables")),
+}
+"""The function of ``riskeval`` that a detail calls, and the parameters that roles fill."""
+OF_DATA = ("violators", "risky", "records", "suda", "diversity", "pair")
 NEEDED_ROLE = {"diversity": "sensitive", "numeric": "numeric", "loss": "numeric"}
 
 
@@ -50,7 +62,37 @@ def _chosen(view: View) -> tuple[str, dict[str, Any]]:
     if detail == "pair":
         first = state.roles.keys[0] if state.roles.keys else ""
         return detail, {"variables": [view.choice("first", first), view.choice("second", "")]}
-    return detail, {}
+    if detail == "records":
+        return detail, {"first": view.choice("first-record", 1)}
+    return detail, view.choice(f"options-{detail}", {})
+
+
+@cache
+def _form(detail: str) -> Form:
+    import riskeval
+
+    name, filled = OPTIONS[detail]
+    return make_form(getattr(riskeval, name), name=detail, skip=filled)
+
+
+def set_options(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the choice of the options of a detail."""
+    detail = message["detail"]
+    options = read_form(_form(detail), message.get("entries", {}))
+    return [choose(**{f"options-{detail}": options})]
+
+
+def _options(view: View, detail: str, chosen: dict[str, Any]) -> Tag:
+    t, form = view.t, _form(detail)
+    return tags.details(
+        tags.summary(t("Options")),
+        tags.form(
+            option_fields(form, shown.names(view), t, chosen),
+            tags.button(t("Compute anew"), type="submit", class_="button"),
+            data_send=sending({"action": "options", "detail": detail}),
+        ),
+        class_="more",
+    )
 
 
 def needs(view: View) -> list[Need]:
@@ -127,6 +169,13 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
             "violators-k", t("Records that share a key (k)"), state.k, kind="number",
             message=command("protect.set_k"), argument="k", min="2", step="1",
         )  # fmt: skip
+    if detail == "records":
+        controls = entry(
+            "first-record", t("From row"), arguments["first"], kind="number", message=choose(),
+            argument="first-record", min="1", step="1",
+        )  # fmt: skip
+    if detail in OPTIONS:
+        controls = _options(view, detail, arguments)
     if detail == "pair":
         controls = _variables(view, arguments["variables"])
     if result is None:

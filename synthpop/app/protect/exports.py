@@ -39,7 +39,7 @@ def script_text(workspace: Workspace, state: ProtectState) -> str:
     session = session_of(workspace, state)
     source = "original.parquet" if state.source is None else state.source.name
     text = session.to_script(source_path=source, target_path=f"{stem(state)}-protected.parquet")
-    lines = [_reading(state)]
+    lines = [_reading(state), *_typing(state)]
     for one in state.subset:
         lines.append(f"column = data[{one.column!r}]")
         if one.values:
@@ -48,6 +48,9 @@ def script_text(workspace: Workspace, state: ProtectState) -> str:
             limits = {">=": one.low, "<=": one.high}
             tests = [f"(column {sign} {v!r})" for sign, v in limits.items() if v is not None]
         lines.append(f"data = data[{' & '.join(tests)}].reset_index(drop=True)")
+    if state.sample is not None:
+        drawn = f"data.sample(min(len(data), {state.sample}), random_state=1)"
+        lines.append(f"data = {drawn}.sort_index().reset_index(drop=True)")
     text = text.replace(f"data = pd.read_parquet({source!r})", "\n".join(lines))
     text = text.replace(
         "import pandas as pd\n\n", "" if "pd." not in text else "import pandas as pd\n\n"
@@ -62,6 +65,16 @@ def script_text(workspace: Workspace, state: ProtectState) -> str:
     return text.replace(
         "from riskeval import protect\n", f"from riskeval import protect\n{added}\n"
     )
+
+
+def _typing(state: ProtectState) -> list[str]:
+    assert state.source is not None
+    if state.source.is_text:
+        return []
+    texts = {"text": '{0}.astype("string")', "category": '{0}.astype("category")',
+             "number": 'pd.to_numeric({0}.astype("string"))'}  # fmt: skip
+    columns = {f"data[{name!r}]": kind for name, kind in state.source.types.items()}
+    return [f"{column} = {texts[kind].format(column)}" for column, kind in columns.items()]
 
 
 def _reading(state: ProtectState) -> str:
@@ -102,10 +115,12 @@ def run_file_text(state: ProtectState) -> str:
 
     assert state.source is not None
     faults = Faults("run file")
-    if state.subset:
+    if state.subset or state.sample is not None:
         faults.add("records", "were chosen", remedy="Take the script, or open a file of them.")
     if state.source.labels:
         faults.add("labels", "were changed", remedy="Take the script.")
+    if _typing(state):
+        faults.add("types", "were changed", remedy="Take the script.")
     faults.raise_if_any()
     source: dict[str, Any] = {"file": state.source.name}
     options = {
@@ -197,5 +212,6 @@ def export(
         order=arguments.get("order") or None,
     )
     csv = CsvOptions(arguments.get("separator"), arguments.get("decimal"))
-    write_table(released, workspace.target(name), private=True, csv=csv)
+    version = int(arguments.get("dta_version", 15)) if suffix == ".dta" else None
+    write_table(released, workspace.target(name), private=True, csv=csv, dta_version=version)
     return {"file": name}

@@ -18,6 +18,7 @@ from synthpop.app.protect.session import (
 from synthpop.app.reading import describe_columns, preview_source
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.events import Listener
+from synthpop.microdata.language import current_language
 from synthpop.microdata.text import BLANK, percent
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ def quick_risk(
     state = project.protect
     session = session_of(workspace, state)
     limits = state.model_dump_json(include={"limits", "k"})
-    known: dict[str, dict[str, Any]] = workspace.once(f"risk {roles_stamp(state)}{limits}", dict)
+    known: dict[str, dict[str, Any]] = workspace.once(
+        f"risk {current_language()} {roles_stamp(state)}{limits}", dict
+    )
     stamps = [steps_stamp(state.model_copy(update={"position": n})) for n in
               range(state.position + 1)]  # fmt: skip
     for stamp, frame in ((stamps[0], session.original), (stamps[-1], session.data)):

@@ -30,6 +30,7 @@ JOURNEY = Journey(
         "recode": recode.recode,
         "search": search.search,
         "take_plan": search.take_plan,
+        "options": details_page.set_options,
         "roles": roles.take_suggestions,
         "meaning": data.set_meaning,
         "subset": data.set_subset,

@@ -60,15 +60,21 @@ def render(view: View) -> Tag:
         ),
         "",
     )
+    from synthpop.microdata.files import DTA_VERSIONS
+
+    versions = [(str(one), f"Stata {one}") for one in reversed(DTA_VERSIONS)]
+    version = view.choice("dta-version", versions[0][0])
     return tags.div(
         tags.h1(t("Release")),
         card(
             t("The protected file"),
-            tags.p(t("{n} steps are in effect.", n=state.position)),
+            tags.p(t("Steps in effect: {n}.", n=state.position)),
             tags.div(
                 select("format", t("Format"), [(one, one) for one in FORMATS], suffix,
                        message=choose(), argument="format"),
                 *(_text_options(view) if suffix == ".csv" else []),
+                select("dta-version", t("Version"), versions, version,
+                       message=choose(), argument="dta-version") if suffix == ".dta" else None,
                 select("order", t("Order of the records"), orders, order,
                        message=choose(), argument="order"),
                 class_="fields",
@@ -77,7 +83,7 @@ def render(view: View) -> Tag:
             if state.roles.identifiers
             else None,
             button(t("Write the file"),
-                   ask("protect.export", format=suffix, order=order,
+                   ask("protect.export", format=suffix, order=order, dta_version=version,
                        separator=_chosen(view, "separator"), decimal=_chosen(view, "decimal")),
                    kind="first", key="export"),
         ),

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def file_stamp(state: ProtectState) -> str:
     """Return what the data depend on."""
-    return state.model_dump_json(include={"source", "subset"})
+    return state.model_dump_json(include={"source", "subset", "sample"})
 
 
 def roles_stamp(state: ProtectState) -> str:
     """Return what a session depends on."""
-    return state.model_dump_json(include={"source", "subset", "roles"})
+    return state.model_dump_json(include={"source", "subset", "sample", "roles"})
 
 
 def steps_stamp(state: ProtectState) -> str:
@@ -46,6 +46,8 @@ def original(workspace: Workspace, state: ProtectState) -> pd.DataFrame:
         rows &= True if one.low is None else column >= one.low
         rows &= True if one.high is None else column <= one.high
         frame = frame[rows.to_numpy()].reset_index(drop=True)
+    if state.sample is not None and state.sample < len(frame):
+        frame = frame.sample(state.sample, random_state=1).sort_index().reset_index(drop=True)
     return frame
 
 

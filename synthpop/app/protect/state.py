@@ -73,6 +73,7 @@ class ProtectState(Table):
 
     source: Source | None = None
     subset: tuple[Subset, ...] = ()
+    sample: int | None = Field(default=None, ge=1)  # so many records, at random
     roles: FileRoles = FileRoles()
     steps: tuple[AppliedStep, ...] = ()
     position: int = Field(default=0, ge=0)
@@ -135,6 +136,12 @@ def set_subset(
     chosen = Subset(column=column, values=values, low=low, high=high)
     new = others if chosen == Subset(column=column) else (*others, chosen)
     return state.model_copy(update={"subset": new, "steps": (), "position": 0})
+
+
+def set_sample(state: ProtectState, n: int | None) -> ProtectState:
+    """Work on so many records, drawn at random; None: on all."""
+    values = state.model_dump() | {"sample": n, "steps": (), "position": 0}
+    return ProtectState(**values)
 
 
 def set_role(state: ProtectState, column: str, role: Role) -> ProtectState:
@@ -261,8 +268,8 @@ def set_k(state: ProtectState, k: int) -> ProtectState:
 COMMANDS: dict[str, Command] = {
     command.__name__: command
     for command in (
-        open_file, set_reading, set_type, set_meaning, set_subset, set_role, set_roles, add_step,
-        take_steps, go_to, undo, redo, split_households, leave_households, merge_households,
-        set_limit, set_k,
+        open_file, set_reading, set_type, set_meaning, set_subset, set_sample, set_role, set_roles,
+        add_step, take_steps, go_to, undo, redo, split_households, leave_households,
+        merge_households, set_limit, set_k,
     )
 }  # fmt: skip

@@ -426,3 +426,13 @@ def test_delimited_text_is_written_with_options(tmp_path):
     with pytest.raises(OutputError, match="the sign 'ä' is not in ascii"):
         write_table(frame, path, csv=CsvOptions(encoding="ascii"))
     assert path.read_bytes().startswith(b"a;b")
+
+
+def test_stata_files_are_for_the_version_that_is_asked_for(tmp_path):
+    frame = pd.DataFrame({"x": [1.5, 2.0]})
+    for version, release in ((8, b"\x71"), (15, b"<stata_dta><header><release>119")):
+        write_table(frame, tmp_path / "a.dta", dta_version=version)
+        assert (tmp_path / "a.dta").read_bytes().startswith(release)
+    for name, wrong in (("a.dta", 16), ("a.csv", 13)):
+        with pytest.raises(InputError, match=r"Give 8 to 15, for \.dta only"):
+            write_table(frame, tmp_path / name, dta_version=wrong)

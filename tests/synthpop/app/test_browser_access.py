@@ -38,6 +38,7 @@ def check(page: Any, view: str) -> None:
     for language in ("de", "en"):
         page.select_option("#language", language)
         page.wait_for_function("name => document.documentElement.lang === name", arg=language)
+        settle(page)
         result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         violations = [(one["id"], one["nodes"][0]["html"]) for one in result["violations"]]
         assert violations == [], f"{view} ({language})"

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("shiny")
 
 from synthpop.app import shell
+from synthpop.app.elements import choose
 from synthpop.app.protect.details_page import TITLES
 from synthpop.app.protect.session import session_of
 from synthpop.app.tab import Tab
@@ -381,3 +382,48 @@ def test_text_is_exported_with_its_separator_and_decimal_sign(tmp_path: Path) ->
         pd.read_csv(file, sep=";", decimal=",").drop(columns="hid"),
         pd.read_csv(tmp_path / "data-1.csv").drop(columns="hid"),
     )
+
+
+def test_details_take_the_options_of_their_function(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(tab, [do("choose_page", page="details"), choose(detail="numeric")])
+    assert "within 0.01 standard deviations" in page_text(tab)
+    play(tab, [{"action": "options", "detail": "numeric", "entries": {"k": "0.5"}}])
+    assert "within 0.5 standard deviations" in page_text(tab)
+    play(tab, [choose(detail="records", **{"first-record": 231})])
+    assert "Records 231 to 240 of 240." in page_text(tab)
+
+
+def test_a_sample_and_types_are_used_and_repeated_by_the_script(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(
+        tab,
+        [
+            do("protect.set_type", column="age", kind="category"),
+            do("protect.set_sample", n=50),
+            {"action": "job", "name": "protect.script"},
+            do("choose_page", page="data"),
+        ],
+    )
+    workspace = tab.worker.workspace  # type: ignore[attr-defined]
+    assert "50 records, 7 columns" in page_text(tab)
+    assert session_of(workspace, tab.project.protect).data["age"].dtype == "category"
+    text = tab.view().value("protect.script")["text"]
+    assert "data['age'] = data['age'].astype(\"category\")" in text
+    assert "data.sample(min(len(data), 50), random_state=1)" in text
+    play(tab, [{"action": "job", "name": "protect.run_file"}])
+    assert tab.notice is not None
+    assert "records: were chosen" in tab.notice.text
+    assert "types: were changed" in tab.notice.text
+    play(tab, [do("protect.set_type", column="sex", kind="number")])
+    assert "sex: is not a number" in page_text(tab)
+
+
+def test_stata_files_are_written_for_older_versions(tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    tab = protecting(tmp_path)
+    for version, release in (("8", 113), ("13", 117)):
+        arguments = {"format": ".dta", "dta_version": version}
+        play(tab, [{"action": "job", "name": "protect.export", "arguments": arguments}])
+        head = (tmp_path / "out" / "survey-protected.dta").read_bytes()[:40]
+        assert head[0] == release or f"<release>{release}".encode() in head
