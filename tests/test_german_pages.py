@@ -9,22 +9,48 @@ from pathlib import Path
 import pytest
 
 from riskeval.report.judgement import NO_STRANGERS
-from synthpop.microdata.language import translated, use_language
+from synthpop.microdata.language import catalogue, translated, use_language
 from tests.test_pages_in_a_browser import PAGES
 
 ENGLISH = re.compile(
     r"\b(the|of|that|is|are|were|with|from|by|than|for|which|their|each|not|this|these|no)\b"
 )
 CITED = re.compile(r"[A-Z][\wü]+(, [A-Z]\w+)* and [A-Z]\w+|SDC practice guide of the World Bank")
+WORD = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
+DECIMALS = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.])")
+SOURCES = re.compile(r"(Gleichung(en)?|Abschnitt) \d[\d.]*( bis \d[\d.]*)?|RFC \d+|arXiv:[\d.]+")
+NAMES = {
+    "age", "ages", "sex", "size", "status", "other", "income", "noisy", "synthetic", "nearest",
+    "weight", "strata", "household", "missing", "global", "recode", "add", "noise", "learn",
+}  # fmt: skip
+"""Names of variables, releases, roles, verbs and libraries on these pages, and of a study."""
+
+
+def english_words() -> set[str]:
+    """Words of messages that no translation has."""
+    words: list[set[str]] = [set(), set()]
+    for (message, _), text in catalogue("de").items():
+        for side, part in enumerate((message, text)):
+            words[side] |= {w.lower() for w in WORD.findall(re.sub(r"{.*?}", " ", part))}
+    return words[0] - words[1]
+
+
+def leftovers(text: str, english: set[str]) -> list[str]:
+    """English words and decimal points of a text; names, authors and places in sources apart."""
+    plain = SOURCES.sub("", CITED.sub("", text))
+    if "=" in text and "'" in text:  # arguments of a verb
+        return []
+    named = re.sub(r"\(missing \d\.\d\)", "", plain)  # a level of a study
+    words = [w for w in WORD.findall(named) if w.lower() in english - NAMES]
+    return words + DECIMALS.findall(named)
 
 
 def texts_of(page: str) -> list[str]:
-    """Texts between the tags, and what is read to those who cannot see the charts."""
+    """Texts between the tags, of charts too, and what is read to those who cannot see them."""
     page = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
-    spoken = re.findall(r'aria-label="([^"]*)"', page)
-    plain = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
+    spoken = re.findall(r'(?:aria-label|title|data-label)="([^"]*)"', page)
     return [
-        " ".join(html.unescape(text).split()) for text in [*re.split(r"<[^>]*>", plain), *spoken]
+        " ".join(html.unescape(text).split()) for text in [*re.split(r"<[^>]*>", page), *spoken]
     ]
 
 
@@ -36,6 +62,16 @@ def test_no_sentence_of_a_page_is_left_in_english(name: str, tmp_path: Path) -> 
     assert '<html lang="de">' in page
     left = {text for text in texts_of(page) if ENGLISH.search(CITED.sub("", text))}
     assert left == set()
+    english = english_words()
+    words = {text: leftovers(text, english) for text in texts_of(page)}
+    assert {text: found for text, found in words.items() if found} == {}
+
+
+def test_the_check_finds_what_is_left() -> None:
+    english = english_words()
+    assert leftovers("Szenario 2 within 0.05 von income", english) == ["within", "0.05"]
+    assert leftovers("Replicated uniques", english) == ["Replicated", "uniques"]
+    assert leftovers("Templ 2017, Gleichung 3.5; Franconi and Polettini 2004", english) == []
 
 
 def test_sentences_are_found_by_their_message() -> None:

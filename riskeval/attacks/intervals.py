@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.attacks.indexer import number_rows
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.intervals import wilson
+from synthpop.microdata.intervals import interval_of_mean, wilson
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import percent
 
@@ -150,16 +150,10 @@ def _wilson(ratio: Ratio, confidence: float) -> tuple[float, float]:
 
 def over_files(values: Sequence[Mapping[str, float]], *, confidence: float, seed: int) -> Intervals:
     """T interval of the mean over files of the same fit."""
-    from scipy.stats import t
-
     frame = pd.DataFrame(list(values))
-    m = len(frame)
-    half = frame.std(ddof=1) / np.sqrt(m) * float(t.ppf((1 + confidence) / 2, m - 1))
-    mean = frame.mean()
-    table = pd.DataFrame(
-        {"mean": mean, "lower": (mean - half).clip(0, 1), "upper": (mean + half).clip(0, 1)}
-    )
-    return Intervals(table, OVER_FILES, m, 0, confidence, seed)
+    mean, low, high = interval_of_mean(frame, confidence)
+    table = pd.DataFrame({"mean": mean, "lower": low.clip(0, 1), "upper": high.clip(0, 1)})
+    return Intervals(table, OVER_FILES, len(frame), 0, confidence, seed)
 
 
 def check_intervals(

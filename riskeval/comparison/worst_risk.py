@@ -57,7 +57,7 @@ def worst_risk(
         return Measurement(WORST_RISK, float("nan"), note="no risk could be measured on both files")
     key = max(parts, key=lambda name: parts[name])
     one = release[key]
-    note = f"{one.title} {number(one.value)} against {number(original[key].value)} of the original"
+    note = f"{one.title}: {number(one.value)} against {number(original[key].value)} of the original"
     return Measurement(WORST_RISK, parts[key], records=one.records, note=note)
 
 

@@ -17,7 +17,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.text import number, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ class BetaLikeness(Result):
         """Return the largest gain and what it means."""
         return (
             f"Knowing the keys raises the probability of a value of {self.sensitive} by at most "
-            f"{percent(self.beta, 1)} of what it is in the file (beta = {self.beta:.3f}). "
+            f"{percent(self.beta, 1)} of what it is in the file (beta = {number(self.beta)}). "
             + (
                 "Enhanced beta-likeness holds: no gain is above -log of the share in the file."
                 if self.enhanced

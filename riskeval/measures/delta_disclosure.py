@@ -14,7 +14,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +46,8 @@ class DeltaDisclosure(Result):
         """Return delta and what it means."""
         text = (
             f"Within groups of equal keys the share of a value of {self.sensitive} that occurs "
-            f"there is at most {np.exp(self.delta):.3g} times its share in the file, or that part "
-            f"of it (delta = {self.delta:.3f})."
+            f"there is at most {number(np.exp(self.delta))} times its share in the file, or that "
+            f"part of it (delta = {number(self.delta)})."
         )
         if self.n_absent:
             text += (

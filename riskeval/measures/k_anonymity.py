@@ -72,7 +72,7 @@ class KAnonymity(Result):
             f"violate {k}-anonymity"
             for k, count in self.violations.items()
         ]
-        text = f"{'; '.join(parts)}: fewer than k records of the file share their {names}."
+        text = f"{'; '.join(parts)}: fewer than k records of the file share their key ({names})."
         if 0 < blank < n:
             text = self._blank_sentence(n, blank) + text
         elif blank:

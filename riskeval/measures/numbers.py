@@ -193,7 +193,7 @@ def of_counts(counts: FrequencyCounts, request: AssessRequest) -> list[Measureme
 def _k_limit(k: int, request: AssessRequest) -> dict[str, Any]:
     if k != request.limits.k:
         return {}
-    return {"limit": 0.0, "limit_source": f"k = {k} asked; {PRACTICE}"}
+    return {"limit": 0.0, "limit_source": f"k = {k}, as asked; {PRACTICE}"}
 
 
 def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement]:

@@ -22,7 +22,7 @@ from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, plural
 
 Hierarchy = Mapping[Any, Sequence[Any]]
 
@@ -64,16 +64,16 @@ class TCloseness(Result):
     def summary(self) -> str:
         """Return the largest distance and what it means."""
         parts = [
-            f"{name} ({kind} distance): at most {self.per_record[name].max():.3f}"
+            f"{name} ({kind} distance): at most {number(self.per_record[name].max())}"
             for name, kind in self.distance.items()
             if len(self.per_record)
         ]
         text = (
-            f"The file satisfies t-closeness with t = {self.t:.3f}: within any group of records "
-            "that share the keys, the distribution of the sensitive value differs from that of "
-            "the file by at most this earth mover's distance (0: nothing is learned; 1: "
-            f"everything). {'; '.join(parts)}. There is no agreed limit: it is a decision of the "
-            "office (Li et al. 2007)."
+            f"The file satisfies t-closeness with t = {number(self.t)}: within any group of "
+            "records that share the keys, the distribution of the sensitive value differs from "
+            "that of the file by at most this earth mover's distance (0: nothing is learned; 1: "
+            f"everything). By variable: {'; '.join(parts)}. There is no agreed limit: it is a "
+            "decision of the office (Li et al. 2007)."
         )
         return " ".join([text, *self.notes])
 

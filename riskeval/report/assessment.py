@@ -123,10 +123,10 @@ def assessment_facts(
         "contributions": None if external else _contributions(assessment),
         "sizes": None if external else _msu_sizes(assessment),
         "skipped": [
-            (MEASURES[name].title, "" if external else why)
+            (gettext(MEASURES[name].title), "" if external else why)
             for name, why in assessment.skipped.items()
         ],
-        "rules": table(("Measure", "Rule of thumb", "Source"), RULES, text_columns=3),
+        "rules": table(("Measure", "Rule of thumb", "Source"), RULES, text_columns=3, words=1),
         "not_here": NOT_HERE,
     }
 

@@ -26,7 +26,7 @@ from riskeval.report.show import lower
 from riskeval.report.values import AUDIENCES, ROUNDING
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.language import LANGUAGES, use_language
+from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import Svg, card, finding, verdict
 from synthpop.microdata.places import Place
@@ -92,9 +92,9 @@ def write_comparison(
     check_choice(faults, "language", language, LANGUAGES)
     faults.raise_if_any()
     external = audience == "external"
-    if external:
-        comparison = external_view(comparison)
     with use_language(language):
+        if external:
+            comparison = external_view(comparison)
         facts = comparison_facts(comparison, external)
         facts["title"] = title or facts["title"]
         page = render_page("riskeval", "compare.html.j2", facts)
@@ -267,13 +267,13 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
     for row in first.frame[first.frame["kind"] != "original"].itertuples():
         of_release = comparison.measures[comparison.measures["release"] == row.release]
         exceeded = of_release.loc[[within is False for within in of_release["within"]], "title"]
-        asked = "; ".join(exceeded) or "none"
+        asked = "; ".join(exceeded) or gettext("none")
         risks = [
             " → ".join(_values(comparison, item.risk, name) for name in ("original", row.release))
             for item in maps
         ]
         use = _values(comparison, first.utility, row.release)
-        rows.append((row.release, row.kind, asked, *risks, use, yes_or_no(row.pareto)))
+        rows.append((row.release, gettext(row.kind), asked, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
     heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
     head = ("Release", "Kind", "Limits exceeded", *heads, f"{word}: {lower(first.utility_title)}",

@@ -15,6 +15,7 @@ from matplotlib.ticker import PercentFormatter
 
 from riskeval.report.show import lower
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.language import gettext
 from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, RC, SOFT, WIDE, new_figure
 
 if TYPE_CHECKING:
@@ -264,10 +265,10 @@ def overlap_grid(overlaps: pd.DataFrame) -> pd.DataFrame:
     """Rows: estimate and domain; columns: releases."""
     known = overlaps[overlaps["original"].notna()]
     several = known["variable"].nunique() > 1
-    label = known["indicator"].str.replace("_", " ")
-    label = label + (" of " + known["variable"] if several else "")
+    label = known["indicator"].str.replace("_", " ").map(gettext)
+    label = label + (f" {gettext('of')} " + known["variable"] if several else "")
     domain = known["domain"].astype(str)
-    label = label + ", " + domain.where(domain != OVERALL, "all")
+    label = label + ", " + domain.where(domain != OVERALL, gettext("all"))
     frame = known.assign(label=label, whole=known["domain"] == OVERALL)
     wide = frame.pivot_table(
         index="label", columns="release", values="overlap", sort=False, dropna=False

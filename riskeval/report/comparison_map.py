@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.report.show import SHARES, lower
+from synthpop.microdata.language import gettext
 from synthpop.microdata.plane import SHAPES, Axis, Plane
 from synthpop.microdata.text import number, percent_tick, tick
 
@@ -42,7 +43,7 @@ def map_chart(result: RiskUtilityMap, text: str) -> str:
             shape = "ring" if row["kind"] == "synthetic" else SHAPES[place % 4]
             plane.point(row["risk"], row["utility"], kind, shape, str(row["release"]))
     for row in known[known["kind"] == "original"].to_dict("records"):
-        plane.point(row["risk"], row["utility"], "c0", "cross", "original")
+        plane.point(row["risk"], row["utility"], "c0", "cross", gettext("original"))
     return plane.render(text)
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from riskeval.report.comparison_figures import overlap_grid
 from riskeval.report.show import ORIGINAL, shown
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import BLANK, count, number, yes_or_no
 
@@ -52,7 +53,8 @@ def text_of(of_name: pd.DataFrame, release: str) -> str:
     if text == BLANK:
         return text
     if not row["applies"]:
-        return Markup('<span class="grey" title="does not apply">({})</span>').format(text)
+        title = gettext("does not apply")
+        return Markup('<span class="grey" title="{}">({})</span>').format(title, text)
     if row["within"] is False:
         return Markup('<span class="limit-mark bad">{}</span>').format(text)
     return text
@@ -61,7 +63,7 @@ def text_of(of_name: pd.DataFrame, release: str) -> str:
 def _limit(of_name: pd.DataFrame) -> str:
     limited = of_name[of_name["limit"].notna()]
     if limited.empty:
-        return "more" if of_name.iloc[0]["better"] == "high" else "less"
+        return gettext("more" if of_name.iloc[0]["better"] == "high" else "less")
     return f"at most {number(float(limited['limit'].to_numpy()[0]))}"
 
 
@@ -72,7 +74,7 @@ def limits_table(comparison: Comparison) -> Table:
         (row["title"], f"at most {number(row['limit'])}", row["limit_source"])
         for row in limited.drop_duplicates("name").to_dict("records")
     ]
-    rows.append(("Every other number", "none", NO_LIMIT))
+    rows.append(("Every other number", gettext("none"), NO_LIMIT))
     return _table(("Number", "Limit", "Source"), 3, rows)
 
 
@@ -94,7 +96,7 @@ def overlap_table(comparison: Comparison) -> Table:
             for name in releases
         ]
         title = f"{indicator.replace('_', ' ')} of {variable}"
-        where = "all" if domain == OVERALL else domain
+        where = gettext("all") if domain == OVERALL else domain
         original = (
             f"{number(float(first['original']))} "
             f"[{number(float(first['lower_original']))}; "
@@ -122,13 +124,21 @@ def overlap_cells(comparison: Comparison) -> Table | None:
 
 def _overlap_cell(value: float) -> dict[str, str]:
     if np.isnan(value):
-        return {"text": BLANK, "kind": "within", "title": "no interval in one of the files"}
+        return {
+            "text": BLANK,
+            "kind": "within",
+            "title": gettext("no interval in one of the files"),
+        }
     kind = "within" if value >= MUCH else "off-fewer" if value >= HALF else "far-fewer"
-    return {"text": _overlap(value), "kind": kind, "title": f"overlap {_overlap(value)}"}
+    return {
+        "text": _overlap(value),
+        "kind": kind,
+        "title": said("overlap {value}", value=_overlap(value)),
+    }
 
 
 def _overlap(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.2f}"
+    return BLANK if np.isnan(value) else localised(f"{value:.2f}")
 
 
 def regression_tables(comparison: Comparison) -> list[dict[str, Any]]:
@@ -176,13 +186,21 @@ def files_table(comparison: Comparison, external: bool) -> Table:
     rows = []
     row: Any
     for row in comparison.releases.itertuples():
-        linked = "itself" if row.kind == ORIGINAL else (yes_or_no(row.linkable))
+        linked = gettext("itself") if row.kind == ORIGINAL else yes_or_no(row.linkable)
         parameter = "" if np.isnan(row.parameter) else f" ({row.parameter:g})"
         method = row.family + parameter if row.kind != ORIGINAL else "–"
         notes = () if external else (row.notes or "–",)
         weighted = yes_or_no(row.weighted)
         rows.append(
-            (row.release, row.kind, method, *notes, f"{count(row.records)}", linked, weighted)
+            (
+                row.release,
+                gettext(row.kind),
+                method,
+                *notes,
+                f"{count(row.records)}",
+                linked,
+                weighted,
+            )
         )
     head = ["File", "Kind", "Method", *([] if external else ["Found"]), "Records",
             "Linked one to one", "Weights"]  # fmt: skip
@@ -209,13 +227,14 @@ def notes_table(comparison: Comparison) -> Table:
         note, missing = place
         for names, titles in _alike(part):
             whose = "every file" if len(names) == len(comparison.table) else ", ".join(names)
-            rows.append(("missing" if missing else "measured", whose, note, titles))
+            measured = gettext("not measured" if missing else "measured")
+            rows.append((measured, whose, note, titles))
     return _table(("Numbers", "Files", "Note", "Which"), 4, rows)
 
 
 def _alike(part: pd.DataFrame) -> list[tuple[list[str], str]]:
     """Releases with the same numbers under a note, in one row."""
-    titles = part.groupby("release", sort=False)["title"].agg(lambda it: "; ".join(it))
+    titles = part["title"].map(gettext).groupby(part["release"], sort=False).agg("; ".join)
     groups: dict[str, list[str]] = {}
     for release, text in titles.items():
         groups.setdefault(str(text), []).append(str(release))
@@ -226,7 +245,7 @@ def meanings_table(comparison: Comparison) -> Table:
     """What each number means, and its source."""
     measures = comparison.measures.drop_duplicates("measure")
     rows = [
-        (comparison.title_of(row["measure"]), row["meaning"], row["source"])
+        (comparison.title_of(row["measure"]), row["meaning"], gettext(row["source"]))
         for row in measures.to_dict("records")
     ]
-    return _table(("Number", "What it means", "Source"), 3, rows)
+    return table(("Number", "What it means", "Source"), rows, text_columns=3, words=1)

@@ -264,7 +264,8 @@ def _row(
     reach = _reach(measured)
     plot = "" if external else interval_dot(
         measured.value, measured.lower, measured.upper, measured.baseline, (0.0, reach),
-        f"{measured.info.title}: {shown(measured)}, compared with {number(measured.baseline)}",
+        f"{_row_title(measured, target)}: {shown(measured)}, "
+        f"compared with {number(measured.baseline)}",
         is_far=one.is_above,
     )  # fmt: skip
     value = shown(replace(measured, lower=np.nan, upper=np.nan), external)

@@ -16,7 +16,7 @@ from riskeval.report.protection_variables import safe_columns, variable_rows
 from riskeval.report.riskiest import limit, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from synthpop.microdata.charts import part_bar
-from synthpop.microdata.language import said, use_language
+from synthpop.microdata.language import gettext, said, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import (
     Svg,
@@ -292,6 +292,7 @@ def _counted(head: str, labels: Sequence[str], sides: Sequence[np.ndarray]) -> d
     reach = float(max(*(int(values.max(initial=0)) for values in sides), 1))
     rows = []
     for label, before, after in zip(labels, *sides, strict=True):
+        label = gettext(label)
         text = f"{label}: {count(before)} records before, {count(after)} now"
         bars = [Svg(part_bar([(float(n), kind)], reach, text))
                 for n, kind in ((before, "band"), (after, "mark"))]  # fmt: skip
@@ -308,7 +309,7 @@ def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
         (label, f"{one.info.meaning}; {number(one.info.perfect)} is no loss", number(one.value, 4))
         for (_, label), one in measured.items()
     ]
-    return table(["Number", "What it means", "Value"], rows, text_columns=2)
+    return table(["Number", "What it means", "Value"], rows, text_columns=2, words=1)
 
 
 def _caveats(session: ProtectionSession) -> list[str]:

@@ -90,7 +90,7 @@ def _statistics(part: pd.DataFrame, is_category: bool, hidden: bool, write: Any)
             continue
         values = part.loc[what, ["original", "current"]].to_numpy(dtype=float)
         body.append([title, *(text(float(value)) for value in values)])
-    return table(["Statistic", "Original", "Current"], body)
+    return table(["Statistic", "Original", "Current"], body, words=1)
 
 
 def _plot(before: pd.Series, after: pd.Series, is_category: bool, name: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
         )
         # 3. The report.
         listener(Event("progress", "report", 0, 2, "risk"))
-        risk = _risk(plan, fitted, population)
+        risk = _risk(plan, fitted, population, workers)
         listener(Event("progress", "report", 1, 2, "figures"))
         copies = _copies(plan, fitted, population)
         more = {"risk": risk, "copies": copies, "calibration": calibration}
@@ -140,21 +141,31 @@ def _provenance(plan: Any, command: str) -> dict[str, str]:
     return facts
 
 
-def _risk(plan: Any, fitted: Any, population: Any) -> Any:
+def _risk(plan: Any, fitted: Any, population: Any, workers: int | str) -> list[Any] | None:
+    """Return what the intruder finds in the population, then in further ones of the same fit."""
     if plan.risk is None:
         return None
     from riskeval.attacks.matching.scenarios import intruder_scenarios
 
     survey = fitted.derived_survey(plan.run.strata)
-    return intruder_scenarios(
-        survey.frame,
-        population,
-        plan.risk.keys,
-        plan.risk.target,
-        accuracy=plan.risk.accuracy,
-        intervals=tuple(plan.risk.intervals) if plan.risk.intervals else None,
-        weights=survey.weights,
-    )
+    further: Iterable[Any] = ()
+    if plan.risk.replicates:
+        further = fitted.replicates(
+            plan.risk.replicates, scale=plan.run.scale, strata=plan.run.strata, workers=workers,
+            rows_per_block=plan.run.rows_per_block,
+        )  # fmt: skip
+    return [
+        intruder_scenarios(
+            survey.frame,
+            file,
+            plan.risk.keys,
+            plan.risk.target,
+            accuracy=plan.risk.accuracy,
+            intervals=tuple(plan.risk.intervals) if plan.risk.intervals else None,
+            weights=survey.weights,
+        )
+        for file in chain([population], further)
+    ]
 
 
 def _copies(plan: Any, fitted: Any, population: Any) -> Any:

@@ -12,7 +12,7 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
-from synthpop.microdata.language import translated
+from synthpop.microdata.language import localised, translated
 from synthpop.microdata.text import number
 
 BAR_WIDTH, BAR_HEIGHT = 120, 16
@@ -326,7 +326,7 @@ def _kind(is_far: bool) -> str:
 
 def _points(share: float) -> str:
     text = f"{share * 100:+.2g}" if share else "0"
-    return text.replace("-", "−")
+    return localised(text.replace("-", "−"))
 
 
 def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> str:

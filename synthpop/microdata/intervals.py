@@ -1,10 +1,34 @@
-"""Confidence intervals of shares and of their differences, in closed form."""
+"""Confidence intervals of shares and their differences, in closed form, and of means over files."""
 
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
+
+import numpy as np
 
 NONE = (float("nan"), float("nan"))
+
+
+def interval_of_mean(values: Any, confidence: float = 0.95) -> tuple[Any, Any, Any]:
+    """Mean over the first axis (files of the same fit, say) with its t interval.
+
+    Returns
+    -------
+    mean, low, high
+
+    Examples
+    --------
+    >>> mean, low, high = interval_of_mean(np.array([[5.0, 0.0], [7.0, 0.0]]))
+    >>> mean, (high - mean).round(2)
+    (array([6., 0.]), array([12.71,  0.  ]))
+    """
+    from scipy.stats import t
+
+    m = len(values)
+    mean = values.mean(axis=0)
+    half = values.std(axis=0, ddof=1) / np.sqrt(m) * float(t.ppf((1 + confidence) / 2, m - 1))
+    return mean, mean - half, mean + half
 
 
 def wilson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -21,6 +21,8 @@ SEPARATORS = {"en": (",", "."), "de": (".", ",")}
 TAGS = re.compile(r"(<(?:{%.*?%}|{{.*?}}|[^<>{])*>|{%.*?%})", re.DOTALL)
 
 FIELD = re.compile(r"{([a-z_0-9]*)}")
+ENGLISH_NUMBER = re.compile(r"(?:< )?-?(?:0\.\d+|\d+\.(?:\d{1,2}|\d{4,}))(?:\s%)?")
+"""Decimals of a finished sentence; three of them behind another digit may be German thousands."""
 COUNTED = re.compile(r"([\d.,<> −]+) ([a-z ]+)(\.?)")
 BREAK = r"(?:[;:] |[.!?] [A-Z])"
 SEPARATORS_OF_TEXT = (
@@ -145,9 +147,16 @@ def _message(language: str, text: str) -> str | None:
     for start, pattern, message in _patterns(language):
         match = pattern.fullmatch(text) if text.startswith(start) else None
         if match is not None:
-            values = {name: translated(value) for name, value in match.groupdict().items()}
-            return message.format(**values)
+            return message.format(**{n: _value(n, text) for n, text in match.groupdict().items()})
     return None
+
+
+def _value(name: str, text: str) -> str:
+    """Return what stands in a sentence in the current language; places in a source stay."""
+    bare = text.removesuffix(".")
+    if ENGLISH_NUMBER.fullmatch(bare) and not name.startswith(("section", "equation")):
+        return localised(bare.replace("-", "−")) + text[len(bare) :]
+    return translated(text)
 
 
 @cache

@@ -22,11 +22,14 @@ class Svg(str):
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "",
-          text_columns: int = 1) -> dict[str, Any]:  # fmt: skip
-    """Return what the template needs for a table; columns after the first ones are numbers."""
+          text_columns: int = 1, words: int = 0) -> dict[str, Any]:  # fmt: skip
+    """Return what the template needs for a table; columns after the first ones are numbers.
+
+    The first `words` columns hold words of the page, never names or levels of the data.
+    """
     return {
         "head": [gettext(text) for text in head],
-        "rows": [list(row) for row in rows],
+        "rows": [[*map(gettext, row[:words]), *row[words:]] for row in rows],
         "caption": caption,
         "text_columns": text_columns,
     }

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from synthpop.microdata.charts import nice_ticks
-from synthpop.microdata.language import translated
+from synthpop.microdata.language import gettext, translated
 from synthpop.microdata.text import tick
 
 Scale = Literal["linear", "log", "symlog"]
@@ -187,8 +187,8 @@ class _Frame:
         body += f'<path class="zero" d="M{self.left} {bottom}H{right}"/>'
         size = int(self.inner[0] / LETTER)
         body += f'<text class="tick end" x="{right}" y="{self.height - 8}">'
-        body += f"{escape(_cut(self.plane.x.title, size))}</text>"
-        title = escape(_cut(self.plane.y.title, int(self.width / LETTER)))
+        body += f"{escape(_cut(_words(self.plane.x.title), size))}</text>"
+        title = escape(_cut(_words(self.plane.y.title), int(self.width / LETTER)))
         return body + f'<text class="tick" x="0" y="14">{title}</text>'
 
     def point(self, x: float, y: float, kind: str, shape: str, label: str) -> str:
@@ -227,10 +227,10 @@ class _Frame:
     def rule(self, x: float | None, y: float | None, label: str) -> str:
         if x is not None:
             a = float(self.at(x, 0.0)[0])
-            self.texts.append((a - 2, TOP + 4, label))
+            self.texts.append((a - 2, TOP + 4, _words(label)))
             return f'<path class="rule" d="M{a:.1f} {TOP}V{TOP + self.inner[1]}"/>'
         b = float(self.at(0.0, y)[1])
-        self.texts.append((self.left + 2, b - 8, label))
+        self.texts.append((self.left + 2, b - 8, _words(label)))
         return f'<path class="rule" d="M{self.left} {b:.1f}H{self.left + self.inner[0]}"/>'
 
     def labels(self) -> str:
@@ -253,6 +253,10 @@ class _Frame:
                     body += f"{escape(text)}</text>"
                     break
         return body
+
+
+def _words(text: str) -> str:
+    return gettext(translated(text))
 
 
 def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:

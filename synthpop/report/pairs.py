@@ -69,8 +69,12 @@ def _grid(cells: pd.DataFrame, effective: float) -> dict[str, Any]:
             {
                 "text": _cell_text(sample[i, j], population[i, j]),
                 "kind": _kind(z[i, j]),
-                "title": f"{level}, {other}: survey {percent(sample[i, j])}, "
-                f"population {percent(population[i, j])}",
+                "title": said(
+                    "{levels}: survey {survey}, population {population}",
+                    levels=f"{level}, {other}",
+                    survey=percent(sample[i, j]),
+                    population=percent(population[i, j]),
+                ),
             }
             for j, other in enumerate(others)
         ]

@@ -249,7 +249,7 @@ def _numbers(column: pd.Series) -> dict[str, Any]:
     names = {0.0: "Smallest", 0.5: "Median", 1.0: "Largest"}
     for q, value in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
         rows.append([names.get(q, f"{percent(q, 0)} quantile"), number(value, 5)])
-    return table(["Statistic", "Value"], rows)
+    return table(["Statistic", "Value"], rows, words=1)
 
 
 def _levels(column: pd.Series) -> dict[str, Any]:

@@ -65,12 +65,20 @@ NOT_COMPUTED = "Not computed: {why}."
 FINDS = "Within {within} of the truth they find {n} survey persons, {share} of all: {one_in}"
 FINDS_FEW = "Within {within} of the truth they find fewer than {n} of the survey persons."
 FINDS_NOBODY = "Within {within} of the truth they find nobody."
+FINDS_LEVEL = "They find the category of {n} survey persons, {share} of all: {one_in}"
+FINDS_FEW_LEVELS = "They find the category of fewer than {n} survey persons."
+FINDS_NO_LEVEL = "They find the category of nobody."
 ZEROS = "{n} of them have a true value of 0."
 EXPECTED = (
     "Expected case: {n} of them are unique in the country as well, so that the intruder could be "
     "sure."
 )
 PARTS = "{others} found that are not zero, {zeros} true zeros"
+OVER_POPULATIONS = (
+    "The interval is that of the mean over {n} populations of the same fit (95 %): how much the "
+    "draw of the population moves the number. Survey and models are taken as given."
+)
+MEAN_AND_INTERVAL = "{mean} ({low} to {high})"
 
 
 def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
@@ -92,6 +100,7 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "riskiest": None if external else _riskiest(getattr(risk, "riskiest", None)),
         "contributions": None if external else _contributions(getattr(risk, "contributions", None)),
         "copies": _copies(getattr(risk, "copies", None), external),
+        "interval": _interval_note(rows),
         "own_words": [] if external else risk.summary().splitlines()[:1],
     }
 
@@ -168,19 +177,21 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
             "title": title,
             "sentence": f"{story} {said(NOT_COMPUTED, why=gettext(note))}",
         }
-    worst = rows.loc[rows["accuracy"] == rows["accuracy"].max()].iloc[0]
+    worst = _at_largest_accuracy(rows)
+    of_level = np.isnan(worst["accuracy"])
     within = percent(worst["accuracy"], 0)
     tau, rate = float(worst["tau"]), float(worst["rate"])
     if external and is_small(tau):
-        text = said(FINDS_FEW, within=within, n=SMALLEST_COUNT)
+        few = FINDS_FEW_LEVELS if of_level else FINDS_FEW
+        text = said(few, within=within, n=SMALLEST_COUNT)
     elif tau == 0:
-        text = said(FINDS_NOBODY, within=within)
+        text = said(FINDS_NO_LEVEL if of_level else FINDS_NOBODY, within=within)
     else:
         n = tau / rate
         if external:
             rate = rounded_count(tau) / n
-        found, share = _shown(tau, external), percent(rate)
-        text = said(FINDS, within=within, n=found, share=share, one_in=_one_in(rate))
+        values = {"within": within, "n": _shown(tau, external), "share": percent(rate)}
+        text = said(FINDS_LEVEL if of_level else FINDS, **values, one_in=_one_in(rate))
         text += _expected_case(_strength(rows), external)
     return {"number": str(key), "title": title, "sentence": f"{story} {text}"}
 
@@ -219,14 +230,38 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
              BLANK if external else _reference(part),
              _shown(zeros, external),
              BLANK if expected is None else _shown(expected, external),
+             *_interval(part, external),
              _bar(record, reach, external)]
         )  # fmt: skip
-    accuracies = sorted(set(rows["accuracy"]))
+    accuracies = sorted(set(rows["accuracy"].dropna()))
     head = ["Scenario", "What the intruder does"]
     head += [said("Found within {share}", share=percent(share, 0)) for share in accuracies]
+    head += [] if accuracies else ["Found"]
     head += ["of the survey", "hold-out or baseline", "of them true zeros",
-             "expected unique in the country", "Others, true zeros"]  # fmt: skip
+             "expected unique in the country"]  # fmt: skip
+    head += ["Mean and interval over populations"] if "tau_mean" in rows else []
+    head += ["Others, true zeros"]
     return table(head, body, text_columns=2)
+
+
+def _interval(rows: pd.DataFrame, external: bool) -> list[str]:
+    """Mean over populations and its interval at the largest accuracy; nothing without replicates.
+
+    Readers outside see none: of small numbers the mean would tell what rounding hides.
+    """
+    if "tau_mean" not in rows:
+        return []
+    row = _at_largest_accuracy(rows)
+    values = {name: float(row[f"tau_{name}"]) for name in ("mean", "low", "high")}
+    if external or not np.isfinite(values["mean"]):
+        return [BLANK]
+    return [said(MEAN_AND_INTERVAL, **{name: number(value) for name, value in values.items()})]
+
+
+def _interval_note(rows: pd.DataFrame) -> str:
+    if "populations" not in rows:
+        return ""
+    return said(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
 
 
 def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
@@ -241,12 +276,10 @@ def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
 
 def _reference(rows: pd.DataFrame) -> str:
     """Return what the same attack reaches on a hold-out, or guessing, at the largest accuracy."""
-    place = int(np.argmax(rows["accuracy"].fillna(0.0).to_numpy(dtype=np.float64)))
+    row = _at_largest_accuracy(rows)
     for name in ("rate_holdout", "rate_baseline"):
-        if name in rows:
-            value = float(rows[name].to_numpy(dtype=np.float64)[place])
-            if np.isfinite(value):
-                return percent(value)
+        if name in rows and np.isfinite(row[name]):
+            return percent(float(row[name]))
     return BLANK
 
 
@@ -259,13 +292,18 @@ def _share(rows: pd.DataFrame, tau: float, external: bool) -> str:
 
 def _strength(rows: pd.DataFrame) -> dict[str, Any]:
     """Worst case, true zeros and expected case of a scenario at the largest accuracy."""
-    accuracy = float(rows["accuracy"].max())
-    row = rows[rows["accuracy"] == accuracy].iloc[0]
+    row = _at_largest_accuracy(rows)
     zeros = float(row["tau_zero"]) if "tau_zero" in rows and np.isfinite(row["tau_zero"]) else 0.0
     expected = None
     if "tau_expected" in rows and np.isfinite(row["tau_expected"]):
         expected = float(row["tau_expected"])
-    return {"accuracy": accuracy, "tau": float(row["tau"]), "zeros": zeros, "expected": expected}
+    tau, accuracy = float(row["tau"]), float(row["accuracy"])
+    return {"accuracy": accuracy, "tau": tau, "zeros": zeros, "expected": expected}
+
+
+def _at_largest_accuracy(rows: pd.DataFrame) -> Any:
+    """Return the row of the largest accuracy; a category, which has none, is found or not."""
+    return rows.iloc[int(rows["accuracy"].fillna(0.0).to_numpy(dtype=np.float64).argmax())]
 
 
 def strongest(risk: Any) -> dict[str, Any] | None:
@@ -284,12 +322,3 @@ def strongest(risk: Any) -> dict[str, Any] | None:
         records,
         key=lambda r: r["tau"] - r["zeros"] if r["expected"] is None else r["expected"],
     )
-
-
-def highest(risk: Any) -> tuple[int, float, float]:
-    """Return scenario, accuracy and rate of the largest rate; NaN where nothing was computed."""
-    rows = risk.table.dropna(subset="rate")
-    if rows.empty:
-        return 0, float("nan"), float("nan")
-    worst = rows.iloc[int(rows["rate"].to_numpy(dtype=float).argmax())]
-    return int(worst["scenario"]), float(worst["accuracy"]), float(worst["rate"])

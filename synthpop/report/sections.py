@@ -10,7 +10,7 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.language import gettext, said
+from synthpop.microdata.language import gettext, ngettext, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import (
     BLANK,
@@ -57,7 +57,10 @@ def households(fit: FitReport) -> dict[str, Any]:
         body = [
             [str(s), *(_with_gap(wide.loc[s, c], gap.loc[s, c]) for c in columns)] for s in order
         ]
-        head = ["Stratum", *(f"{c} persons" if c != "1" else "1 person" for c in columns)]
+        head = [
+            "Stratum",
+            *(f"{c} {ngettext('person', 'persons', 1 if c == '1' else 2)}" for c in columns),
+        ]
         tables["crossed"] = table(head, body)
     return tables
 

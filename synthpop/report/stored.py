@@ -13,6 +13,7 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.intervals import interval_of_mean
 from synthpop.microdata.places import Place, place
 from synthpop.report.risk_records import key_contributions, riskiest_records
 
@@ -128,14 +129,28 @@ class StoredReport:
 def stored_risk(
     risk: Any, frame: pd.DataFrame, copies: pd.DataFrame | None = None
 ) -> StoredRisk | None:
-    """Return the record of a result of the intruder scenarios on a survey."""
+    """Return the record of results of the intruder scenarios: one, or one a replicate."""
     if risk is None or isinstance(risk, StoredRisk):
         return risk
+    risk, *further = risk if isinstance(risk, (list, tuple)) else [risk]
     keys = tuple(map(str, getattr(risk, "keys", ())))
     riskiest = riskiest_records(risk, frame)
     contributions = None if riskiest is None else key_contributions(frame, keys)
     target = str(getattr(risk, "target", ""))
-    return StoredRisk(risk.table, keys, target, risk.summary(), riskiest, contributions, copies)
+    table = _over_replicates([risk.table, *(other.table for other in further)])
+    return StoredRisk(table, keys, target, risk.summary(), riskiest, contributions, copies)
+
+
+def _over_replicates(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Add mean and interval of what a scenario finds over populations of the same fit."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    found = np.stack([table["tau"].to_numpy(dtype=np.float64) for table in tables])
+    mean, low, high = interval_of_mean(found)
+    return first.assign(
+        tau_mean=mean, tau_low=np.clip(low, 0, None), tau_high=high, populations=len(tables)
+    )
 
 
 def store_report(folder: Place | str, report: StoredReport) -> Place:

@@ -177,7 +177,9 @@ def verdict_rows(study: Study, performance: pd.DataFrame) -> list[dict[str, str]
     reason = "No bias is larger than a tenth of the standard deviation of its estimator."
     if level != "good":
         relative = change(rows[worst]["relative_bias"], 2)
-        reason = f"Largest for {rows_of[worst]}: {number(biases[worst], 2)} standard deviations"
+        reason = (
+            f"Largest for {rows_of[worst]}: {number(biases[worst], 2)} times the standard deviation"
+        )
         reason += f", {relative} of the true value." if relative != BLANK else "."
     bias = verdict("Bias", word, level, reason, "#estimators")
     misses = [coverage_miss(row, study.level, critical) for row in rows]
@@ -243,7 +245,7 @@ def _worst(rows: Any, level: float, critical: float) -> list[dict[str, str]]:
             break
         parts, advice = [], ""
         if bias_ratio(row, critical) > NOTABLE_BIAS:
-            parts.append(f"bias of {number(bias_ratio(row), 2)} standard deviations")
+            parts.append(f"bias of {number(bias_ratio(row), 2)} times the standard deviation")
             advice = "Ask which step makes it: leave out non-response, contamination, calibration."
         if coverage_miss(row, level, critical) > NOTABLE_MISS:
             parts.append(f"coverage of {percent(row['coverage'], 1)}")
@@ -303,7 +305,7 @@ def _measures(row: Mapping[Any, Any]) -> dict[str, Any]:
             body.append([title, count(value), BLANK])
         else:
             body.append([title, number(value, 4), number(error, 2)])
-    return table(["Measure", "Value", "Monte Carlo error"], body)
+    return table(["Measure", "Value", "Monte Carlo error"], body, words=1)
 
 
 def _charts(

@@ -22,6 +22,14 @@ LEVELS = {"close": "good", "mixed": "look", "poor": "bad", "low": "good", "raise
 RAISED_SHARE, HIGH_SHARE = 0.0005, 0.01
 NEARLY = 0.01
 AUC = "A classifier reaches an AUC of {parts} (0.5 is a coin toss)."
+FEW_LEVELS = "The category of fewer than {n} survey persons is found."
+STRONGEST_LEVEL = (
+    "The strongest of five intruders finds the category of {tau} survey persons at worst."
+)
+STRONGEST_LEVEL_EXPECTED = (
+    "The strongest of five intruders finds the category of {tau} survey persons at worst; "
+    "{expected} of them are expected to be unique in the country."
+)
 FEW_FOUND = "Fewer than {n} survey persons are found within {within}."
 STRONGEST = (
     "The strongest of five intruders comes within {within} of the value of {tau} survey persons at "
@@ -80,10 +88,14 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     counted = expected if expected is not None else max(tau - zeros, 0.0)
     share = counted / max(n_sample, 1)
     word = "high" if share >= HIGH_SHARE else "raised" if share >= RAISED_SHARE else "low"
+    of_level = row["accuracy"] != row["accuracy"]
     within = percent(row["accuracy"], 0)
     if external and (is_small(tau) or is_small(counted)):
-        return word, said(FEW_FOUND, n=SMALLEST_COUNT, within=within)
-    text = STRONGEST if expected is None else STRONGEST_EXPECTED
+        few = FEW_LEVELS if of_level else FEW_FOUND
+        return word, said(few, n=SMALLEST_COUNT, within=within)
+    text = STRONGEST_LEVEL if of_level else STRONGEST
+    if expected is not None:
+        text = STRONGEST_LEVEL_EXPECTED if of_level else STRONGEST_EXPECTED
     write = rounded if external else number
     values = {"within": within, "tau": write(tau), "zeros": write(zeros)}
     return word, said(text, **values, expected=write(expected))

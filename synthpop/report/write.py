@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import pandas as pd
@@ -11,6 +12,7 @@ from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
 from synthpop.microdata.checks import check_choice
+from synthpop.microdata.codes import MISSING_LABEL
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 AUDIENCES = ("internal", "external")
 TEMPLATE = "report.html.j2"
+LEVELS = ("level", "level_a", "level_b", "where")
 
 
 def write_report(
@@ -69,9 +72,11 @@ def write_report(
     population : Population or DataFrame
     fit : FitReport, optional
         Default `assess_fit` of the two.
-    risk : object, optional
-        Result of the intruder scenarios: it has ``table`` and ``summary()``. Without it the
-        report has no section on disclosure.
+    risk : object or list, optional
+        Result of the intruder scenarios: it has ``table`` and ``summary()``. A list holds the
+        result on `population`, then those on further populations of the same fit: the section
+        shows the mean over all with its 95 % interval. Without it the report has no section on
+        disclosure.
     calibration : Calibration, optional
         Result of `calibrate` on the survey: the section on known totals tells what its weights
         meet. What the last steps of a recipe (`Distribute`, `Anneal`) and the first ones
@@ -202,7 +207,7 @@ def report_facts(
 def stored_facts(source: StoredReport, population: Any, audience: str) -> dict[str, Any]:
     """Return the facts of a stored report."""
     external = audience == "external"
-    fit = suppressed(source.fit) if external else source.fit
+    fit = _in_language(suppressed(source.fit) if external else source.fit)
     names = FigureNames(source.labels, source.units)
     known = population if isinstance(population, Population) else None
     recipe = known.manifest.identity.recipe if known else ()
@@ -245,6 +250,21 @@ def _pictures(population: Population | None) -> dict[str, str]:
 
     text = gettext("Objective of the annealing while households are exchanged")
     return {key: to_svg(figure, key, text) for key, figure in figures.items()}
+
+
+def _in_language(fit: FitReport) -> FitReport:
+    """Return the fit with the level of missing values in the language of the page."""
+    tables = dict(fit.tables)
+    for name, table in tables.items():
+        levels = [column for column in LEVELS if column in table]
+        if levels and gettext(MISSING_LABEL) != MISSING_LABEL:
+            tables[name] = table.assign(
+                **{
+                    column: table[column].replace(MISSING_LABEL, gettext(MISSING_LABEL))
+                    for column in levels
+                }
+            )
+    return replace(fit, tables=tables)
 
 
 def _steps(population: Population, names: FigureNames) -> dict[str, Any]:

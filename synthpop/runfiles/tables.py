@@ -113,12 +113,17 @@ class CalibrateOptions(Table):
 
 
 class RiskOptions(Table):
-    """The table ``[risk]``: what the intruder of the five scenarios knows and looks for."""
+    """The table ``[risk]``: what the intruder of the five scenarios knows and looks for.
+
+    With ``replicates`` the intruder also attacks so many further populations of the same fit: the
+    report shows the mean over all populations and its interval.
+    """
 
     keys: list[str]
     target: str
     accuracy: list[float] = Field(default=[0.01, 0.02, 0.05])
     intervals: list[str] | None = None
+    replicates: int = Field(default=0, ge=0)
 
 
 class ReportOptions(Table):

@@ -232,3 +232,34 @@ def test_internal_pages_name_the_riskiest_records_and_what_keys_contribute() -> 
     outside = risk_facts(risk, external=True)
     assert outside["riskiest"] is None
     assert outside["contributions"] is None
+
+
+def test_replicates_add_an_interval_to_the_risk_section() -> None:
+    frame = small_frame(100)
+    results = [Found(frame), Found(frame), Found(frame)]
+    for result, tau in zip(results, (6.0, 8.0, 10.0), strict=True):
+        result.table["tau"] = tau
+    risk = stored_risk(results, frame)
+    assert risk is not None
+    facts = risk_facts(risk, external=False)
+    row = dict(zip(facts["table"]["head"], facts["table"]["rows"][0], strict=True))
+    assert row["Found within 5 %"] == "6"  # the population of this page
+    half = 4.302653 * 2 / np.sqrt(3)  # t quantile with two degrees of freedom
+    assert row["Mean and interval over populations"] == f"8 ({8 - half:.2f} to {8 + half:.0f})"
+    assert "3 populations of the same fit" in facts["interval"]
+    outside = risk_facts(risk, external=True)["table"]
+    assert "to" not in outside["rows"][0][outside["head"].index(list(row)[-2])].split()
+    single = stored_risk(Found(frame), frame)
+    assert "Mean and interval over populations" not in risk_facts(single, False)["table"]["head"]
+
+
+def test_the_run_file_asks_for_replicates_of_the_risk(tmp_path: Path) -> None:
+    small_frame(100).to_parquet(tmp_path / "survey.parquet")
+    risk = '\n[risk]\nkeys = ["age", "region"]\ntarget = "status"\nreplicates = 2\n'
+    (tmp_path / "run.toml").write_text(TEXT + risk, encoding="utf-8")
+    assert call(main, "run", "run.toml", cwd=tmp_path).returncode == 0
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "the mean over 3 populations of the same fit" in page
+    text = " ".join(re.sub("<[^>]*>", " ", page).split())
+    assert "finds the category of" in text  # a category is found or not: no accuracy
+    assert "within –" not in text
