@@ -51,6 +51,8 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("riskeval.assess_synthetic", 9, 137),
     ("synthpop.sampling.simulate_study", 102, 2),
     ("riskeval.classification_risk", 103, 10),
+    ("riskeval.protect.local_recoding", 9, 79),
+    ("session", 9, 98),
     ("session", 103, 11),
 ]
 

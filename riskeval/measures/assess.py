@@ -307,9 +307,7 @@ def _table(measured: Sequence[tuple[str, Measurement]]) -> pd.DataFrame:
 
 
 def _listed(measures: str | Sequence[str]) -> list[str]:
-    if isinstance(measures, str) or not isinstance(measures, Iterable):
-        return [measures]
-    return list(measures)
+    return list(listed_names(measures))
 
 
 def _read_limits(faults: Faults, limits: Limits | Mapping[str, Any] | None) -> Limits:

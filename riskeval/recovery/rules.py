@@ -134,9 +134,8 @@ def from_places(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         return
     members = group_rows(evidence.household)
     place = np.full(evidence.n, -1, dtype=np.int64)
-    place[members.order] = np.arange(len(members.order)) - np.repeat(
-        np.append(0, np.cumsum(members.sizes)[:-1]), members.sizes
-    )
+    starts = np.cumsum(members.sizes) - members.sizes
+    place[members.order] = np.arange(len(members.order)) - np.repeat(starts, members.sizes)
     by_place = group_rows(place)
     for target in evidence.targets():
         answer = unanimous(by_place, target.codes, target.hidden).convincing(ways.certainty)

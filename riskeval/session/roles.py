@@ -122,7 +122,7 @@ def _subjects(values: Mapping[str, Any]) -> list[str]:
     if name == "formula":
         model = read_formula(Faults("formula"), values[name], Allowed(responses=(1, None)))
         return [] if model is None else [factor.column for factor in model.responses]
-    return [values[name]] if isinstance(values[name], str) else list(values[name])
+    return list(listed_names(values[name]))
 
 
 def names(value: str | Sequence[str]) -> tuple[str, ...]:

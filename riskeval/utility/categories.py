@@ -12,7 +12,7 @@ import pandas as pd
 from riskeval.files import check_both, check_option, ones, read_files
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
+from synthpop.microdata.frames import as_names, listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, plural
@@ -105,7 +105,7 @@ def missing_loss(
     if variables is None:
         shared: Sequence[str] = [name for name in sides.x.columns if name in sides.y.columns]
     else:
-        shared = (variables,) if isinstance(variables, str) else variables
+        shared = listed_names(variables)
     names = as_names(faults, shared, "variables")
     check_both(faults, sides, names, "variable")
     check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))

@@ -16,6 +16,7 @@ from synthpop.evaluation.tabulate import TabulationPlan, all_pairs, numbers_of
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.weighted import mean
 from synthpop.stages.derive import DeriveModel, derive
@@ -213,8 +214,7 @@ def _chosen(
         if not common:
             faults.add(argument, "survey and population have no variable in common")
         return list(common)
-    if isinstance(names, str):
-        names = [names]
+    names = listed_names(names)
     for name in names:
         if name not in common:
             what = f"{name!r} is not a variable that survey and population both have"
