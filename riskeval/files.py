@@ -72,7 +72,11 @@ def read_weights(
         if not check_columns(faults, frame, [weights], argument):
             return None
         return check_weights(faults, frame[weights], weights)
-    values = pd.Series(np.asarray(weights))
+    array = np.asarray(weights)
+    if array.ndim != 1:
+        faults.add(argument, "are not one column", remedy="Give a column or its name.")
+        return None
+    values = pd.Series(array)
     if len(values) != len(frame):
         faults.add(
             argument,

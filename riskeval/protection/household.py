@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import plural
 
 SHOWN = 5
@@ -97,7 +98,7 @@ def read_households(
     strata : sequence of str
         Columns whose combination must be the same for all members.
     """
-    names = dict.fromkeys([household, *candidates, *declared, *strata])
+    names = dict.fromkeys(listed_names([household, *candidates, *declared, *strata]))
     if not check_columns(faults, frame, names, "household"):
         return None
     missing = frame[household].isna().to_numpy()

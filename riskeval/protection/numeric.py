@@ -10,7 +10,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
+from synthpop.microdata.frames import as_names, listed_names
 from synthpop.microdata.parameters import Between, Constraint, Whole, check
 from synthpop.microdata.streams import resolve_seed
 
@@ -57,7 +57,7 @@ def read_strata(
     ['sex=f', 'sex=m']
     """
     everything = np.zeros(len(frame), dtype=np.int64), ["all"]
-    if strata is None or len(strata) == 0:
+    if strata is None or listed_names(strata) == ():
         return everything
     names = as_names(faults, strata, "strata")
     if not check_columns(faults, frame, names, "stratum") or not names or len(frame) == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,15 +46,18 @@ def numbers(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 
 def listed_names(names: Any) -> tuple[Any, ...]:
-    """Return one name or several as a tuple.
+    """Return one name or several as a tuple; lists and others that can be no name as text.
 
     Examples
     --------
     >>> listed_names("income"), listed_names(["income", "age"]), listed_names(3)
     (('income',), ('income', 'age'), (3,))
+    >>> listed_names([["age"]])
+    ("['age']",)
     """
     several = isinstance(names, Iterable) and not isinstance(names, str)
-    return tuple(names) if several else (names,)
+    listed = tuple(names) if several else (names,)
+    return tuple(name if isinstance(name, Hashable) else str(name) for name in listed)
 
 
 def as_names(faults: Faults, names: Sequence[str] | str, argument: str) -> tuple[str, ...]:

@@ -57,8 +57,9 @@ def distribution(
     w = np.ones(len(numbers))
     if weights is not None:
         w = checked_weights(faults, weights, len(numbers))
-    if by is not None and len(by) != len(numbers):
-        what = f"has {len(by)} entries for {len(numbers)} values"
+    n_levels = np.size(by) if np.ndim(by) == 1 else 0
+    if by is not None and n_levels != len(numbers):
+        what = f"has {n_levels} entries for {len(numbers)} values"
         faults.add("by", what, remedy="Give one level for each value.")
     points = None if at is None else as_numbers(faults, at, "at")
     faults.raise_if_any()
