@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,151 +15,14 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.request import check_households, check_request, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
+from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
-from synthpop.microdata.text import percent, plural
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SyntheticRisk(Result):
-    """What several intruders learn from a synthetic file.
-
-    Attributes
-    ----------
-    table : DataFrame
-        One row a number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
-        `lower`, `upper` (interval of the value), `baseline`, `against` (what the baseline is),
-        `excess`, `excess_lower`, `excess_upper` (success on the original beyond that on the
-        hold-out), `above_among_all` (whether the excess is clear even as the most striking of all
-        attacks), `reading` (how the value stands to its baseline), `detail` (such as the
-        strongest model).
-    results : dict
-        Result of each attack, by (attack, target).
-    skipped : dict
-        Why an attack was left out, by (attack, target).
-    notes : dict
-        What an attack leaves aside of the scenario or of the replicates, and the rules that its
-        numbers rest on, by (attack, target).
-    story : str
-        The scenario in sentences; empty for plain keys.
-    seed : int
-    no_strangers : str
-        Why the hold-out holds no strangers: records of the original are in it, or the synthetic
-        file tells clearly more about it than about the original. Empty where neither shows.
-    """
-
-    table: pd.DataFrame
-    results: dict[tuple[str, str], Any]
-    skipped: dict[tuple[str, str], str]
-    notes: dict[tuple[str, str], str]
-    story: str
-    seed: int
-    no_strangers: str = ""
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table."""
-        return self.table
-
-    @property
-    def above(self) -> list[str]:
-        """Attacks that find clearly more on the original than on strangers, each by itself."""
-        return self._titles(self.table["excess_lower"] > 0)
-
-    @property
-    def above_together(self) -> list[str]:
-        """Those of them that chance does not explain even as the most striking of all attacks."""
-        return self._titles(self.table["above_among_all"])
-
-    @property
-    def copies(self) -> str:
-        """Sentence on copied records, where more equal an original one than chance explains.
-
-        The comparison is that of the distance screen: with strangers of a hold-out, without one
-        with the records of the original among themselves.
-        """
-        screen = self.results.get(("distance_screen", ""))
-        if screen is None or screen.copied is None or not screen.copied.is_above:
-            return ""
-        against = (
-            "strangers do"
-            if screen.baseline == "hold-out"
-            else "the original records do among themselves"
-        )
-        return (
-            f"{percent(screen.identical, 1)} of the synthetic records equal an original one, where "
-            f"{percent(screen.identical_baseline, 1)} of {against}"
-        )
-
-    def _titles(self, rows: pd.Series) -> list[str]:
-        chosen = self.table[rows].to_dict("records")
-        return list(dict.fromkeys(_title(row["attack"], row["target"]) for row in chosen))
-
-    def summary(self) -> str:
-        """Say what each attack found, one line a number, and what was left out."""
-        lines = [self._verdict()]
-        if self.no_strangers and self.above:
-            lines.append(f"{self.no_strangers}.")
-        if self.story:
-            lines.append(self.story)
-        for row in self.table.to_dict("records"):
-            text = f"{_title(row['attack'], row['target'])}: {row['measure']} {row['value']:.3g}"
-            if not np.isnan(row["lower"]):
-                text += f" ({row['lower']:.3g} to {row['upper']:.3g})"
-            if row["against"]:
-                text += f"; {row['against']}: {row['baseline']:.3g}"
-            if row["reading"]:
-                text += f"; {row['reading']}"
-            lines.append(text + ".")
-        for (attack, target), why in self.notes.items():
-            lines.append(f"{_title(attack, target)}: {why}.")
-        for (attack, target), why in self.skipped.items():
-            lines.append(f"{_title(attack, target)} was left out: {why}.")
-        lines.append(
-            "No number proves the file safe: each tells one story of an intruder, and none of "
-            "these measures has a published threshold. Compare with the baselines, with the "
-            "original, and with other ways to make the file."
-        )
-        return "\n".join(lines)
-
-    def _verdict(self) -> str:
-        """Return the first line: what is known to be wrong, or that nothing is known."""
-        n_attacks = plural(len(self.results), "attack")
-        skipped = f", {len(self.skipped)} left out" if self.skipped else ""
-        if self.above_together:
-            others = [title for title in self.above if title not in self.above_together]
-            weaker = f"; weaker signs: {'; '.join(others)}" if others else ""
-            return (
-                "The synthetic file tells more about persons of the original than about "
-                f"strangers: {'; '.join(self.above_together)}{weaker} ({n_attacks}{skipped})."
-            )
-        if self.above:
-            return (
-                "Signs that the synthetic file tells more about persons of the original than about "
-                f"strangers, which {n_attacks} may also show by chance: {'; '.join(self.above)}"
-                f"{skipped}."
-            )
-        copies = f" But {self.copies}: look for copied records." if self.copies else ""
-        if self.no_strangers:
-            return f"No verdict: {self.no_strangers} ({n_attacks}{skipped}).{copies}"
-        if self.table["excess"].isna().all():
-            return (
-                f"No verdict: without a hold-out nothing tells the risk of having taken part from "
-                f"what the keys tell about anybody ({n_attacks}{skipped}).{copies}"
-            )
-        return (
-            f"No attack finds clearly more about persons of the original than about strangers "
-            f"({n_attacks}{skipped}); stronger attacks may."
-        )
-
-
-def _title(attack: str, target: str) -> str:
-    return ATTACKS[attack].title + (f" on {target}" if target else "")
 
 
 @same_library
@@ -258,7 +120,7 @@ def assess_synthetic(
     nearer: list[str] = []
     inputs.on_event(Event("start", SUBJECT, 0, len(jobs)))
     for done, (name, target) in enumerate(jobs):
-        inputs.on_event(Event("progress", SUBJECT, done, len(jobs), _title(name, target)))
+        inputs.on_event(Event("progress", SUBJECT, done, len(jobs), title_of(name, target)))
         if ATTACKS[name].needs_holdout and inputs.holdout is None:
             skipped[name, target] = "it needs a hold-out"
             continue
@@ -278,7 +140,7 @@ def assess_synthetic(
         numbers = ATTACKS[name].numbers(result)
         rows += [_row(name, target, one, len(jobs)) for one in numbers]
         if any(one.excess is not None and one.excess.is_below_among(len(jobs)) for one in numbers):
-            nearer.append(_title(name, target))
+            nearer.append(title_of(name, target))
     inputs.on_event(Event("end", SUBJECT, len(jobs), len(jobs)))
     story = "" if inputs.scenario is None else inputs.scenario.story()
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"above_among_all": bool})

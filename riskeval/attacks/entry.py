@@ -16,7 +16,7 @@ from riskeval.attacks.values import is_amount, number_groups
 from riskeval.measurement import Measurement
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.text import percent
 
 
@@ -79,13 +79,17 @@ class AttackInput:
     def with_groups(self) -> tuple[AttackInput, tuple[str, ...]]:
         """Return the same with amounts among the keys in groups, and the keys that are amounts.
 
-        Amounts are numeric keys with values that are not whole. The groups are cut at quantiles of
+        Amounts are numeric keys with values that are not whole, in the original or in the first
+        block of the release. The groups are cut at quantiles of
         the original.
         """
+        first = next(iter(open_chunks(self.synthetic, "synthetic", self.keys)))
         breaks = {}
         for key in self.keys:
-            if key not in self.categorical and is_amount(self.original[key]):
-                values = as_numbers(self.original[key].dropna())
+            column = self.original[key]
+            noisy = is_number(column) and is_amount(first[key])  # whole numbers with noise
+            if key not in self.categorical and (noisy or is_amount(column)):
+                values = as_numbers(column.dropna())
                 values = values[np.isfinite(values)]
                 cuts = np.quantile(values, np.arange(1, self.n_groups) / self.n_groups)
                 breaks[key] = np.unique(cuts)

@@ -229,7 +229,12 @@ class Comparison(Result):
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
             text += f" (exceeded: {'; '.join(texts)})"
         if len(asked) and not (asked["group"] == "risk").any():
-            text += "; no risk has a limit here: read its risks in the table"
+            worst = rows[rows["measure"] == "worst_risk"]
+            text = (
+                f"{name}: no limit of risk applies; the worst intruder finds "
+                f"{shown(worst.iloc[0])} of what the original tells ({worst.iloc[0]['note']}); "
+                f"{text.removeprefix(f'{name}: ')}"
+            )
         if not rows["applies"].all():
             text += "; k-anonymity and individual risk do not apply to synthetic records"
         if rows["note"].str.contains(EMPTY, regex=False).any():

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
-from riskeval.report.advice import advice_on
 from riskeval.report.comparison_map import map_chart
 from riskeval.report.comparison_tables import (
     files_table,
@@ -18,25 +15,24 @@ from riskeval.report.comparison_tables import (
     overlap_table,
     regression_tables,
     shared_table,
-    text_of,
+    values_text,
 )
+from riskeval.report.comparison_verdicts import verdict_rows, worst_rows
 from riskeval.report.external import external_view
-from riskeval.report.judgement import NO_STRANGERS
 from riskeval.report.show import lower
 from riskeval.report.values import AUDIENCES, ROUNDING
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.page_facts import Svg, card, finding, verdict
+from synthpop.microdata.page_facts import Svg, card
 from synthpop.microdata.places import Place
-from synthpop.microdata.text import count, join, plural, yes_or_no
+from synthpop.microdata.text import count, plural, yes_or_no
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
     from riskeval.comparison.result import Comparison
 
-MOST_FINDINGS = 5
 FILE, LINK, ATTRIBUTION, UTILITY = "file risk", "link risk", "attribution risk", "utility"
 MAPS = (
     (("worst_risk",), ("overlap", "pmse", "tables", "il1s"), "The worst of all intruders"),
@@ -112,7 +108,7 @@ def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
         "cards": _cards(comparison, first),
         "first": _first(comparison),
         "verdicts": verdict_rows(comparison, first, external),
-        "worst": _worst(comparison),
+        "worst": worst_rows(comparison),
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "decision": _decision(comparison, [item for _, item in maps[:2]]),
         "decision_note": _decision_note(comparison, [item for _, item in maps[:2]]),
@@ -202,63 +198,6 @@ def _first(comparison: Comparison) -> str:
     )
 
 
-def verdict_rows(
-    comparison: Comparison, first: RiskUtilityMap, external: bool
-) -> list[dict[str, str]]:
-    """Return the three rows: limits, the trade-off of the first map, and what could be measured."""
-    names = [str(name) for name in comparison.table.index if name != "original"]
-    within = {name: _within(comparison, name) for name in names}
-    asked = {name: values for name, values in within.items() if values}
-    clean = [name for name, values in asked.items() if all(values)]
-    if not asked:
-        limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
-    elif clean:
-        word, level = ("met", "good") if len(clean) == len(names) else ("met by some", "look")
-        limits = verdict(
-            "Limits", word, level, f"Every limit that applies is met by {join(clean)}.", "#limits"
-        )
-    else:
-        text = "No release meets every limit; the table below says which are exceeded."
-        limits = verdict("Limits", "exceeded", "bad", text, "#limits")
-    front = int(first.frame["pareto"].sum())
-    word, level = ("a choice", "look") if front > 1 else ("clear", "good")
-    trade = verdict("Risk and utility", word, level, first.summary(), "#map")
-    if not front:
-        trade = verdict("Risk and utility", "not measured", "none", first.summary(), "#map")
-    absent = comparison.measures["value"].isna().sum()
-    grey = (~comparison.measures["applies"].astype(bool)).sum()
-    what = "could not be measured or may not be shown" if external else "could not be measured"
-    text = f"{plural(int(absent), 'number')} {what}"
-    if grey:
-        text += f"; {plural(int(grey), 'number does', 'numbers do')} not apply to a kind of release"
-    text += " and are never judged." if grey else "."
-    word, level = ("complete", "good") if not absent else ("partly", "look")
-    rows = [limits, trade, verdict("Measured", word, level, text, "#shared")]
-    if comparison.no_strangers:
-        why = NO_STRANGERS if external else f"{comparison.no_strangers}."
-        rows.insert(0, verdict("Participants and strangers", "no verdict", "look", why))
-    return rows
-
-
-def _within(comparison: Comparison, release: str) -> list[bool]:
-    """Return, for each limit that applies to a release, whether it is met."""
-    rows = comparison.measures[comparison.measures["release"] == release]
-    return [bool(value) for value in rows["within"] if value is not None and value == value]
-
-
-def _worst(comparison: Comparison) -> list[dict[str, str]]:
-    """Return the limits that releases exceed, those of most releases first."""
-    rows = comparison.measures[[within is False for within in comparison.measures["within"]]]
-    rows = rows[rows["release"] != "original"]
-    worst = []
-    for _, part in rows.groupby("name", sort=False):
-        who = join(part["release"].astype(str))
-        text = f"{part.iloc[0]['title']} exceeds its limit in {who}"
-        worst.append((len(part), finding(text, "#risk", advice_on(str(part.iloc[0]["measure"])))))
-    worst.sort(key=lambda item: -item[0])
-    return [item for _, item in worst[:MOST_FINDINGS]]
-
-
 def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, Any]:
     """One row a release: limits, risk before and after by two intruders, utility, Pareto front."""
     first = maps[0]
@@ -269,27 +208,18 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
         exceeded = of_release.loc[[within is False for within in of_release["within"]], "title"]
         asked = "; ".join(exceeded) or gettext("none")
         risks = [
-            " → ".join(_values(comparison, item.risk, name) for name in ("original", row.release))
+            " → ".join(
+                values_text(comparison, item.risk, name) for name in ("original", row.release)
+            )
             for item in maps
         ]
-        use = _values(comparison, first.utility, row.release)
+        use = values_text(comparison, first.utility, row.release)
         rows.append((row.release, gettext(row.kind), asked, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
     heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
     head = ("Release", "Kind", "Limits exceeded", *heads, f"{word}: {lower(first.utility_title)}",
             "Pareto front")  # fmt: skip
     return {"caption": "", "head": head, "text_columns": 3, "rows": rows}
-
-
-def _values(comparison: Comparison, name: str, release: str) -> str:
-    """The values of a measure of one release, over its targets."""
-    measures = comparison.measures
-    chosen = measures[(measures["name"] == name) | (measures["measure"] == name)]
-    texts = [
-        text_of(part.set_index("release"), release)
-        for _, part in chosen.groupby("name", sort=False)
-    ]
-    return Markup("; ").join(texts)
 
 
 def _decision_note(comparison: Comparison, maps: list[RiskUtilityMap]) -> str:

@@ -249,3 +249,14 @@ def meanings_table(comparison: Comparison) -> Table:
         for row in measures.to_dict("records")
     ]
     return table(("Number", "What it means", "Source"), rows, text_columns=3, words=1)
+
+
+def values_text(comparison: Comparison, name: str, release: str) -> str:
+    """The values of a measure of one release, over its targets."""
+    measures = comparison.measures
+    chosen = measures[(measures["name"] == name) | (measures["measure"] == name)]
+    texts = [
+        text_of(part.set_index("release"), release)
+        for _, part in chosen.groupby("name", sort=False)
+    ]
+    return Markup("; ").join(texts)

@@ -22,7 +22,7 @@ from synthpop.microdata.places import Place
 from synthpop.microdata.text import BLANK, join, number, plural
 
 if TYPE_CHECKING:
-    from riskeval.attacks.assess_synthetic import SyntheticRisk
+    from riskeval.attacks.synthetic_risk import SyntheticRisk
 
 MOST_FINDINGS = 5
 NO_HOLDOUT = (
@@ -34,6 +34,8 @@ NO_STRANGERS = (
     "tells more about them. Give persons of the same kind who took part in neither."
 )
 HIGHER = "higher"
+FOUND = "{what}: {value} of the original, {usual} of strangers"
+GUESSED = "{what}: {value}, where guessing reaches {usual}"
 
 
 def write_judgement(
@@ -204,6 +206,9 @@ def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
         if one.is_above or risk.copies:
             return verdict("Copied records", "more", "bad", f"{share}.", link)
         word, level = ("none", "good") if measured.value == 0 else ("not more", "look")
+        if risk.near_copies:
+            word, level = "nearly copies", "bad" if risk.above_together else "look"
+            share += "; more are near to an original one than chance brings them"
         return verdict("Copied records", word, level, f"{share}.", link)
     return verdict("Copied records", "not assessed", "none", "The distance screen did not run.")
 
@@ -215,12 +220,18 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         if not one.is_above or one.excess is None:
             continue
         measured = one.measurement
-        name = measured.info.name
-        value, usual = (shown(replace(measured, value=x, lower=np.nan), external)
-                        for x in (measured.value, measured.baseline))  # fmt: skip
+        name, beyond = measured.info.name, one.excess
+        sides = ((beyond.rate, beyond.n), (beyond.holdout_rate, beyond.n_holdout))
+        value, usual = (
+            shown(replace(measured, value=x, lower=np.nan, records=n), external) for x, n in sides
+        )
         text = f"{_row_title(measured, target)} ({ATTACKS[attack].title})"
-        text += f": {value} of the original, {usual} of strangers" if value != BLANK else (
-            " is higher for the original than for strangers")  # fmt: skip
+        if BLANK in (value, usual):
+            text += " is higher for the original than for strangers"
+        elif measured.against == "guessing":
+            text = said(GUESSED, what=text, value=value, usual=usual)
+        else:
+            text = said(FOUND, what=text, value=value, usual=usual)
         link = f"#{row_id(_key(attack, target, _measure_key(measured)))}"
         findings.append((-one.excess.difference, finding(text, link, _advice(attack, name))))
     findings.sort(key=lambda item: item[0])

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from riskeval.attacks.assess_synthetic import SyntheticRisk, assess_synthetic
+from riskeval.attacks.assess_synthetic import assess_synthetic
 from riskeval.attacks.compared import N_GROUPS
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.synthetic_risk import SyntheticRisk
 from riskeval.runfiles.attack_files import (
     ReleasedFile,
     read_file_table,

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from riskeval import ProtectionSession, assess, assess_synthetic, write_judgement
-from riskeval.attacks.assess_synthetic import SyntheticRisk
+from riskeval.attacks.synthetic_risk import SyntheticRisk
 from riskeval.report.assessment import assessment_facts
 from riskeval.report.judgement import judgement_facts
 from riskeval.report.protection import protection_facts

@@ -63,8 +63,8 @@ class DistanceScreen(Result):
         Both shares beyond those of the hold-out; for households also "members", the share whose
         members are, on average, nearer to original persons than the same cut. Empty
         without a hold-out, since original records against each other allow no verdict.
-    copied : Excess or None
-        `identical` beyond that of the baseline, whichever it is.
+    copied, nearer : Excess or None
+        `identical` and `close` beyond those of the baseline, whichever it is.
     table : DataFrame
         ``file`` ("synthetic", "baseline"), quantiles 0.01, 0.05, 0.25, 0.5 of the distance to the
         closest original record (``dcr_<q>``) and median ratio of the distances to the closest
@@ -89,6 +89,7 @@ class DistanceScreen(Result):
     close_interval: tuple[float, float]
     excess: dict[str, Excess]
     copied: Excess | None
+    nearer: Excess | None
     table: pd.DataFrame
     per_record: pd.DataFrame
     baseline: str
@@ -112,6 +113,12 @@ class DistanceScreen(Result):
             verdict = (
                 "Without a hold-out this gives no verdict, but more records are identical than "
                 "among the original ones: look for copies."
+            )
+        elif self.nearer is not None and self.nearer.is_above:
+            verdict = (
+                "Without a hold-out this gives no verdict, but more records are near to an "
+                "original one than the original ones are to each other: look for copies that were "
+                "hardly changed."
             )
         caution = caution_of(self.excess.values())
         if self.excess:
@@ -252,6 +259,7 @@ def distance_screen(
             name: one for name, one in comparison.items() if holdout is not None and one is not None
         },
         copied=comparison["identical"],
+        nearer=comparison["close"],
         table=pd.DataFrame([_distances("synthetic", released), _distances("baseline", strangers)]),
         per_record=pd.DataFrame(
             {"row": positions, "dcr": released[:, 0], "nndr": _ratio(released)}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from riskeval import Comparison
-    from riskeval.attacks.assess_synthetic import SyntheticRisk
+    from riskeval.attacks.synthetic_risk import SyntheticRisk
     from synthpop.app.project import Project
 
 ROLE_NAMES = {"key": "keys", "identifier": "", "design": "", "none": ""}

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.attacks.assess_synthetic import SyntheticRisk, assess_synthetic
+from riskeval.attacks.assess_synthetic import assess_synthetic
 from riskeval.attacks.entry import AttackEntry, AttackNumber
 from riskeval.attacks.registry import ATTACKS, INFOS
 from riskeval.attacks.shares import Excess
+from riskeval.attacks.synthetic_risk import SyntheticRisk
 from riskeval.measurement import Measurement
 from synthpop.microdata.frames import is_number
 

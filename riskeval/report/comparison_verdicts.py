@@ -1,0 +1,103 @@
+"""The first screen of a comparison: limits, risk left, the trade-off, what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from riskeval.report.advice import advice_on
+from riskeval.report.comparison_tables import values_text
+from riskeval.report.judgement import NO_STRANGERS
+from riskeval.report.show import ORIGINAL
+from synthpop.microdata.language import said
+from synthpop.microdata.page_facts import finding, verdict
+from synthpop.microdata.text import join, plural
+
+if TYPE_CHECKING:
+    from riskeval.comparison.map import RiskUtilityMap
+    from riskeval.comparison.result import Comparison
+
+MOST_FINDINGS = 5
+NEARLY_ALL = 0.9
+"""Part of the risk of the original from which a release counts as risky as the original itself."""
+MET = "Every limit that applies is met by {names}."
+NO_RISK_LIMIT = "No limit of risk applies to {names}."
+RISK_LEFT = "Of what the original tells, the worst of all intruders finds: {parts}."
+
+
+def verdict_rows(
+    comparison: Comparison, first: RiskUtilityMap, external: bool
+) -> list[dict[str, str]]:
+    """Return the three rows: limits, the trade-off of the first map, and what could be measured."""
+    names = [str(name) for name in comparison.table.index if name != "original"]
+    within = {name: _within(comparison, name) for name in names}
+    asked = {name: values for name, values in within.items() if values}
+    clean = [name for name, values in asked.items() if all(values)]
+    if not asked:
+        limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
+    elif clean:
+        word, level = ("met", "good") if len(clean) == len(names) else ("met by some", "look")
+        text = said(MET, names=join(clean))
+        without = [name for name in clean if not _has_limit_of_risk(comparison, name)]
+        if without:
+            word, level = "none of risk", "look"
+            text += " " + said(NO_RISK_LIMIT, names=join(without))
+        limits = verdict("Limits", word, level, text, "#limits")
+    else:
+        text = "No release meets every limit; the table below says which are exceeded."
+        limits = verdict("Limits", "exceeded", "bad", text, "#limits")
+    front = int(first.frame["pareto"].sum())
+    word, level = ("a choice", "look") if front > 1 else ("clear", "none")
+    trade = verdict("Risk and utility", word, level, first.summary(), "#map")
+    if not front:
+        trade = verdict("Risk and utility", "not measured", "none", first.summary(), "#map")
+    absent = comparison.measures["value"].isna().sum()
+    grey = (~comparison.measures["applies"].astype(bool)).sum()
+    what = "could not be measured or may not be shown" if external else "could not be measured"
+    text = f"{plural(int(absent), 'number')} {what}"
+    if grey:
+        text += f"; {plural(int(grey), 'number does', 'numbers do')} not apply to a kind of release"
+    text += " and are never judged." if grey else "."
+    word, level = ("complete", "good") if not absent else ("partly", "look")
+    measured = verdict("Measured", word, level, text, "#shared")
+    rows = [limits, _risk_left(comparison), trade, measured]
+    if comparison.no_strangers:
+        why = NO_STRANGERS if external else f"{comparison.no_strangers}."
+        rows.insert(0, verdict("Participants and strangers", "no verdict", "look", why))
+    return rows
+
+
+def _has_limit_of_risk(comparison: Comparison, release: str) -> bool:
+    rows = comparison.measures[comparison.measures["release"] == release]
+    return any(row.group == "risk" and row.within is not None for row in rows.itertuples())
+
+
+def _risk_left(comparison: Comparison) -> dict[str, str]:
+    """Say how much of what the original tells the worst intruder finds in each release.
+
+    Never green: the number has no published threshold.
+    """
+    worst = comparison.values("worst_risk").drop(ORIGINAL)
+    if worst.isna().all():
+        return verdict("Risk left", "not measured", "none", "No intruder could be measured.")
+    parts = [f"{name} {values_text(comparison, 'worst_risk', str(name))}" for name in worst.index]
+    word, level = ("as the original", "bad") if worst.max() >= NEARLY_ALL else ("a part", "look")
+    return verdict("Risk left", word, level, said(RISK_LEFT, parts=join(parts)), "#risk")
+
+
+def _within(comparison: Comparison, release: str) -> list[bool]:
+    """Return, for each limit that applies to a release, whether it is met."""
+    rows = comparison.measures[comparison.measures["release"] == release]
+    return [bool(value) for value in rows["within"] if value is not None and value == value]
+
+
+def worst_rows(comparison: Comparison) -> list[dict[str, str]]:
+    """Return the limits that releases exceed, those of most releases first."""
+    rows = comparison.measures[[within is False for within in comparison.measures["within"]]]
+    rows = rows[rows["release"] != "original"]
+    worst = []
+    for _, part in rows.groupby("name", sort=False):
+        who = join(part["release"].astype(str))
+        text = f"{part.iloc[0]['title']} exceeds its limit in {who}"
+        worst.append((len(part), finding(text, "#risk", advice_on(str(part.iloc[0]["measure"])))))
+    worst.sort(key=lambda item: -item[0])
+    return [item for _, item in worst[:MOST_FINDINGS]]
