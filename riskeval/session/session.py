@@ -314,8 +314,9 @@ class ProtectionSession(SessionVerbs):
             The folder holds something else, or a column cannot be written to Parquet; what was
             saved before is then still there.
         """
+        place, current = self._position, self.current_frame()
         return write_session(
-            path, self.original_frame, self.roles, self._steps, self._position, self.current_frame()
+            path, self.original_frame, self.roles, self._steps, place, current, self._library
         )
 
     @classmethod
@@ -333,6 +334,7 @@ class ProtectionSession(SessionVerbs):
         saved = read_session(path)
         session = cls(saved.original, **saved.roles)
         session._steps, session._position = saved.steps, saved.position
+        session._library = saved.library
         if digest_of(session.current_frame()) != saved.result:
             raise GuaranteeError(
                 f"{path}: the steps give another result than the one saved with version "

@@ -19,6 +19,7 @@ from synthpop._version import __version__
 from synthpop.microdata.atomic import is_temporary, replacing, write_text
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError, OutputError
+from synthpop.microdata.native import Library
 
 FILES = ("session.json", "original.parquet")
 TEXTS = ("weights", "household")
@@ -38,6 +39,8 @@ class SavedSession:
     result : str
         Digest of the file after the steps.
     version : str
+    library : Library or None
+        Where the file came from; None for pandas.
     """
 
     original: pd.DataFrame
@@ -46,11 +49,12 @@ class SavedSession:
     position: int
     result: str
     version: str
+    library: Library | None = None
 
 
 def write_session(
     path: str | Path, original: pd.DataFrame, roles: SessionRoles, steps: list[Step],
-    position: int, current: pd.DataFrame,
+    position: int, current: pd.DataFrame, library: Library | None = None,
 ) -> Path:  # fmt: skip
     """Write a session; only the user may read the files (mode 0600)."""
     folder = Path(path)
@@ -80,6 +84,7 @@ def write_session(
         "position": position,
         "original": digest,
         "result": digest_of(current),
+        "library": None if library is None else library.to_dict(),
     }
     write_text(folder / FILES[0], json.dumps(record, indent=1), private=True)
     return folder
@@ -108,6 +113,8 @@ def read_session(path: str | Path) -> SavedSession:
         steps = [Step(s["verb"], from_json(s["parameters"])) for s in record["steps"]]
         position, digest, result = (record[n] for n in ("position", "original", "result"))
         version = str(record["version"])
+        known = record.get("library")
+        library = None if known is None else Library.from_dict(known)
         content = (folder / FILES[1]).read_bytes()
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError,
             NotImplementedError, OSError) as error:  # fmt: skip
@@ -123,7 +130,7 @@ def read_session(path: str | Path) -> SavedSession:
         faults.add(FILES[0], f"position {position!r} is none of 0 to {len(steps)}")
     faults.raise_if_any()
     original = pd.read_parquet(folder / FILES[1])
-    return SavedSession(original, roles, steps, position, str(result), version)
+    return SavedSession(original, roles, steps, position, str(result), version, library)
 
 
 def _check_roles(faults: Faults, roles: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
+from importlib.util import find_spec
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
@@ -100,6 +101,27 @@ class Library:
     implementation: Any
     is_lazy: bool
     schema: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name of the library, as a file may hold it; not the types of the columns."""
+        return {"name": self.implementation.name, "lazy": self.is_lazy}
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Library:
+        """Return the library of a name; one that cannot be imported is a ValueError.
+
+        Examples
+        --------
+        >>> Library.from_dict({"name": "PYARROW", "lazy": False}).implementation.is_pyarrow()
+        True
+        """
+        import narwhals as nw
+
+        implementation = nw.Implementation[record["name"]]
+        module = implementation.name.lower()
+        if find_spec(module) is None:
+            raise ValueError(f"it holds a frame of {module}, which is not installed")
+        return cls(implementation, bool(record["lazy"]), {})
 
     def frame(self, frame: pd.DataFrame) -> Any:
         """Return a pandas frame as one of the library; an index that is no count is a column."""

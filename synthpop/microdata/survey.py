@@ -25,6 +25,9 @@ from synthpop.microdata.survey_checks import (
 )
 from synthpop.microdata.text import count, plural
 
+MEAN_OF_MEMBERS = "mean of members"
+"""In place of a column of household weights: the mean of the members' weights."""
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -63,8 +66,9 @@ class Survey:
     household : str, optional
         Column of household ids; without it every person stands alone.
     household_weight : str, optional
-        Column of household weights, equal for all members. Default: the person weight, where it
-        is equal for all members.
+        Column of household weights, equal for all members; or "mean of members", which adds a
+        column of the mean person weight of each household. Default: the person weight, where it is
+        equal for all members.
     household_size : str, optional
         Column of household sizes; must agree with the rows. Default: counted.
     person : str, optional
@@ -123,6 +127,8 @@ class Survey:
         if weight is None:
             weight = free_name(self.frame.columns)
             self.frame = self.frame.assign(**{weight: 1.0})
+        if household_weight == MEAN_OF_MEMBERS:
+            household_weight = self._add_mean_weight(weight, household)
         self.roles = Roles(
             weight,
             household,
@@ -135,6 +141,17 @@ class Survey:
             fpc,
         )
         self.weights: np.ndarray = self._checked()
+
+    def _add_mean_weight(self, weight: str, household: str | None) -> str | None:
+        """Add the mean weight of the members of each household as a column; return its name."""
+        known = self.frame.columns
+        if MEAN_OF_MEMBERS in known or household not in known or weight not in known:
+            return MEAN_OF_MEMBERS  # a column, or a fault that the checks name
+        name = free_name(known, "household_weight")
+        weights = pd.to_numeric(self.frame[weight], errors="coerce").astype(float)
+        means = weights.groupby(self.frame[household], observed=True).transform("mean")
+        self.frame = self.frame.assign(**{name: means.fillna(1.0)})
+        return name
 
     def _checked(self) -> np.ndarray:
         """Check what can be checked with the columns that are there, and list all of it."""
@@ -263,7 +280,8 @@ class Survey:
                 name,
                 "weights differ between the members of a household",
                 rows=np.flatnonzero(differs),
-                remedy="Name the column of household weights with household_weight.",
+                remedy="Name the column of household weights with household_weight, or set it to "
+                f"{MEAN_OF_MEMBERS!r}.",
             )
             faults.raise_if_any()
         first = self.household_order[self.household_offsets[:-1]]

@@ -158,7 +158,7 @@ class ColumnReader:
         if self.index is None or "household_weight" in self.roles:
             return ""
         same = self.index.constant(self.codes[self.roles["weight"]])
-        return "" if same else "differs between members of a household: name household weights"
+        return "" if same else "differs between members of a household: its mean is taken"
 
     def _is_id(self, name: str, codes: np.ndarray, values: np.ndarray | None) -> bool:
         if name in (self.age, self.sex):

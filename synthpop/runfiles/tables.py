@@ -22,8 +22,9 @@ class SurveyInput(FileInput):
     """The table ``[survey]``: where the data are, and the roles of their columns.
 
     The data are a ``file``, the folder of a ``population`` (which knows its roles), or those of
-    ``demo = true``. With ``unweighted = true`` every row of the file counts 1. How the file is
-    read says `FileInput`.
+    ``demo = true``. With ``unweighted = true`` every row of the file counts 1; with
+    ``household_weight = "mean of members"`` a household has the mean of the weights of its
+    members. How the file is read says `FileInput`.
     """
 
     population: str | None = None

@@ -15,6 +15,7 @@ from synthpop.microdata.files import DELIMITED, read_table
 from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.missing_codes import suspected_missing_codes
 from synthpop.microdata.names import ROLES
+from synthpop.microdata.survey import MEAN_OF_MEMBERS
 from synthpop.microdata.text import count, join
 from synthpop.profile.ages import class_labels
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
@@ -90,6 +91,11 @@ def _head(path: str, profile: SurveyProfile) -> list[str]:
     ]
     for role in ROLES:
         name = profile.roles.get(role)
+        if role == "household_weight" and any(
+            column.note.startswith("differs between members") for column in profile.with_use("role")
+        ):
+            lines.append("# Weights differ between members: a household has their mean.")
+            name = MEAN_OF_MEMBERS
         lines.append(f"{role} = {quoted(name)}" if name else f'# {role} = "..."')
     if "weight" not in profile.roles:
         lines += ["# No column of weights was recognised: every row counts 1.", "unweighted = true"]

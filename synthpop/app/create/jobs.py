@@ -43,7 +43,7 @@ def starter(
 ) -> Any:
     """Return the recipe that the survey suggests, and why each column is used as it is."""
     from synthpop import profile_survey
-    from synthpop.runfiles.template import template_text
+    from synthpop.runfiles.template import ROLES, template_text
 
     source = project.create.survey
     assert source is not None
@@ -52,7 +52,7 @@ def starter(
     recipe = tomllib.loads(template_text(frame, profile, source.file))
     return {
         "text": profile.summary(),
-        "roles": dict(profile.roles),
+        "roles": {role: name for role, name in recipe["survey"].items() if role in ROLES},
         "stages": recipe.get("stage", []),
         "columns": {
             one.name: {"role": one.detail if one.use == "role" else one.use, "why": one.why}

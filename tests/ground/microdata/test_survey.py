@@ -296,3 +296,12 @@ def test_a_survey_brings_weights_and_design_to_the_bootstrap() -> None:
         indicators.bootstrap(mean, full, cluster="hid")
     with pytest.raises(InputError, match="are not given"):
         indicators.bootstrap(mean, full.frame)
+
+
+def test_households_have_the_mean_weight_of_their_members() -> None:
+    frame = pd.DataFrame({"home": [1, 1, 2], "w": [2.0, 4.0, 5.0], "household_weight": 0.0})
+    survey = Survey(frame, weight="w", household="home", household_weight="mean of members")
+    assert survey.household_weights.tolist() == [3.0, 5.0]
+    assert survey.frame["household_weight"].tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(InputError, match="household_weight"):
+        Survey(frame, weight="w", household_weight="mean of members")

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from riskeval import protect
@@ -239,6 +240,16 @@ def test_saved_session_comes_back_with_its_undone_steps(tmp_path):
     pd.testing.assert_frame_equal(again.redo().data, job.redo().data)
     pd.testing.assert_frame_equal(again.history(), job.history())
     job.save(folder)  # a session may replace itself
+
+
+def test_a_saved_session_gives_frames_of_the_library_that_came_in(tmp_path):
+    table = pa.table({"sex": ["f", "m", "f", "m"], "age": [30, None, 30, 41]})
+    ProtectionSession(table, keys=["sex"]).save(tmp_path / "session")
+    loaded = ProtectionSession.load(tmp_path / "session")
+    assert isinstance(loaded.data, pa.Table)
+    assert loaded.data.to_pydict() == table.to_pydict()
+    loaded.save(tmp_path / "again")
+    assert isinstance(ProtectionSession.load(tmp_path / "again").original, pa.Table)
 
 
 def test_text_columns_of_any_kind_survive_a_saved_session(tmp_path):

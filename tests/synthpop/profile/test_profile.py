@@ -10,6 +10,7 @@ from synthpop import load_demo_survey, profile_survey
 from synthpop.microdata.errors import InputError
 from synthpop.profile.dependence import class_limits, parts_of_total, shortest_between
 from synthpop.profile.household_columns import household_index, household_sum
+from synthpop.runfiles.template import template_text
 from tests.reference_data import survey_data
 
 
@@ -199,6 +200,8 @@ def test_weights_of_persons_without_weights_of_households_are_noted() -> None:
     frame["weight"] = np.linspace(40, 90, len(frame))
     column = next(c for c in profile_survey(frame).columns if c.name == "weight")
     assert "differs between members of a household" in column.note
+    text = template_text(frame, profile_survey(frame), "survey.csv")
+    assert 'household_weight = "mean of members"' in text
 
 
 def test_a_code_for_no_answer_among_few_levels_is_noted() -> None:
