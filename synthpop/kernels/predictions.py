@@ -7,6 +7,8 @@ import numpy as np
 
 from synthpop.microdata.kernel import kernel
 
+TABLE_OF_CODES = 200  # entries of a table for each cell that is looked up in it
+
 
 @kernel
 def multiply_factors(digits, offsets, seen, factors, products, known):
@@ -49,21 +51,27 @@ def row_of_code(code, low, high, codes):
 
 @kernel
 def sum_effects(
-    digits, columns, ends, sizes, codes, starts, spans, needed, effects, base, sums, known
+    digits, columns, ends, sizes, codes, starts, needed, effects, base, sums, known
 ):  # fmt: skip
     """Add up the effects of the levels of each cell, less the largest sum of a possible class.
 
     digits (c, m); columns, ends (terms + 1,): term t has the columns columns[ends[t]:ends[t + 1]];
     sizes (m,): levels of each column; codes (L,): those of the levels that have effects, sorted
-    within a term, whose rows are starts[t] ... starts[t + 1] - 1; spans (terms + 1,): where the
-    possible codes of each term start in a table of all, empty where such a table is too large;
-    needed (terms,); effects (L, R); base (c, R): a class of probability 0 is impossible. sums
-    (c, R), zeros, are changed: minus infinity for an impossible class. known (c,) becomes False
-    where a needed term has no effect.
+    within a term, whose rows are starts[t] ... starts[t + 1] - 1; needed (terms,); effects
+    (L, R); base (c, R): a class of probability 0 is impossible. sums (c, R), zeros, are changed:
+    minus infinity for an impossible class. known (c,) becomes False where a needed term has no
+    effect.
     """
     n_cells, n_classes = sums.shape
-    table = np.full(spans[-1] if len(spans) else 0, -1, dtype=np.int32)
-    if len(spans):
+    spans = np.zeros(len(ends), dtype=np.int64)  # where a table of all codes has those of a term
+    for t in range(len(needed)):
+        span = 1
+        for k in range(ends[t], ends[t + 1]):
+            span *= sizes[columns[k]]
+        spans[t + 1] = spans[t] + span
+    pays = spans[-1] <= TABLE_OF_CODES * n_cells
+    table = np.full(spans[-1] if pays else 0, -1, dtype=np.int32)
+    if pays:
         for t in range(len(needed)):
             for row in range(starts[t], starts[t + 1]):
                 table[spans[t] + codes[row]] = row
@@ -72,7 +80,7 @@ def sum_effects(
             code = 0
             for k in range(ends[t], ends[t + 1]):
                 code = code * sizes[columns[k]] + digits[c, columns[k]]
-            if len(spans):
+            if pays:
                 row = int(table[spans[t] + code])
             else:
                 row = row_of_code(code, starts[t], starts[t + 1], codes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from synthpop.models.numeric_predictors import in_classes
 
 TOLERANCE = 1e-5  # of class probabilities, in the mean over persons
 MAX_SWEEPS = 300
-TABLE_OF_CODES = 200  # entries for each cell that is looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +139,10 @@ def shifted(
     sums, known = np.zeros_like(base), np.ones(len(base), dtype=np.bool_)
     sum_effects(
         np.ascontiguousarray(in_classes(digits, effects.tables)),
-        np.array([column for term in effects.terms for column in term], dtype=np.int64),
-        ends_of(effects.terms),
+        *_columns(effects.terms),
         np.array(effects.sizes, dtype=np.int64),
         np.concatenate(effects.codes),
         ends_of(effects.codes),
-        _spans(effects, len(base)),
         np.array(needed, dtype=np.bool_),
         effects.effects, base, sums, known,
     )  # fmt: skip
@@ -155,11 +152,10 @@ def shifted(
     return probabilities, known
 
 
-def _spans(effects: RidgeEffects, cells: int) -> np.ndarray:
-    """Return where each term starts in a table of all codes; empty where it does not pay."""
-    sizes = effects.sizes
-    spans = np.cumsum([0, *(prod(sizes[j] for j in term) for term in effects.terms)])
-    return spans if spans[-1] <= TABLE_OF_CODES * cells else spans[:0]
+@lru_cache(maxsize=64)
+def _columns(terms: tuple[tuple[int, ...], ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of all terms, and where those of each term start."""
+    return np.array([j for term in terms for j in term], dtype=np.int64), ends_of(terms)
 
 
 def ends_of(parts: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
