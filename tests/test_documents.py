@@ -64,6 +64,20 @@ def test_a_page_asks_shows_and_leads_on(page: Path) -> None:
     assert last.startswith("Read next: ["), f"{page.name} ends with {last[:80]}"
 
 
+NUMBER = re.compile(r"\|\s*[*+-]*\d[\d,]*\.\d+[^|]*(?=\|)")
+TABLE = re.compile(r"^\|.*\n\|[ :|-]+\n((?:\|.*\n)+)\n?(.*)", re.MULTILINE)
+MEASURED = re.compile(r"\*Measured on \d{4}-\d\d-\d\d with version \d+\.\d+\.\d+: .+\.\*")
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_typed_table_of_results_says_when_and_how_it_was_measured(page: Path) -> None:
+    """Tables that a test compares with the code end in a comment, see `tests/validation.py`."""
+    text = page.read_text(encoding="utf-8")
+    for rows, following in TABLE.findall(text) if page.name != "validation.md" else ():
+        if len(NUMBER.findall(rows)) >= 4 and not following.startswith("<!--"):
+            assert MEASURED.fullmatch(following), f"{page.name}: {rows[:80]}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
