@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from synthpop.microdata.intervals import clopper_pearson, newcombe, wilson
 
@@ -35,3 +36,19 @@ def test_confidence_widens_and_no_records_have_no_interval() -> None:
     assert clopper_pearson(3, 20)[0] < wilson(3, 20)[0]
     assert newcombe(3, 20, 1, 20, 0.99)[0] < newcombe(3, 20, 1, 20, 0.8)[0]
     assert all(map(math.isnan, (*wilson(0, 0), *newcombe(0, 0, 1, 2), *clopper_pearson(0, 0))))
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+def test_closed_forms_agree_with_statsmodels(confidence: float) -> None:
+    """Whole counts and effective ones."""
+    alpha = 1 - confidence
+    for hits, n in ((0, 7), (3, 7), (7, 7), (2, 4000), (3999, 4000), (150, 317), (12.4, 30.7)):
+        ends = proportion_confint(hits, n, alpha=alpha, method="wilson")
+        assert wilson(hits, n, confidence) == pytest.approx(ends, abs=1e-12)
+        other = confint_proportions_2indep(
+            hits, n, 5, 90, method="newcomb", compare="diff", alpha=alpha
+        )
+        assert newcombe(hits, n, 5, 90, confidence) == pytest.approx(other, abs=1e-12)
+        if hits == int(hits):
+            exact = proportion_confint(hits, n, alpha=alpha, method="beta")
+            assert clopper_pearson(int(hits), n, confidence) == pytest.approx(exact, abs=1e-9)
