@@ -1,0 +1,88 @@
+"""An officer who reads the first lines only is not calmed by a file that is (nearly) a copy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from riskeval import Release, assess_synthetic, compare
+from riskeval.attacks.distance.membership import distance_screen
+from riskeval.attacks.entry import AttackInput
+from riskeval.report.comparison import comparison_facts
+from riskeval.report.judgement import judgement_facts
+
+N = 200
+KEYS = ["age", "sex"]
+
+
+def people(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {"age": rng.integers(18, 90, N), "sex": rng.choice(["f", "m"], N),
+         "ill": rng.choice(["no", "flu"], N), "income": rng.lognormal(8, 1, N).round(2)}
+    )  # fmt: skip
+
+
+def noisy(frame: pd.DataFrame) -> pd.DataFrame:
+    rng = np.random.default_rng(9)
+    noise = 1 + rng.normal(0, 0.001, (N, 2))
+    return frame.assign(age=frame["age"] * noise[:, 0], income=frame["income"] * noise[:, 1])
+
+
+def test_near_copies_are_named_without_a_holdout() -> None:
+    original = people(1)
+    names = ["age", "sex", "income"]
+    for release, is_near in ((noisy(original), True), (people(2), False)):
+        risk = assess_synthetic(
+            original, release, KEYS, "income", attacks=["distance_screen"], seed=1
+        )
+        first = risk.summary().splitlines()[0]
+        assert ("as near to an original one as only" in first) == is_near
+        row = judgement_facts(risk, False)["verdicts"][1]
+        assert (row["word"], row["level"]) == (
+            ("nearly copies", "look") if is_near else ("none", "good")
+        )
+        text = distance_screen(original, release, names, seed=1).summary()
+        assert ("copies that were hardly changed" in text) == is_near
+
+
+def test_what_attacks_found_on_strangers_is_told_of_strangers() -> None:
+    original = people(1)
+    risk = assess_synthetic(
+        original, original, ["age", "income"], "ill", holdout=people(3), seed=1,
+        attacks=["replicated_uniques", "membership"], categorical=["age"],
+    )  # fmt: skip
+    texts = [item["sentence"] for item in judgement_facts(risk, False)["worst"]]
+    result = risk.results["replicated_uniques", ""]
+    assert result.excess.holdout_rate < 0.5 < result.unique_original
+    of_uniques = next(text for text in texts if text.startswith("RepU"))
+    assert f"{100 * result.excess.holdout_rate:.3g} % of strangers" in of_uniques
+    assert any("where guessing reaches 0.5" in text for text in texts)
+
+
+def test_whole_keys_with_noise_are_attacked_in_groups() -> None:
+    original = people(1)
+    inputs = AttackInput(original, noisy(original), ("age", "sex"), ("ill",), None, 1)
+    assert inputs.with_groups()[1] == ("age",)
+    plain = AttackInput(original, original, ("age", "sex"), ("ill",), None, 1)
+    assert plain.with_groups()[1] == ()
+
+
+def test_a_comparison_without_limits_of_risk_is_never_green() -> None:
+    original = people(1)
+    files = {"copy": original, "fresh": people(2)}
+    result = compare(
+        original, {name: Release(file, kind="synthetic") for name, file in files.items()},
+        keys=KEYS, numeric=["income"], sensitive=["ill"], seed=1,
+        sample_sizes={"model": "nearest"},
+    )  # fmt: skip
+    rows = comparison_facts(result, False)["verdicts"]
+    assert rows[0]["word"] == "none of risk"
+    assert (rows[1]["what"], rows[1]["word"]) == ("Risk left", "as the original")
+    assert all(row["level"] != "good" for row in rows[:3])
+    worst = result.values("worst_risk")
+    assert worst["fresh"] < 0.9 < worst["copy"]
+    lines = result.summary().splitlines()
+    for name in files:
+        line = next(line for line in lines if line.startswith(f"{name}:"))
+        assert line.startswith(f"{name}: no limit of risk applies; the worst intruder finds ")
