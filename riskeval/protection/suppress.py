@@ -13,9 +13,8 @@ from riskeval.protection.household import HouseholdRoles, read_households
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.suppress_attack import Attack, Outcome, suppress_under_attack
 from riskeval.protection.suppress_checks import (
-    Wanted,
+    SuppressionPlan,
     asked,
-    check_request,
     check_sizes,
     read_ranks,
     read_subsets,
@@ -24,7 +23,6 @@ from riskeval.protection.suppress_checks import (
 from riskeval.protection.suppress_codes import SLACK, SuppressRequest, count_matches, suppress_codes
 from riskeval.protection.suppress_households import hide_rare_households, rare_households
 from riskeval.recovery.columns import names_of
-from synthpop.microdata.checks import check_choice, check_numeric
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.native import same_library
@@ -142,69 +140,64 @@ def local_suppression(
     >>> result.cells_suppressed, result.data["status"].isna().tolist()
     (1, [False, False, False, False, True])
     """
+    # 1. Check what was asked
     frame = own_frame(data)
-    names, by = names_of(keys), names_of(strata)
-    ties = {key: names_of(columns) for key, columns in (linked or {}).items()}
-    wanted: Wanted = {len(names): k} if subsets is None else read_subsets(subsets)
+    names = names_of(keys)
+    plan = SuppressionPlan(
+        names, names_of(strata), {len(names): k} if subsets is None else read_subsets(subsets),
+        missing, alpha, {key: names_of(columns) for key, columns in (linked or {}).items()},
+        {total: names_of(columns) for total, columns in (components or {}).items()},
+        household, names_of(household_variables), names_of(household_keys), names_of(weights),
+    )  # fmt: skip
     faults = Faults("local_suppression")
-    check_request(faults, frame, names, by, ties, wanted, missing, alpha)
+    plan.check(faults, frame)
     ranks = read_ranks(faults, names, importance)
-    roles = (names_of(household_variables), names_of(household_keys), names_of(weights))
-    _check_roles(faults, frame, household, roles, names, missing)
-    parts = {total: names_of(columns) for total, columns in (components or {}).items()}
-    check_numeric(
-        faults, frame, [n for total in parts for n in (total, *parts[total])], "component"
-    )
     faults.raise_if_any()
     homes = None
     if household is not None:
         homes = read_households(
-            faults, frame, household, candidates=names, declared=roles[0], strata=by
-        )
-    codes = encode_keys(frame, names).codes
-    strata_codes = stratum_codes(frame, by)
-    check_sizes(faults, strata_codes, max(wanted.values()))
+            faults, frame, household, candidates=names, declared=plan.household_variables,
+            strata=plan.strata,
+        )  # fmt: skip
+    codes, strata_codes = encode_keys(frame, names).codes, stratum_codes(frame, plan.strata)
+    check_sizes(faults, strata_codes, max(plan.wanted.values()))
     faults.raise_if_any()
-    cost = np.array([1.0 + len(ties.get(name, ())) for name in names])
-    job = _Job(
-        SuppressRequest(0, missing, float(alpha), ranks, cost),
-        strata_codes, asked(names, wanted),
+    # 2. Households first, then persons, until the attack brings nothing back
+    job = _Job(plan, ranks, strata_codes)
+    attack = Attack(
+        frame, names, plan.linked, homes, plan.weights, plan.strata, plan.components
     )  # fmt: skip
-    attack = Attack(frame, names, ties, homes, roles[2], by, parts)
-    start, rare = _households_first(codes, names, homes, roles[1], k)
-    if homes is not None or roles[2] or parts:
+    start, rare = _households_first(codes, names, homes, plan.household_keys, k)
+    if plan.withstands:
         outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
     else:
         outcome = _attacked(codes, job.suppress(codes, None), attack)
     hidden = (outcome.codes < 0) & (codes >= 0)
     released = attack.released(hidden)
-    protects = homes is not None or bool(roles[2]) or bool(parts)
-    smallest = job.verified(released, names, by, strict=not protects)
-    below = int(job.short(outcome.believed).sum())
-    risky = int(job.short(codes).sum())
-    notes = [
-        _promise(wanted, names, by, missing, below if protects else 0),
-        f"{plural(risky, 'record was', 'records were')} below.",
-        *_attack_notes(outcome, below, protects),
-        *_household_notes(outcome, codes, names, homes, roles[1], k, rare),
-        *([] if homes is None else homes.notes()),
-    ]
+    # 3. Count anew, and say what holds
+    smallest = job.verified(released, strict=not plan.withstands)
+    below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
+    ranked = dict(zip(names, map(int, ranks), strict=True))
     return protected(
         frame,
         released,
-        [*names, *(column for key in names for column in ties.get(key, []))],
+        [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
         parameters={
-            "keys": names, "k": k,
-            "importance": None
-            if importance is None
-            else dict(zip(names, map(int, ranks), strict=True)),
-            "subsets": None if subsets is None else wanted, "strata": by or None,
-            "linked": ties or None, "missing": missing, "alpha": float(alpha),
-            "household": household, "household_variables": roles[0], "household_keys": roles[1],
-            "weights": roles[2] or None, "components": parts or None,
+            "keys": names, "k": k, "importance": None if importance is None else ranked,
+            "subsets": None if subsets is None else plan.wanted, "strata": plan.strata or None,
+            "linked": plan.linked or None, "missing": missing, "alpha": float(alpha),
+            "household": household, "household_variables": plan.household_variables,
+            "household_keys": plan.household_keys, "weights": plan.weights or None,
+            "components": plan.components or None,
         },
-        notes=notes,
+        notes=[
+            _promise(plan, below if plan.withstands else 0),
+            f"{plural(risky, 'record was', 'records were')} below.",
+            *_attack_notes(outcome, below, plan.withstands),
+            *_household_notes(outcome, codes, names, homes, plan.household_keys, k, rare),
+            *([] if homes is None else homes.notes()),
+        ],
         details={
             "risky_before": risky, "smallest_count": smallest,
             "suppressed": pd.DataFrame(hidden, columns=names, index=frame.index),
@@ -217,10 +210,11 @@ def local_suppression(
 class _Job:
     """What is asked of every combination of keys."""
 
-    def __init__(
-        self, request: SuppressRequest, strata: np.ndarray, subsets: list[tuple[list[int], int]]
-    ) -> None:
-        self.request, self.strata, self.subsets = request, strata, subsets
+    def __init__(self, plan: SuppressionPlan, ranks: np.ndarray, strata: np.ndarray) -> None:
+        cost = np.array([1.0 + len(plan.linked.get(name, ())) for name in plan.keys])
+        self.request = SuppressRequest(0, plan.missing, float(plan.alpha), ranks, cost)
+        self.plan, self.strata = plan, strata
+        self.subsets = asked(plan.keys, plan.wanted)
 
     def suppress(self, codes: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
         """Visit every subset of keys until none asks for another suppression."""
@@ -244,11 +238,13 @@ class _Job:
             short |= count_matches(codes[:, subset], self.strata, self.request) < k - SLACK
         return short
 
-    def verified(
-        self, released: pd.DataFrame, names: list[str], by: list[str], *, strict: bool
-    ) -> float:
+    def verified(self, released: pd.DataFrame, *, strict: bool) -> float:
         """Count the released file anew; return the smallest count over what was asked for."""
-        codes, strata = encode_keys(released, names).codes, stratum_codes(released, by)
+        names = self.plan.keys
+        codes, strata = (
+            encode_keys(released, names).codes,
+            stratum_codes(released, self.plan.strata),
+        )
         smallest = np.inf
         for subset, k in self.subsets:
             f = count_matches(codes[:, subset], strata, self.request)
@@ -260,29 +256,6 @@ class _Job:
                     f"than {k} records on {[names[j] for j in subset]}"
                 )
         return smallest
-
-
-def _check_roles(
-    faults: Faults,
-    frame: pd.DataFrame,
-    household: str | None,
-    roles: tuple[list[str], list[str], list[str]],
-    names: list[str],
-    missing: str,
-) -> None:
-    variables, household_keys, weights = roles
-    check_numeric(faults, frame, weights, "weights")
-    for role, listed in (("household_variables", variables), ("household_keys", household_keys)):
-        for name in listed:
-            check_choice(faults, role, name, names)
-        if listed and household is None:
-            faults.add(role, "without a household", remedy="Give household, the column of ids.")
-    if (household is not None or weights) and missing == "own-category":
-        faults.add(
-            "missing",
-            "'own-category' is not checked against households or weights",
-            remedy="Take 'wildcard' or 'conservative'.",
-        )
 
 
 def _households_first(
@@ -310,25 +283,22 @@ def _attacked(codes: np.ndarray, result: np.ndarray, attack: Attack) -> Outcome:
     return Outcome(result, attack.believed(codes, result, recovery), recovery, {})
 
 
-def _promise(
-    wanted: Wanted, names: list[str], by: list[str], missing: str, below: int
-) -> str:  # fmt: skip
+def _promise(plan: SuppressionPlan, below: int) -> str:
     parts = [
         f"{k} records on "
         + (
             " and ".join(subset)
             if isinstance(subset, tuple)
             else "all keys"
-            if subset == len(names)
+            if subset == len(plan.keys)
             else f"every {subset} of the keys"
         )
-        for subset, k in wanted.items()
+        for subset, k in plan.wanted.items()
     ]
-    within = f" within {', '.join(by)}" if by else ""
+    within = f" within {', '.join(plan.strata)}" if plan.strata else ""
     who = f"all records but {count(below)} match" if below else "every record matches"
-    return (
-        f"Counted anew, {who} at least {' and '.join(parts)}{within} (missing values: {missing})."
-    )
+    text = f"Counted anew, {who} at least {' and '.join(parts)}{within}"
+    return f"{text} (missing values: {plan.missing})."
 
 
 def _attack_notes(outcome: Outcome, below: int, protects: bool) -> list[str]:

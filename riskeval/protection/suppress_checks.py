@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.suppress_codes import TREATMENTS
-from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import plural
@@ -54,43 +55,89 @@ def asked(names: Sequence[str], wanted: Wanted) -> list[tuple[list[int], int]]:
     return [(list(one), k) for one, k in sorted(result.items(), key=lambda item: len(item[0]))]
 
 
-def check_request(
-    faults: Faults,
-    frame: pd.DataFrame,
-    names: list[str],
-    by: list[str],
-    ties: dict[str, list[str]],
-    wanted: Wanted,
-    missing: str,
-    alpha: float,
-) -> None:
-    """Note what is wrong with keys, strata, linked columns, subsets and missing values."""
-    if not names:
-        faults.add("keys", "no key is given", remedy="Name at least one column.")
-    if len(set(names)) < len(names):
-        faults.add("keys", "a column is named twice", remedy="Name each key once.")
-    if len(names) > MOST_KEYS:
-        faults.add("keys", f"{plural(len(names), 'key')}", remedy=f"Give at most {MOST_KEYS}.")
-    check_columns(faults, frame, dict.fromkeys(names), "key")
-    check_columns(faults, frame, by, "strata")
-    for column in set(by) & set(names):
-        faults.add(column, "is a key and a stratum", remedy="Choose one of the two.")
-    check_choice(faults, "missing", missing, TREATMENTS)
-    number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
-    if not number or not 0 <= alpha <= 1:
-        faults.add("alpha", f"is {alpha!r}", remedy="Give a number from 0 to 1.")
-    elif alpha != 1 and missing != "wildcard":
-        faults.add("alpha", f"has no meaning with missing={missing!r}", remedy="Leave it out.")
-    _check_subsets(faults, names, wanted)
-    seen: set[str] = set()
-    for key, columns in ties.items():
-        if key not in names:
-            faults.add("linked", f"{key!r} is not a key")
-        check_columns(faults, frame, columns, "linked column")
-        for column in columns:
-            if column in names or column in by or column in seen:
-                faults.add("linked", f"{column!r} is a key, a stratum or linked twice")
-            seen.add(column)
+@dataclass(frozen=True, eq=False)
+class SuppressionPlan:
+    """What local suppression is asked; `local_suppression` says what each means.
+
+    Attributes
+    ----------
+    keys, strata : list of str
+    wanted : mapping of a size or a combination of keys to k
+    missing : str
+    alpha : float
+    linked, components : mapping of str to list of str
+    household : str or None
+    household_variables, household_keys, weights : list of str
+    """
+
+    keys: list[str]
+    strata: list[str]
+    wanted: Wanted
+    missing: str
+    alpha: float
+    linked: dict[str, list[str]]
+    components: dict[str, list[str]]
+    household: str | None
+    household_variables: list[str]
+    household_keys: list[str]
+    weights: list[str]
+
+    @property
+    def withstands(self) -> bool:
+        """Whether the result must hold after an attack."""
+        return self.household is not None or bool(self.weights) or bool(self.components)
+
+    def check(self, faults: Faults, frame: pd.DataFrame) -> None:
+        """Note everything that is wrong."""
+        names = self.keys
+        if not names:
+            faults.add("keys", "no key is given", remedy="Name at least one column.")
+        if len(set(names)) < len(names):
+            faults.add("keys", "a column is named twice", remedy="Name each key once.")
+        if len(names) > MOST_KEYS:
+            faults.add("keys", f"{plural(len(names), 'key')}", remedy=f"Give at most {MOST_KEYS}.")
+        check_columns(faults, frame, dict.fromkeys(names), "key")
+        check_columns(faults, frame, self.strata, "strata")
+        for column in set(self.strata) & set(names):
+            faults.add(column, "is a key and a stratum", remedy="Choose one of the two.")
+        check_choice(faults, "missing", self.missing, TREATMENTS)
+        number = isinstance(self.alpha, (int, float, np.number))
+        if not number or isinstance(self.alpha, bool) or not 0 <= self.alpha <= 1:
+            faults.add("alpha", f"is {self.alpha!r}", remedy="Give a number from 0 to 1.")
+        elif self.alpha != 1 and self.missing != "wildcard":
+            what = f"has no meaning with missing={self.missing!r}"
+            faults.add("alpha", what, remedy="Leave it out.")
+        _check_subsets(faults, names, self.wanted)
+        self._check_linked(faults, frame)
+        self._check_households(faults, frame)
+
+    def _check_linked(self, faults: Faults, frame: pd.DataFrame) -> None:
+        seen: set[str] = set()
+        for key, columns in self.linked.items():
+            if key not in self.keys:
+                faults.add("linked", f"{key!r} is not a key")
+            check_columns(faults, frame, columns, "linked column")
+            for column in columns:
+                if column in self.keys or column in self.strata or column in seen:
+                    faults.add("linked", f"{column!r} is a key, a stratum or linked twice")
+                seen.add(column)
+
+    def _check_households(self, faults: Faults, frame: pd.DataFrame) -> None:
+        check_numeric(faults, frame, self.weights, "weights")
+        for total, parts in self.components.items():
+            check_numeric(faults, frame, [total, *parts], "component")
+        for role in ("household_variables", "household_keys"):
+            listed = getattr(self, role)
+            for name in listed:
+                check_choice(faults, role, name, self.keys)
+            if listed and self.household is None:
+                faults.add(role, "without a household", remedy="Give household, the column of ids.")
+        if self.missing == "own-category" and (self.household is not None or self.weights):
+            faults.add(
+                "missing",
+                "'own-category' is not checked against households or weights",
+                remedy="Take 'wildcard' or 'conservative'.",
+            )
 
 
 def _check_subsets(faults: Faults, names: list[str], wanted: Wanted) -> None:
