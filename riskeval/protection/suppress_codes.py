@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from riskeval.kernels.suppression_cells import CellBook
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 SETS, PAIRS = 1 << 14, 1 << 20
@@ -189,6 +193,84 @@ def _rescue(
     return result
 
 
+@dataclass(frozen=True, eq=False)
+class _Patterns:
+    """Records by their keys, their stratum and the keys that are locked.
+
+    Attributes
+    ----------
+    columns : int32 array, shape (n, width)
+        Keys, and the stratum where there are several.
+    locks : int64 array, shape (n,)
+        Keys of each record that stay, one bit a key.
+    ids : int64 array, shape (n,)
+        Pattern of each record.
+    first : int64 array, shape (cells,)
+        First record of each pattern.
+    follows : int32 array, shape (n,)
+        Next record with the same pattern, -1 for the last one.
+    """
+
+    columns: np.ndarray
+    locks: np.ndarray
+    ids: np.ndarray
+    first: np.ndarray
+    follows: np.ndarray
+
+
+def _patterns(codes: np.ndarray, strata: np.ndarray, locked: np.ndarray | None) -> _Patterns:
+    several = int(strata.max(initial=0)) > 0
+    columns = np.column_stack([codes, strata]) if several else codes
+    columns = np.ascontiguousarray(columns, dtype=np.int32)
+    locks = np.zeros(len(codes), dtype=np.int64)
+    if locked is not None:
+        locks = locked.astype(np.int64) @ (np.int64(1) << np.arange(codes.shape[1]))
+    number_of_lock = np.unique(locks, return_inverse=True)[1].reshape(-1)
+    named = np.column_stack([columns, number_of_lock])
+    ids, n_cells = cell_ids(named, (named.max(axis=0, initial=0) + 1).tolist())
+    order = np.argsort(ids, kind="stable")
+    follows = np.full(len(codes), -1, dtype=np.int32)
+    same = ids[order[1:]] == ids[order[:-1]]
+    follows[order[:-1][same]] = order[1:][same]
+    first = order[np.searchsorted(ids[order], np.arange(n_cells))]
+    return _Patterns(columns, locks, ids, first, follows)
+
+
+def _book(patterns: _Patterns, request: SuppressRequest, shares: np.ndarray, room: int) -> CellBook:
+    """Return the cells of the patterns, with room for those that suppression makes."""
+    from riskeval.kernels.suppression_cells import CellBook
+
+    columns, n_cells = patterns.columns, len(patterns.first)
+    width = columns.shape[1]
+    random = np.random.Generator(np.random.PCG64(0))  # words of a hash table, nothing else
+    noise = random.integers(1, 1 << 63, (width, int(columns.max(initial=0)) + 1), dtype=np.uint64)
+    salts = random.integers(1, 1 << 63, SETS, dtype=np.uint64)
+    book = CellBook(
+        codes=np.empty((room, width), dtype=np.int32),
+        n_of=np.zeros(room, dtype=np.int64),
+        risky_of=np.zeros(room, dtype=np.bool_),
+        mask_of=np.zeros(room, dtype=np.int64),
+        set_of=np.zeros(room, dtype=np.int64),
+        next_cell=np.zeros(room, dtype=np.int64),
+        f=np.zeros(room),
+        masks=np.zeros(SETS, dtype=np.int64),
+        first_cell=np.zeros(SETS, dtype=np.int64),
+        first_node=np.zeros(SETS, dtype=np.int64),
+        node_mask=np.zeros(PAIRS, dtype=np.int64),
+        node_next=np.zeros(PAIRS, dtype=np.int64),
+        n_used=np.zeros(3, dtype=np.int64),
+        salts=salts,
+        noise=noise,
+        weight=request.weights,
+        shares=shares if shares.size else np.zeros((width, 0)),
+        locked=np.zeros(room, dtype=np.int64),
+    )
+    book.locked[:n_cells] = patterns.locks[patterns.first]
+    book.codes[:n_cells] = columns[patterns.first]
+    book.n_of[:n_cells] = np.bincount(patterns.ids, minlength=n_cells)
+    return book
+
+
 def _greedy(
     codes: np.ndarray,
     strata: np.ndarray,
@@ -196,68 +278,26 @@ def _greedy(
     shares: np.ndarray,
     locked: np.ndarray | None,
 ) -> np.ndarray:
-    from riskeval.kernels.suppression_cells import CellBook
     from riskeval.kernels.suppression_greedy import suppress
 
     n, n_keys = codes.shape
-    several = int(strata.max(initial=0)) > 0
-    columns = np.column_stack([codes, strata]) if several else codes
-    columns = np.ascontiguousarray(columns, dtype=np.int32)
-    width = columns.shape[1]
-    bits = np.zeros(n, dtype=np.int64)
-    if locked is not None:
-        bits = locked.astype(np.int64) @ (np.int64(1) << np.arange(n_keys))
-    number_of_lock = np.unique(bits, return_inverse=True)[1].reshape(-1)
-    named = np.column_stack([columns, number_of_lock])
-    ids, n_cells = cell_ids(named, (named.max(axis=0, initial=0) + 1).tolist())
-    order = np.argsort(ids, kind="stable")
-    starts = np.searchsorted(ids[order], np.arange(n_cells))
-    next_record = np.full(n, -1, dtype=np.int32)
-    same = ids[order[1:]] == ids[order[:-1]]
-    next_record[order[:-1][same]] = order[1:][same]
-    random = np.random.Generator(np.random.PCG64(0))  # words of a hash table, nothing else
-    noise = random.integers(1, 1 << 63, (width, int(columns.max(initial=0)) + 1), dtype=np.uint64)
-    salts = random.integers(1, 1 << 63, SETS, dtype=np.uint64)
+    patterns = _patterns(codes, strata, locked)
+    n_cells, k = len(patterns.first), request.k - SLACK
     tier = np.unique(request.rank - request.cost, return_inverse=True)[1].astype(np.int64)
     room = n_cells + n // 4 + 64
     while True:
-        book = CellBook(
-            codes=np.empty((room, width), dtype=np.int32),
-            n_of=np.zeros(room, dtype=np.int64),
-            risky_of=np.zeros(room, dtype=np.bool_),
-            mask_of=np.zeros(room, dtype=np.int64),
-            set_of=np.zeros(room, dtype=np.int64),
-            next_cell=np.zeros(room, dtype=np.int64),
-            f=np.zeros(room),
-            masks=np.zeros(SETS, dtype=np.int64),
-            first_cell=np.zeros(SETS, dtype=np.int64),
-            first_node=np.zeros(SETS, dtype=np.int64),
-            node_mask=np.zeros(PAIRS, dtype=np.int64),
-            node_next=np.zeros(PAIRS, dtype=np.int64),
-            n_used=np.zeros(3, dtype=np.int64),
-            salts=salts,
-            noise=noise,
-            weight=request.weights,
-            shares=shares if shares.size else np.zeros((width, 0)),
-            locked=np.zeros(room, dtype=np.int64),
-        )
-        book.locked[:n_cells] = bits[order[starts]]
-        book.codes[:n_cells] = columns[order[starts]]
-        book.n_of[:n_cells] = np.bincount(ids, minlength=n_cells)
+        book = _book(patterns, request, shares, room)
         first = np.full(room, -1, dtype=np.int32)
-        first[:n_cells] = order[starts]
-        cell_of, follows = ids.astype(np.int32), next_record.copy()
-        k = request.k - SLACK
+        first[:n_cells] = patterns.first
+        cell_of, follows = patterns.ids.astype(np.int32), patterns.follows.copy()
         try:
             done = suppress(
-                book, n_cells, first, follows, cell_of, columns, k, request.rank, request.cost, tier
-            )
+                book, n_cells, first, follows, cell_of, patterns.columns, k, request.rank,
+                request.cost, tier,
+            )  # fmt: skip
         except ValueError as error:
-            fault = Fault(
-                "keys",
-                "too many patterns of missing keys",
-                remedy="Use fewer keys, or subsets of them.",
-            )
+            what = "too many patterns of missing keys"
+            fault = Fault("keys", what, remedy="Use fewer keys, or subsets of them.")
             raise InputError("local_suppression", [fault]) from error
         if done:
             return book.codes[cell_of][:, :n_keys]

@@ -18,6 +18,7 @@ from riskeval.recovery.result import Recovery
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Between, check
 from synthpop.microdata.text import count, join, number, plural
 
 
@@ -81,6 +82,7 @@ def suppress_risky(
     >>> result.data["region"].isna().tolist()
     [False, False, True]
     """
+    # 1. Check what was asked
     frame = own_frame(data)
     faults = Faults("suppress_risky")
     names = names_of(column)
@@ -91,30 +93,63 @@ def suppress_risky(
     if risk is not None and len(names) > 1:
         faults.add("risk", "is for one column", remedy="Leave it out: it is estimated anew.")
     ranks = np.arange(len(names)) if importance is None else read_ranks(faults, names, importance)
-    real = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
-    if not real or np.isnan(threshold):
-        faults.add("threshold", f"is {threshold!r}", remedy="Give a number.")
+    check(faults, {"threshold": Between(None, None)}, {"threshold": threshold})
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         check_weights(faults, frame[weights], weights)
     homes = None
     if household is not None:
         homes = read_households(faults, frame, household, candidates=names)
     faults.raise_if_any()
+    # 2. Suppress, attack, and suppress what is at risk after the attack
     intruder = _Intruder(frame, names, weights, household, homes)
-    hidden = {name: np.zeros(len(frame), dtype=bool) for name in names}
-    released = frame.copy(deep=False)
     order = [names[j] for j in np.argsort(-ranks, kind="stable")]
+    released, details, notes = _suppressed(intruder, order, numbers, threshold)
+    # 3. Say what holds
+    if homes is not None:
+        if homes.variables:
+            notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
+        notes += homes.notes()
+    recovery = details["recovery"]
+    if recovery.n_right:
+        sources = join(dict.fromkeys(recovery.cells["source"]))
+        notes.append(
+            f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'suppressed value')} can "
+            f"be read back ({sources})."
+        )
+    ranked = dict(zip(names, map(int, ranks), strict=True))
+    return protected(
+        frame,
+        released,
+        names,
+        method="suppress_risky",
+        parameters={
+            "column": column if isinstance(column, str) else names,
+            "risk": None if numbers is None else numbers.tolist(), "threshold": float(threshold),
+            "importance": None if importance is None else ranked,
+            "weights": weights, "household": household,
+        },
+        notes=notes,
+        details=details,
+    )  # fmt: skip
+
+
+def _suppressed(
+    intruder: _Intruder, order: Sequence[str], numbers: np.ndarray | None, threshold: float
+) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
+    """Return the file with what is risky suppressed, the least important column first."""
+    hidden = {name: np.zeros(len(intruder.frame), dtype=bool) for name in order}
+    released = intruder.frame.copy(deep=False)
     if numbers is not None:
-        first = intruder.hide(released, hidden, names[0], numbers > threshold)
+        first = intruder.hide(released, hidden, order[0], numbers > threshold)
     else:
         first = int((intruder.risk(released) > threshold).sum())
         for name in order:
             intruder.hide(released, hidden, name, intruder.risk(released) > threshold)
+    details: dict[str, Any] = {"above": first}
     notes = [f"{plural(first, 'record')} had a risk above {number(threshold)}."]
     # what the other members, rows, weights and columns tell is no protection: hide more
     recovery = intruder.attack(released, hidden)
     at_first = recovery.n_right
-    still = None
     if numbers is None:
         for name in order if at_first else []:
             above = intruder.risk(intruder.believed(released, recovery)) > threshold
@@ -123,38 +158,11 @@ def suppress_risky(
             intruder.hide(released, hidden, name, above)
             recovery = intruder.attack(released, hidden)
         known = intruder.believed(released, recovery)
-        still = int((intruder.risk(known) > threshold).sum())
+        details["still_above"] = still = int((intruder.risk(known) > threshold).sum())
         after = " after what can be read back is filled in" if at_first else ""
-        notes.append(f"Estimated anew on {join(names)}{after}, {count(still)} still have.")
-    if homes is not None and homes.variables:
-        notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
-    notes += [] if homes is None else homes.notes()
-    if recovery.n_right:
-        sources = join(dict.fromkeys(recovery.cells["source"]))
-        notes.append(
-            f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'suppressed value')} can "
-            f"be read back ({sources})."
-        )
-    details: dict[str, Any] = {"above": first, "recovery": recovery}
-    if still is not None:
-        details["still_above"] = still
-    return protected(
-        frame,
-        released,
-        names,
-        method="suppress_risky",
-        parameters={
-            "column": column if isinstance(column, str) else names,
-            "risk": None if numbers is None else numbers.tolist(),
-            "threshold": float(threshold),
-            "importance": None
-            if importance is None
-            else dict(zip(names, map(int, ranks), strict=True)),
-            "weights": weights, "household": household,
-        },
-        notes=notes,
-        details=details,
-    )  # fmt: skip
+        columns = join(intruder.names)
+        notes.append(f"Estimated anew on {columns}{after}, {count(still)} still have.")
+    return released, details | {"recovery": recovery}, notes
 
 
 def _read_risk(faults: Faults, risk: Any, n: int) -> np.ndarray:
