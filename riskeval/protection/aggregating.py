@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 
 def group_values(
@@ -94,3 +95,18 @@ def group_levels(
     last = np.flatnonzero(np.r_[np.diff(cells[order] // n_levels) != 0, True])
     levels: np.ndarray = cells[order][last] % n_levels
     return levels
+
+
+def squares_lost(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
+    """SSE and SST of a standardised variable; a constant one counts nothing."""
+    total = float(np.square(before - before.mean()).sum()) if len(before) else 0.0
+    if total == 0:
+        return 0.0, 0.0
+    return float(np.square(before - after).sum()) / total, 1.0
+
+
+def group_sizes(groups: np.ndarray) -> pd.Series:
+    """Number of groups by their number of records."""
+    sizes = [np.bincount(column[column >= 0]) for column in groups.T]
+    counted = np.concatenate([size[size > 0] for size in sizes])
+    return pd.Series(counted).value_counts().sort_index().rename("groups").rename_axis("size")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_columns
+from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
@@ -131,6 +131,29 @@ def read_households(
         elif len(differs) <= NEARLY * (size > 1).sum():
             nearly[name] = differs
     return replace(homes, variables=tuple(variables), nearly=nearly)
+
+
+def household_roles(
+    faults: Faults,
+    frame: pd.DataFrame,
+    household: str | None,
+    names: Sequence[str],
+    *,
+    declared: Sequence[str] = (),
+    strata: Sequence[str] = (),
+) -> HouseholdRoles | None:
+    """Read the households of a verb on columns `names`; None where no household is given."""
+    for name in declared:
+        check_choice(faults, "household_variables", name, names)
+    if household is None:
+        if len(declared):
+            remedy = "Give household, the column of ids."
+            faults.add("household_variables", "without a household", remedy=remedy)
+        return None
+    declared = [name for name in declared if name in names]
+    return read_households(
+        faults, frame, household, candidates=names, declared=declared, strata=strata
+    )
 
 
 def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:

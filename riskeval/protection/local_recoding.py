@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.kernels.matching import improve_pairs
 from riskeval.protection.hierarchies import Hierarchy, read_hierarchy
-from riskeval.protection.household import HouseholdRoles, read_households
+from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -103,33 +103,17 @@ def local_recoding(
     ranks = np.ones(len(names), dtype=np.int64)
     if importance is not None:
         ranks = read_ranks(faults, names, importance)
-    homes = None
-    if household is not None:
-        homes = read_households(
-            faults, frame, household, candidates=names, declared=household_variables
-        )
-    elif len(household_variables):
-        faults.add("household_variables", "without a household", remedy="Give household.")
+    homes = household_roles(faults, frame, household, names, declared=household_variables)
     faults.raise_if_any()
     weight = (1 + ranks.max(initial=1) - ranks).astype(np.float64)
-    # 2. Match the records that have fewer than k equals, and recode each group; recoding all
-    #    members of a household can make others rare, who are matched in turn
+    # 2. Match the records that have fewer than k equals, and recode each group
     number = np.arange(len(frame)) if homes is None else homes.number
-    levels = np.zeros((len(frame), len(sequences)), dtype=np.int64)
-    cost = 0.0
-    while True:
-        codes = _coded(sequences, levels)
-        group, price = _matched(codes, number, k, weight)
-        cost += price
-        raised = _levels(sequences, group, levels, homes)
-        if np.array_equal(raised, levels):
-            break
-        levels = raised
+    levels, cost = _recoded_levels(sequences, number, k, weight, homes)
     released = frame.copy(deep=False)
     for j, sequence in enumerate(sequences):
         released[sequence.name] = _recoded(frame[sequence.name], sequence, levels[:, j])
     # 3. Count anew
-    cell = _verified(codes, number, k)
+    cell = _verified(_coded(sequences, levels), number, k)
     group = np.where((levels > 0).any(axis=1), cell, -1)
     groups = np.unique(group[group >= 0])
     notes = [
@@ -153,6 +137,25 @@ def local_recoding(
         },
         notes=notes, details=details,
     )  # fmt: skip
+
+
+def _recoded_levels(
+    sequences: Sequence[Hierarchy], number: np.ndarray, k: int, weight: np.ndarray,
+    homes: HouseholdRoles | None,
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """Level of each key of each record, int64, shape (n, m), and what the groups cost.
+
+    Recoding all members of a household can make others rare, who are matched in turn.
+    """
+    levels = np.zeros((len(number), len(sequences)), dtype=np.int64)
+    cost = 0.0
+    while True:
+        group, price = _matched(_coded(sequences, levels), number, k, weight)
+        cost += price
+        raised = _levels(sequences, group, levels, homes)
+        if np.array_equal(raised, levels):
+            return levels, cost
+        levels = raised
 
 
 def _sequences(

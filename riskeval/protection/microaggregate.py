@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.aggregating import group_levels, group_values
+from riskeval.protection.aggregating import group_levels, group_sizes, group_values, squares_lost
 from riskeval.protection.group_households import households_of, with_households
 from riskeval.protection.methods import (
     AGGREGATES,
@@ -163,13 +163,7 @@ def microaggregate(
     names = as_names(faults, variables, "variables")
     grouping = read_method(faults, "method", method, GROUPINGS)
     average = read_method(faults, "aggregate", aggregate, AGGREGATES)
-    check(faults, {"k": Whole(1)}, {"k": k})
-    block = getattr(grouping, "block", None)
-    if block is not None and Whole(1).allows(k) and block < 2 * k:
-        faults.add("method: block", f"is {block}", remedy=f"Give at least 2 k = {2 * k}.")
-    if weights is not None and average is not None and not isinstance(average, MeanValue):
-        faults.add("weights", f"are not used by aggregate {average.type!r}")
-    axis, mixed = getattr(grouping, "axis", None), isinstance(grouping, GowerGroups)
+    _check_options(faults, k, grouping, average, weights)
     check_integers(faults, integers)
     resolved = read_seed(faults, seed)
     order, homes = read_order(
@@ -177,13 +171,8 @@ def microaggregate(
         components=components, strata=strata, keep_signs=keep_signs, verb_keeps_signs=True,
     )  # fmt: skip
     read_strata(faults, frame, strata)
-    if not mixed:
-        read_numbers(faults, frame, names, "variable")
-    if axis is not None:
-        read_numbers(faults, frame, [axis], "column to sort by")
-    if weights is not None and check_columns(faults, frame, [weights], "weights"):
-        check_weights(faults, frame[weights], weights)
-    if mixed and order.asks:
+    _check_columns(faults, frame, names, grouping, weights)
+    if isinstance(grouping, GowerGroups) and order.asks:
         faults.add("household, components, keep_signs", "are not for method 'gower'")
     faults.raise_if_any()
     assert grouping is not None
@@ -200,6 +189,33 @@ def microaggregate(
         return _grouped(table, members, {"variables": some, **parameters}, job)
 
     return once_a_household(frame, names, order, homes, run)
+
+
+def _check_options(
+    faults: Faults, k: int, grouping: GroupingMethod | None, average: Aggregate | None,
+    weights: str | None,
+) -> None:  # fmt: skip
+    """Note options that do not go together."""
+    check(faults, {"k": Whole(1)}, {"k": k})
+    block = getattr(grouping, "block", None)
+    if block is not None and Whole(1).allows(k) and block < 2 * k:
+        faults.add("method: block", f"is {block}", remedy=f"Give at least 2 k = {2 * k}.")
+    if weights is not None and average is not None and not isinstance(average, MeanValue):
+        faults.add("weights", f"are not used by aggregate {average.type!r}")
+
+
+def _check_columns(
+    faults: Faults, frame: pd.DataFrame, names: Sequence[str], grouping: GroupingMethod | None,
+    weights: str | None,
+) -> None:  # fmt: skip
+    """Note columns that cannot be grouped, sorted by or used as weights."""
+    if not isinstance(grouping, GowerGroups):
+        read_numbers(faults, frame, names, "variable")
+    axis = getattr(grouping, "axis", None)
+    if axis is not None:
+        read_numbers(faults, frame, [axis], "column to sort by")
+    if weights is not None and check_columns(faults, frame, [weights], "weights"):
+        check_weights(faults, frame[weights], weights)
 
 
 def _grouped(
@@ -254,7 +270,7 @@ def _grouped(
             *dict.fromkeys(job.notes),
             *type_notes(frame, released, names),
         ],
-        details={"groups": shown, "group_sizes": _sizes(groups), "information_loss": loss},
+        details={"groups": shown, "group_sizes": group_sizes(groups), "information_loss": loss},
     )
 
 
@@ -293,7 +309,7 @@ def _fill_each(
         filled = groups[:, j] >= 0
         new = _aggregated(values[:, j], groups[:, j], filled, job)
         released[name] = put_numbers(frame[name], new, filled, integers=integers)
-        loss = _lost(values[filled, j], new[filled])
+        loss = squares_lost(values[filled, j], new[filled])
         lost, total = lost + loss[0], total + loss[1]
     return 100.0 * lost / total if total else 0.0
 
@@ -312,7 +328,7 @@ def _fill_all(
             continue
         new = _aggregated(values[:, j], groups, filled, job)
         released[name] = put_numbers(frame[name], new, filled, integers=integers)
-        loss = _lost(values[complete, j], new[complete])
+        loss = squares_lost(values[complete, j], new[complete])
         lost, total = lost + loss[0], total + loss[1]
     return 100.0 * lost / total if total else 0.0
 
@@ -350,21 +366,6 @@ def _levels(values: pd.Series, groups: np.ndarray, filled: np.ndarray, job: Job)
     taken = values.copy()
     taken.iloc[np.flatnonzero(filled)] = [levels[code] for code in new[filled]]
     return taken
-
-
-def _lost(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
-    """SSE and SST of a standardised variable; a constant one counts nothing."""
-    total = float(np.square(before - before.mean()).sum()) if len(before) else 0.0
-    if total == 0:
-        return 0.0, 0.0
-    return float(np.square(before - after).sum()) / total, 1.0
-
-
-def _sizes(groups: np.ndarray) -> pd.Series:
-    """Number of groups by their number of records."""
-    sizes = [np.bincount(column[column >= 0]) for column in groups.T]
-    counted = np.concatenate([size[size > 0] for size in sizes])
-    return pd.Series(counted).value_counts().sort_index().rename("groups").rename_axis("size")
 
 
 def _verified(

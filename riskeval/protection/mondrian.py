@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles, read_households
+from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
@@ -75,11 +75,9 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
         faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
     elif len(frame) < k:
         faults.add("k", f"is {k}, the file has {plural(len(frame), 'record')}", remedy="Lower k.")
-    homes = None
-    if household is not None:
-        homes = read_households(faults, frame, household, candidates=names)
-        if homes is not None and len(homes) < k:
-            faults.add("k", f"is {k}, the file has {plural(len(homes), 'household')}")
+    homes = household_roles(faults, frame, household, names)
+    if homes is not None and len(homes) < k:
+        faults.add("k", f"is {k}, the file has {plural(len(homes), 'household')}")
     faults.raise_if_any()
     coded = encode_keys(frame, names)
     places, spans = _positions(frame, names, coded.codes, coded.levels)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles, read_households
-from riskeval.protection.methods import MATRICES, InvariantMatrix, RandomMatrix
-from riskeval.protection.pram_matrix import invariant_matrix, random_matrix
+from riskeval.protection.household import HouseholdRoles, household_roles
+from riskeval.protection.methods import InvariantMatrix
+from riskeval.protection.pram_matrix import (
+    Pairs,
+    invariant_matrix,
+    keeps_frequencies,
+    random_matrix,
+    read_plan,
+    with_options,
+)
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -19,17 +27,16 @@ from riskeval.protection.result import (
     own_frame,
     protected,
 )
-from synthpop.microdata.checks import check_choice, check_columns, check_weights
+from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import as_names
-from synthpop.microdata.methods import TYPE, Method, read_method
+from synthpop.microdata.methods import Method
 from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import plural
 
 TOLERANCE = 1e-9
-Pairs = Iterable[tuple[Any, Any]]
 
 
 @same_library
@@ -118,105 +125,98 @@ def pram(
     names = list(as_names(faults, columns, "columns"))
     by = [] if strata is None else list(as_names(faults, strata, "strata"))
     faults.raise_if_any()
-    matrix = _with_options(faults, matrix, {"min_diagonal": min_diagonal, "alpha": alpha})
-    plan = _plan(faults, frame, names, by, matrix, forbidden)
+    matrix = with_options(faults, matrix, {"min_diagonal": min_diagonal, "alpha": alpha})
+    plan = read_plan(faults, frame, names, by, matrix, forbidden)
     weight = None
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         weight = check_weights(faults, frame[weights], weights)
-        if not any(_keeps_frequencies(kind) for kind, _ in plan.values()):
+        if not any(keeps_frequencies(kind) for kind, _ in plan.values()):
             faults.add("weights", "are used by invariant matrices only", remedy="Leave them out.")
     check_seed(faults, seed)
-    homes = None
-    for name in household_variables:
-        check_choice(faults, "household_variables", name, names)
-    if household_variables and household is None:
-        faults.add("household_variables", "without a household", remedy="Give household.")
-    if household is not None and not faults:
-        homes = read_households(
-            faults, frame, household, candidates=names, declared=list(household_variables),
-            strata=by,
-        )  # fmt: skip
+    homes = household_roles(
+        faults, frame, household, names, declared=household_variables, strata=by
+    )
     faults.raise_if_any()
     seed = resolve_seed(seed)
-    labels, groups = _strata(frame, by)
+    job = _Job(plan, _strata(frame, by), weight, homes, Streams(seed))
     released = frame.copy(deep=False)
-    matrices: dict[str, dict[str, pd.DataFrame]] = {}
-    transitions, expected = {}, {}
+    details: dict[str, dict[str, Any]]
+    details = {"matrices": {}, "transitions": {}, "expected_changes": {}}
     notes = [] if homes is None else homes.notes()
     for name in names:
         codes, levels = encode(frame[name])
-        rows = np.arange(len(frame))
-        if homes is not None and name in homes.variables:  # one row a household, then copied
-            rows = _first_filled(codes, homes)
-            notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
-        new, matrices[name], expected[name], gap = _column(
-            codes[rows],
-            levels,
-            plan[name],
-            groups[rows],
-            labels,
-            None if weight is None else weight[rows],
-            Streams(seed),
-            name,
-        )
-        if len(rows) < len(codes):
-            assert homes is not None
-            new = np.where(codes < 0, -1, new[homes.number])
+        new, drawn = _perturbed(codes, levels, name, job, notes)
         released[name] = _recoded(frame[name], codes, new, levels)
-        transitions[name] = _crossed(codes, new, levels)
-        notes.append(f"{name}: {expected[name]:.1f} changes were expected.")
-        if _keeps_frequencies(plan[name][0]):
-            what = "weighted frequencies" if weights is not None else "frequencies"
-            notes.append(f"Its {what} are kept in expectation (largest gap {gap:.1g}).")
+        details["matrices"][name] = drawn.matrices
+        details["transitions"][name] = _crossed(codes, new, levels)
+        details["expected_changes"][name] = drawn.expected
     return protected(
         frame,
         released,
         names,
         method="pram",
         parameters={
-            "columns": names,
-            "matrix": {name: _shown(plan[name][0]) for name in names},
+            "columns": names, "matrix": {name: _shown(plan[name][0]) for name in names},
             "strata": by or None,
             "forbidden": {name: [list(pair) for pair in plan[name][1]] for name in names},
-            "weights": weights,
-            "household": household,
+            "weights": weights, "household": household,
             "household_variables": list(household_variables),
         },
         seed=seed,
         notes=notes,
-        details={
-            "matrices": matrices,
-            "transitions": transitions,
-            "expected_changes": expected,
-        },
-    )
+        details=details,
+    )  # fmt: skip
 
 
-def _with_options(faults: Faults, matrix: Any, options: Mapping[str, float | None]) -> Any:
-    """Return a named matrix as a table with the options that stand beside it."""
-    named = InvariantMatrix.type if matrix is None else matrix
-    wanted = {name: value for name, value in options.items() if value is not None}
-    if not wanted:
-        return named
-    if not isinstance(named, str):
-        for name in wanted:
-            remedy = "Give it to the matrix itself."
-            faults.add(name, "is for a matrix that is named", remedy=remedy)
-        return named
-    return {TYPE: named, **wanted}
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What is asked: matrix and closed pairs by column, strata, weights, households, draws."""
+
+    plan: Mapping[str, tuple[Any, list[tuple[Any, Any]]]]
+    strata: tuple[list[str], np.ndarray]
+    weight: np.ndarray | None
+    homes: HouseholdRoles | None
+    streams: Streams
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """New codes of a column, the matrices by stratum, expected changes, gap of the frequencies."""
+
+    codes: np.ndarray
+    matrices: dict[str, pd.DataFrame]
+    expected: float
+    gap: float
+
+
+def _perturbed(
+    codes: np.ndarray, levels: tuple[Any, ...], name: str, job: _Job, notes: list[str]
+) -> tuple[np.ndarray, _Drawn]:
+    """Return new codes of all records and what was drawn; add sentences about it to `notes`."""
+    homes = job.homes
+    rows = np.arange(len(codes))
+    once = homes is not None and name in homes.variables
+    if homes is not None and once:  # one row a household, then copied
+        rows = _first_filled(codes, homes)
+        notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
+    drawn = _column(codes[rows], levels, rows, name, job)
+    new = drawn.codes
+    if homes is not None and len(rows) < len(codes):
+        new = np.where(codes < 0, -1, new[homes.number])
+    notes.append(f"{name}: {drawn.expected:.1f} changes were expected.")
+    if keeps_frequencies(job.plan[name][0]):
+        what = "frequencies" if job.weight is None else "weighted frequencies"
+        notes.append(f"Its {what} are kept in expectation (largest gap {drawn.gap:.1g}).")
+    return new, drawn
 
 
 def _column(
-    codes: np.ndarray,
-    levels: tuple[Any, ...],
-    plan: tuple[Any, list[tuple[Any, Any]]],
-    groups: np.ndarray,
-    labels: list[str],
-    weight: np.ndarray | None,
-    streams: Streams,
-    name: str,
-) -> tuple[np.ndarray, dict[str, pd.DataFrame], float, float]:
-    kind, pairs = plan
+    codes: np.ndarray, levels: tuple[Any, ...], of_record: np.ndarray, name: str, job: _Job
+) -> _Drawn:
+    """Perturb a column, given by one row a record or a household (`of_record`)."""
+    kind, pairs = job.plan[name]
+    labels, groups = job.strata[0], job.strata[1][of_record]
+    weight = None if job.weight is None else job.weight[of_record]
     closed = np.zeros((len(levels), len(levels)), dtype=bool)
     for start, end in pairs:
         closed[levels.index(start), levels.index(end)] = True
@@ -230,11 +230,11 @@ def _column(
         masses = counts if weight is None else np.bincount(codes[rows], weight[rows], len(levels))
         used = np.flatnonzero(counts > 0)
         if isinstance(kind, InvariantMatrix):
-            rng = streams.at("pram", name, labels[group], "matrix")
+            rng = job.streams.at("pram", name, labels[group], "matrix")
             diagonal = rng.uniform(kind.min_diagonal, 1.0, len(used))
             shut = closed[np.ix_(used, used)]
             shares = masses[used] / max(masses.sum(), 1e-300)
-            if _keeps_frequencies(kind):
+            if keeps_frequencies(kind):
                 table = invariant_matrix(shares, diagonal, kind.alpha, shut)
                 gap = max(gap, float(np.abs(shares @ table - shares).max(initial=0.0)))
             else:
@@ -248,18 +248,14 @@ def _column(
         names = [levels[code] for code in used]
         matrices[labels[group]] = pd.DataFrame(table, index=names, columns=names)
         expected += float(counts[used] @ (1.0 - np.diag(table)))
-        uniforms = streams.at("pram", name, labels[group], "draws").random(len(rows))
+        uniforms = job.streams.at("pram", name, labels[group], "draws").random(len(rows))
         limits = np.cumsum(table, axis=1)
         for place, code in enumerate(used):
             of_code = codes[rows] == code
             last = np.flatnonzero(table[place] > 0)[-1]
             drawn = np.searchsorted(limits[place], uniforms[of_code], side="right")
             new[rows[of_code]] = used[np.minimum(drawn, last)]
-    return new, matrices, expected, gap
-
-
-def _keeps_frequencies(kind: Any) -> bool:
-    return isinstance(kind, InvariantMatrix) and not isinstance(kind, RandomMatrix)
+    return _Drawn(new, matrices, expected, gap)
 
 
 def _first_filled(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
@@ -268,83 +264,6 @@ def _first_filled(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
     filled = np.flatnonzero(codes >= 0)[::-1]
     rows[homes.number[filled]] = filled
     return rows
-
-
-def _plan(
-    faults: Faults,
-    frame: pd.DataFrame,
-    names: list[str],
-    by: list[str],
-    matrix: Any,
-    forbidden: Mapping[str, Pairs] | Pairs,
-) -> dict[str, tuple[Any, list[tuple[Any, Any]]]]:
-    if not names or len(set(names)) < len(names):
-        faults.add("columns", "are empty or name a column twice")
-    fine = check_columns(faults, frame, dict.fromkeys(names), "column to perturb")
-    check_columns(faults, frame, by, "strata")
-    for column in set(by) & set(names):
-        faults.add(column, "is perturbed and a stratum", remedy="Choose one of the two.")
-    by_column = isinstance(matrix, Mapping) and (TYPE not in matrix or TYPE in names)
-    of_column = matrix if by_column else dict.fromkeys(names, matrix)
-    shut = (
-        forbidden if isinstance(forbidden, Mapping) else {name: list(forbidden) for name in names}
-    )
-    for mapping, argument in ((of_column, "matrix"), (shut, "forbidden")):
-        for name in mapping:
-            if name not in names:
-                faults.add(argument, f"{name!r} is not among the columns")
-    if not fine:
-        return {}
-    plan = {}
-    for name in names:
-        levels = encode(frame[name])[1]
-        pairs = [tuple(pair) for pair in shut.get(name, [])]
-        for pair in pairs:
-            if len(pair) != 2 or pair[0] not in levels or pair[-1] not in levels:
-                faults.add(f"forbidden[{name!r}]", f"{pair} is no pair of its categories")
-        kind = of_column.get(name, InvariantMatrix.type)
-        if isinstance(kind, (str, Mapping, Method)):
-            kind = read_method(faults, f"matrix[{name!r}]", kind, MATRICES)
-        else:
-            kind = _read_matrix(faults, name, kind, levels, pairs)
-        plan[name] = (kind, [(pair[0], pair[-1]) for pair in pairs])
-    return plan
-
-
-def _read_matrix(
-    faults: Faults, name: str, matrix: Any, levels: tuple[Any, ...], pairs: list[tuple[Any, ...]]
-) -> np.ndarray:
-    where = f"matrix[{name!r}]"
-    size = len(levels)
-    if isinstance(matrix, pd.DataFrame):
-        if set(matrix.index) != set(levels) or set(matrix.columns) != set(levels):
-            faults.add(where, "its labels are not the categories", remedy=f"They are {levels}.")
-            return np.eye(size)
-        matrix = matrix.loc[list(levels), list(levels)]
-    try:
-        table = np.asarray(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
-        table = np.zeros((0, 0))
-    if table.shape != (size, size):
-        faults.add(
-            where,
-            f"has shape {table.shape}, the column has {plural(size, 'category', 'categories')} "
-            f"{levels}",
-        )
-        return np.eye(size)
-    if not np.isfinite(table).all() or (table < 0).any():
-        faults.add(where, "has entries that are no probabilities")
-    elif np.abs(table.sum(axis=1) - 1).max() > 1e-6:
-        faults.add(
-            where,
-            "has rows that do not sum to 1",
-            rows=np.flatnonzero(np.abs(table.sum(axis=1) - 1) > 1e-6),
-        )
-    known = [pair for pair in pairs if len(pair) == 2 and {*pair} <= {*levels}]
-    for start, end in known:
-        if table[levels.index(start), levels.index(end)] > 0:
-            faults.add(where, f"allows the forbidden transition {(start, end)}")
-    return table
 
 
 def _strata(frame: pd.DataFrame, by: list[str]) -> tuple[list[str], np.ndarray]:

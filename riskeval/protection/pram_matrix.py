@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.methods import MATRICES, InvariantMatrix, RandomMatrix
+from synthpop.microdata.checks import check_columns
+from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.methods import TYPE, Method, read_method
+from synthpop.microdata.text import plural
+
+Pairs = Iterable[tuple[Any, Any]]
 
 
 def estimate_counts(released: pd.Series, matrix: pd.DataFrame) -> pd.DataFrame:
@@ -94,3 +104,100 @@ def random_matrix(diagonal: np.ndarray, closed: np.ndarray) -> np.ndarray:
     matrix = allowed * (rest / np.maximum(n_open, 1))[:, None]
     np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
     return matrix
+
+
+def with_options(faults: Faults, matrix: Any, options: Mapping[str, float | None]) -> Any:
+    """Return a named matrix as a table with the options that stand beside it."""
+    named = InvariantMatrix.type if matrix is None else matrix
+    wanted = {name: value for name, value in options.items() if value is not None}
+    if not wanted:
+        return named
+    if not isinstance(named, str):
+        for name in wanted:
+            remedy = "Give it to the matrix itself."
+            faults.add(name, "is for a matrix that is named", remedy=remedy)
+        return named
+    return {TYPE: named, **wanted}
+
+
+def read_plan(
+    faults: Faults,
+    frame: pd.DataFrame,
+    names: list[str],
+    by: list[str],
+    matrix: Any,
+    forbidden: Mapping[str, Pairs] | Pairs,
+) -> dict[str, tuple[Any, list[tuple[Any, Any]]]]:
+    """Return matrix (or its options) and forbidden pairs of each column."""
+    if not names or len(set(names)) < len(names):
+        faults.add("columns", "are empty or name a column twice")
+    fine = check_columns(faults, frame, dict.fromkeys(names), "column to perturb")
+    check_columns(faults, frame, by, "strata")
+    for column in set(by) & set(names):
+        faults.add(column, "is perturbed and a stratum", remedy="Choose one of the two.")
+    by_column = isinstance(matrix, Mapping) and (TYPE not in matrix or TYPE in names)
+    of_column = matrix if by_column else dict.fromkeys(names, matrix)
+    shut = (
+        forbidden if isinstance(forbidden, Mapping) else {name: list(forbidden) for name in names}
+    )
+    for mapping, argument in ((of_column, "matrix"), (shut, "forbidden")):
+        for name in mapping:
+            if name not in names:
+                faults.add(argument, f"{name!r} is not among the columns")
+    if not fine:
+        return {}
+    plan = {}
+    for name in names:
+        levels = encode(frame[name])[1]
+        pairs = [tuple(pair) for pair in shut.get(name, [])]
+        for pair in pairs:
+            if len(pair) != 2 or pair[0] not in levels or pair[-1] not in levels:
+                faults.add(f"forbidden[{name!r}]", f"{pair} is no pair of its categories")
+        kind = of_column.get(name, InvariantMatrix.type)
+        if isinstance(kind, (str, Mapping, Method)):
+            kind = read_method(faults, f"matrix[{name!r}]", kind, MATRICES)
+        else:
+            kind = _read_matrix(faults, name, kind, levels, pairs)
+        plan[name] = (kind, [(pair[0], pair[-1]) for pair in pairs])
+    return plan
+
+
+def _read_matrix(
+    faults: Faults, name: str, matrix: Any, levels: tuple[Any, ...], pairs: list[tuple[Any, ...]]
+) -> np.ndarray:
+    where = f"matrix[{name!r}]"
+    size = len(levels)
+    if isinstance(matrix, pd.DataFrame):
+        if set(matrix.index) != set(levels) or set(matrix.columns) != set(levels):
+            faults.add(where, "its labels are not the categories", remedy=f"They are {levels}.")
+            return np.eye(size)
+        matrix = matrix.loc[list(levels), list(levels)]
+    try:
+        table = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros((0, 0))
+    if table.shape != (size, size):
+        faults.add(
+            where,
+            f"has shape {table.shape}, the column has {plural(size, 'category', 'categories')} "
+            f"{levels}",
+        )
+        return np.eye(size)
+    if not np.isfinite(table).all() or (table < 0).any():
+        faults.add(where, "has entries that are no probabilities")
+    elif np.abs(table.sum(axis=1) - 1).max() > 1e-6:
+        faults.add(
+            where,
+            "has rows that do not sum to 1",
+            rows=np.flatnonzero(np.abs(table.sum(axis=1) - 1) > 1e-6),
+        )
+    known = [pair for pair in pairs if len(pair) == 2 and {*pair} <= {*levels}]
+    for start, end in known:
+        if table[levels.index(start), levels.index(end)] > 0:
+            faults.add(where, f"allows the forbidden transition {(start, end)}")
+    return table
+
+
+def keeps_frequencies(kind: Any) -> bool:
+    """Whether a matrix keeps the frequencies of the file in expectation."""
+    return isinstance(kind, InvariantMatrix) and not isinstance(kind, RandomMatrix)

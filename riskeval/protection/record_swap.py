@@ -128,13 +128,10 @@ def record_swap(
     _verify(partner, places)
     source = np.where(partner >= 0, partner, np.arange(len(partner)))
     rows = places.first[source][places.of_record]
-    released = frame.copy(deep=False)
-    for column in request.moved:
-        taken = frame[column].take(rows)
-        taken.index = frame.index
-        released[column] = taken
+    taken = {name: frame[name].take(rows).set_axis(frame.index) for name in request.moved}
+    released = frame.assign(**taken)
     ids = frame[household].to_numpy()[places.first]
-    swapped = np.flatnonzero(partner >= 0)
+    n_swapped = int((partner >= 0).sum())
     return protected(
         frame,
         released,
@@ -143,26 +140,34 @@ def record_swap(
         parameters=request.parameters(),
         seed=seed,
         notes=[
-            f"{count_text(len(swapped))} of {count_text(len(homes))} households were swapped "
-            f"({percent(len(swapped) / max(len(homes), 1))}, {percent(rate)} asked for); "
+            f"{count_text(n_swapped)} of {count_text(len(homes))} households were swapped "
+            f"({percent(n_swapped / max(len(homes), 1))}, {percent(rate)} asked for); "
             f"{count_text(int(must.sum()))} had to be, {count_text(len(alone))} of them "
             "found no similar household elsewhere.",
             "Every area has as many households as before.",
         ],
         details={
-            "swaps": pd.DataFrame(
-                {
-                    "household": ids[swapped],
-                    "partner": ids[partner[swapped]],
-                    "level": np.array(geo, dtype=object)[level[swapped]],
-                    "must": must[swapped],
-                }
-            ),
+            "swaps": _swap_table(ids, partner, must, np.array(geo, dtype=object)[level]),
             "households": len(homes),
-            "swapped_households": len(swapped),
+            "swapped_households": n_swapped,
             "must_swap": int(must.sum()),
             "without_partner": ids[alone].tolist(),
         },
+    )
+
+
+def _swap_table(
+    ids: np.ndarray, partner: np.ndarray, must: np.ndarray, level: np.ndarray
+) -> pd.DataFrame:
+    """One row a swapped household."""
+    rows = np.flatnonzero(partner >= 0)
+    return pd.DataFrame(
+        {
+            "household": ids[rows],
+            "partner": ids[partner[rows]],
+            "level": level[rows],
+            "must": must[rows],
+        }
     )
 
 

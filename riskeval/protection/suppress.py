@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles, read_households
+from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.suppress_attack import Attack, Outcome, suppress_under_attack
 from riskeval.protection.suppress_checks import (
@@ -144,7 +144,7 @@ def local_suppression(
     frame = own_frame(data)
     names = names_of(keys)
     plan = SuppressionPlan(
-        names, names_of(strata), {len(names): k} if subsets is None else read_subsets(subsets),
+        names, names_of(strata), k, None if subsets is None else read_subsets(subsets), importance,
         missing, alpha, {key: names_of(columns) for key, columns in (linked or {}).items()},
         {total: names_of(columns) for total, columns in (components or {}).items()},
         household, names_of(household_variables), names_of(household_keys), names_of(weights),
@@ -153,20 +153,13 @@ def local_suppression(
     plan.check(faults, frame)
     ranks = read_ranks(faults, names, importance)
     faults.raise_if_any()
-    homes = None
-    if household is not None:
-        homes = read_households(
-            faults, frame, household, candidates=names, declared=plan.household_variables,
-            strata=plan.strata,
-        )  # fmt: skip
+    homes = plan.households(faults, frame)
     codes, strata_codes = encode_keys(frame, names).codes, stratum_codes(frame, plan.strata)
     check_sizes(faults, strata_codes, max(plan.wanted.values()))
     faults.raise_if_any()
     # 2. Households first, then persons, until the attack brings nothing back
     job = _Job(plan, ranks, strata_codes)
-    attack = Attack(
-        frame, names, plan.linked, homes, plan.weights, plan.strata, plan.components
-    )  # fmt: skip
+    attack = Attack(frame, homes, plan)
     start, rare = _households_first(codes, names, homes, plan.household_keys, k)
     if plan.withstands:
         outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
@@ -177,27 +170,14 @@ def local_suppression(
     # 3. Count anew, and say what holds
     smallest = job.verified(released, strict=not plan.withstands)
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
-    ranked = dict(zip(names, map(int, ranks), strict=True))
     return protected(
         frame,
         released,
         [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
-        parameters={
-            "keys": names, "k": k, "importance": None if importance is None else ranked,
-            "subsets": None if subsets is None else plan.wanted, "strata": plan.strata or None,
-            "linked": plan.linked or None, "missing": missing, "alpha": float(alpha),
-            "household": household, "household_variables": plan.household_variables,
-            "household_keys": plan.household_keys, "weights": plan.weights or None,
-            "components": plan.components or None,
-        },
-        notes=[
-            _promise(plan, below if plan.withstands else 0),
-            f"{plural(risky, 'record was', 'records were')} below.",
-            *_attack_notes(outcome, below, plan.withstands),
-            *_household_notes(outcome, codes, names, homes, plan.household_keys, k, rare),
-            *([] if homes is None else homes.notes()),
-        ],
+        parameters=plan.parameters(),
+        notes=_attack_notes(plan, outcome, risky, below)
+        + _household_notes(outcome, codes, homes, plan, rare),
         details={
             "risky_before": risky, "smallest_count": smallest,
             "suppressed": pd.DataFrame(hidden, columns=names, index=frame.index),
@@ -301,18 +281,23 @@ def _promise(plan: SuppressionPlan, below: int) -> str:
     return f"{text} (missing values: {plan.missing})."
 
 
-def _attack_notes(outcome: Outcome, below: int, protects: bool) -> list[str]:
-    """Sentences about what an intruder reads back."""
+def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: int) -> list[str]:
+    """Sentences about what holds, and what an intruder reads back."""
     recovery = outcome.recovery
-    if not protects:
+    first = [
+        _promise(plan, below if plan.withstands else 0),
+        f"{plural(risky, 'record was', 'records were')} below.",
+    ]
+    if not plan.withstands:
         if not recovery.n_right:
-            return []
+            return first
         sources = join(dict.fromkeys(recovery.cells["source"]))
         return [
+            *first,
             f"But {count(recovery.n_right)} of "
             f"{plural(recovery.n_holes, 'suppressed value')} can be "
             f"read back ({sources}), and {plural(below, 'record is', 'records are')} below again "
-            "then: give household and weights, or drop these columns."
+            "then: give household and weights, or drop these columns.",
         ]
     notes = [
         "This holds after an attack that fills holes from members, rows, weights, columns and the "
@@ -328,24 +313,24 @@ def _attack_notes(outcome: Outcome, below: int, protects: bool) -> list[str]:
             f"{key} was shown where it follows from {join(sorted(tellers))}; other keys were "
             "suppressed instead."
         )
-    return notes
+    return [*first, *notes]
 
 
 def _household_notes(
     outcome: Outcome,
     codes: np.ndarray,
-    names: list[str],
     homes: HouseholdRoles | None,
-    household_keys: list[str],
-    k: int,
+    plan: SuppressionPlan,
     rare: int,
 ) -> list[str]:
-    if homes is None or not household_keys:
-        return []
-    columns = [names.index(name) for name in household_keys]
-    shared = [j for j, name in enumerate(household_keys) if name in homes.variables]
-    left = rare_households(outcome.believed[:, columns], homes, shared, k, codes[:, columns])
+    if homes is None or not plan.household_keys:
+        return [] if homes is None else homes.notes()
+    columns = [plan.keys.index(name) for name in plan.household_keys]
+    shared = [j for j, name in enumerate(plan.household_keys) if name in homes.variables]
+    left = rare_households(outcome.believed[:, columns], homes, shared, plan.k, codes[:, columns])
     text = (
-        f"{plural(rare, 'household')} matched fewer than {k} households on {join(household_keys)}"
+        f"{plural(rare, 'household')} matched fewer than {plan.k} households on "
+        f"{join(plan.household_keys)}"
     )
-    return [f"{text}; {count(left)} still do{' (too few have their size)' if left else ''}."]
+    rest = " (too few have their size)" if left else ""
+    return [f"{text}; {count(left)} still do{rest}.", *homes.notes()]

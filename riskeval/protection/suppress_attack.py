@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.result import suppress_cells
+from riskeval.protection.suppress_checks import SuppressionPlan
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery
 from riskeval.recovery.rules import RULES
@@ -32,21 +33,19 @@ class Attack:
     ----------
     frame : DataFrame
         The file before suppression.
-    names : sequence of str
-        Keys, in the order of the columns of codes.
-    linked : mapping of str to list of str
     homes : HouseholdRoles or None
-    weights, strata : sequence of str
-    components : mapping of str to sequence of str
+    plan : SuppressionPlan
+        Its keys stand in the order of the columns of codes.
     """
 
     frame: pd.DataFrame
-    names: Sequence[str]
-    linked: Mapping[str, Sequence[str]]
     homes: HouseholdRoles | None
-    weights: Sequence[str] = ()
-    strata: Sequence[str] = ()
-    components: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    plan: SuppressionPlan
+
+    @property
+    def names(self) -> list[str]:
+        """Keys."""
+        return self.plan.keys
 
     @property
     def place(self) -> dict[str, int]:
@@ -54,14 +53,14 @@ class Attack:
         return {
             column: j
             for j, key in enumerate(self.names)
-            for column in [key, *self.linked.get(key, [])]
+            for column in [key, *self.plan.linked.get(key, [])]
         }
 
     def released(self, hidden: np.ndarray) -> pd.DataFrame:
         """Return the file with the cells of `hidden`, bool, shape (n, m), and linked ones gone."""
         released = self.frame.copy(deep=False)
         for j, key in enumerate(self.names):
-            for column in [key, *self.linked.get(key, [])]:
+            for column in [key, *self.plan.linked.get(key, [])]:
                 released[column] = suppress_cells(self.frame[column], hidden[:, j])
         return released
 
@@ -70,9 +69,9 @@ class Attack:
         return recover(
             self.released(hidden),
             household=None if self.homes is None else self.homes.column,
-            weights=list(self.weights),
-            strata=[n for n in self.strata if n not in self.names],
-            components=self.components,
+            weights=self.plan.weights,
+            strata=[n for n in self.plan.strata if n not in self.names],
+            components=self.plan.components,
             original=self.frame,
             suppressed=pd.DataFrame(hidden, columns=list(self.names)),
             household_variables=[] if self.homes is None else self.homes.variables,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.suppress_codes import TREATMENTS
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
@@ -62,7 +63,9 @@ class SuppressionPlan:
     Attributes
     ----------
     keys, strata : list of str
-    wanted : mapping of a size or a combination of keys to k
+    k : int
+    subsets : mapping of a size or a combination of keys to k, or None
+    importance : sequence or mapping of ranks, or None
     missing : str
     alpha : float
     linked, components : mapping of str to list of str
@@ -72,7 +75,9 @@ class SuppressionPlan:
 
     keys: list[str]
     strata: list[str]
-    wanted: Wanted
+    k: int
+    subsets: Wanted | None
+    importance: Sequence[int] | Mapping[str, int] | None
     missing: str
     alpha: float
     linked: dict[str, list[str]]
@@ -83,9 +88,35 @@ class SuppressionPlan:
     weights: list[str]
 
     @property
+    def wanted(self) -> Wanted:
+        """Number of records that each combination of keys must reach."""
+        return {len(self.keys): self.k} if self.subsets is None else self.subsets
+
+    @property
     def withstands(self) -> bool:
         """Whether the result must hold after an attack."""
         return self.household is not None or bool(self.weights) or bool(self.components)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments as plain values."""
+        ranks = read_ranks(Faults("local_suppression"), self.keys, self.importance)
+        ranked = dict(zip(self.keys, map(int, ranks), strict=True))
+        return {
+            "keys": self.keys, "k": self.k,
+            "importance": None if self.importance is None else ranked,
+            "subsets": self.subsets, "strata": self.strata or None, "linked": self.linked or None,
+            "missing": self.missing, "alpha": float(self.alpha), "household": self.household,
+            "household_variables": self.household_variables,
+            "household_keys": self.household_keys, "weights": self.weights or None,
+            "components": self.components or None,
+        }  # fmt: skip
+
+    def households(self, faults: Faults, frame: pd.DataFrame) -> HouseholdRoles | None:
+        """Read the households, where there are any; note faulty ones."""
+        return household_roles(
+            faults, frame, self.household, self.keys, declared=self.household_variables,
+            strata=self.strata,
+        )  # fmt: skip
 
     def check(self, faults: Faults, frame: pd.DataFrame) -> None:
         """Note everything that is wrong."""
@@ -126,12 +157,11 @@ class SuppressionPlan:
         check_numeric(faults, frame, self.weights, "weights")
         for total, parts in self.components.items():
             check_numeric(faults, frame, [total, *parts], "component")
-        for role in ("household_variables", "household_keys"):
-            listed = getattr(self, role)
-            for name in listed:
-                check_choice(faults, role, name, self.keys)
-            if listed and self.household is None:
-                faults.add(role, "without a household", remedy="Give household, the column of ids.")
+        for name in self.household_keys:
+            check_choice(faults, "household_keys", name, self.keys)
+        if self.household_keys and self.household is None:
+            remedy = "Give household, the column of ids."
+            faults.add("household_keys", "without a household", remedy=remedy)
         if self.missing == "own-category" and (self.household is not None or self.weights):
             faults.add(
                 "missing",

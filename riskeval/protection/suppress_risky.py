@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles, read_households
+from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.columns import names_of
@@ -96,9 +96,7 @@ def suppress_risky(
     check(faults, {"threshold": Between(None, None)}, {"threshold": threshold})
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         check_weights(faults, frame[weights], weights)
-    homes = None
-    if household is not None:
-        homes = read_households(faults, frame, household, candidates=names)
+    homes = household_roles(faults, frame, household, names)
     faults.raise_if_any()
     # 2. Suppress, attack, and suppress what is at risk after the attack
     intruder = _Intruder(frame, names, weights, household, homes)

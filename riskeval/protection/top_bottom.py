@@ -88,14 +88,7 @@ def top_bottom_code(
     faults.raise_if_any()
     values, released = frame[column], frame.copy(deep=False)
     if isinstance(values.dtype, pd.CategoricalDtype):
-        codes = values.cat.codes.to_numpy().astype(np.int64)
-        levels = list(values.cat.categories)
-        if upper is not None:
-            codes = np.where(codes > levels.index(upper), levels.index(upper), codes)
-        if lower is not None:
-            below = (codes >= 0) & (codes < levels.index(lower))
-            codes = np.where(below, levels.index(lower), codes)
-        released[column] = categorical_column(codes, levels, ordered=True, index=frame.index)
+        released[column] = _coded_levels(values, upper, lower)
         used: dict[str, Any] = {"lower": lower, "upper": upper}
     else:
         unit = _units(faults, frame, column, household)
@@ -134,6 +127,18 @@ def top_bottom_code(
         notes=[*notes, *sums, *sizes],
         details={"replacement": used},
     )
+
+
+def _coded_levels(values: pd.Series, upper: Any, lower: Any) -> pd.Series:
+    """Give categories beyond a limit the limit."""
+    codes = values.cat.codes.to_numpy().astype(np.int64)
+    levels = list(values.cat.categories)
+    if upper is not None:
+        codes = np.where(codes > levels.index(upper), levels.index(upper), codes)
+    if lower is not None:
+        below = (codes >= 0) & (codes < levels.index(lower))
+        codes = np.where(below, levels.index(lower), codes)
+    return categorical_column(codes, levels, ordered=True, index=values.index)
 
 
 def _units(

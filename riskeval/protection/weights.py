@@ -119,14 +119,13 @@ def weights(
     # 1. new weights, one for members that had one
     after, used = _changed(frame, before, stratum, homes, change, resolved)
     released = frame.copy(deep=False)
-    nullable = not isinstance(frame[column].dtype, np.dtype)
-    kind = "Float64" if nullable else "float64"
+    kind = "float64" if isinstance(frame[column].dtype, np.dtype) else "Float64"
     released[column] = pd.Series(after, index=frame.index, dtype=kind)
     # 2. what they tell, and what is lost
     rows = slice(None) if homes is None else homes.first  # members share a weight anyway
     shares = [share_told(values[rows], stratum[rows]) for values in (before, after)]
     design = _design(frame, watched, (before, after), stratum, homes)
-    effects = tuple(_kish(values) for values in (before, after))
+    effects = (_kish(before), _kish(after))
     return protected(
         frame,
         released,
