@@ -382,7 +382,8 @@ class ProtectionSession(SessionVerbs):
 
     def _repr_html_(self) -> str:
         table = self.history()
-        return view(self.summary(), table if len(table) else None, self._main_figure())
+        figure = self.plot().figure if self._position else None
+        return view(self.summary(), table if len(table) else None, figure)
 
     def plot(self) -> Axes:
         """Draw the changed cells of each column, and return the axes."""
@@ -391,9 +392,6 @@ class ProtectionSession(SessionVerbs):
         picture = bars(list(shown), list(shown.values()), "Changed cells", "records")
         axes: Axes = picture.get_axes()[0]
         return axes
-
-    def _main_figure(self) -> Any:
-        return self.plot().figure if self._position else None
 
     def __repr__(self) -> str:
         return (
