@@ -11,20 +11,22 @@ ROLES: dict[str, tuple[str, ...]] = {
     "household_weight": ("db090", "hweight", "household_weight", "hw"),
     "household_size": ("hsize", "hhsize", "household_size", "size", "hx040"),
     "person": ("pid", "rb030", "person", "person_id"),
-    "strata": ("db040", "strata", "stratum", "region"),
+    "strata": ("db040", "strata", "stratum", "region", "estrato", "strate", "bundesland", "nuts2"),
     "psu": ("psu", "cluster", "clust", "ea", "db060", "psu_id"),
 }
 WEIGHT_NAME = re.compile(
-    r"weight|gewicht|poids|ponderation|wgt|^inclusion_prob|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060",
+    r"weight|gewicht|poids|ponderation|wgt|^inclusion_prob|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060"
+    r"|^pond(era)?(_|$)|^factor(_?(exp|pond|per|hog).*)?$|^f_?exp|^peso_(per|ind|hog|fam)|^pesofit",
     re.IGNORECASE,
 )
 HOUSEHOLD_NAME = re.compile(
     r"^(household|haushalt|menage)$"
     r"|\b(h?hid|h?h id|household (id|no|number)|haushalts? ?(nr|nummer|id)|id menage)$"
 )
-AGE = ("age", "rx020", "alter")
-SEX = ("rb090", "sex", "gender", "geschlecht")
-RELATION = ("relation", "relate", "relat", "kinship", "relationship", "rel", "relation_to_head")
+AGE = ("age", "rx020", "alter", "edad", "idade", "eta", "leeftijd", "alder", "wiek")
+SEX = ("rb090", "sex", "gender", "geschlecht", "sexe", "sexo", "sesso", "geslacht", "kjonn", "plec")
+RELATION = ("relation", "relate", "relat", "kinship", "relationship", "rel", "relation_to_head",
+            "parentesco", "lien", "parentela")  # fmt: skip
 
 
 def first_named(names: Iterable[str], columns: Iterable[str]) -> str | None:
@@ -37,6 +39,20 @@ def first_named(names: Iterable[str], columns: Iterable[str]) -> str | None:
     """
     lower = {str(column).lower(): str(column) for column in columns}
     return next((lower[name] for name in names if name in lower), None)
+
+
+def named_or_containing(names: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """Return the columns with one of the names, then those that have one as a word.
+
+    Examples
+    --------
+    >>> named_or_containing(AGE, ["age_class", "income", "Edad"])
+    ['Edad', 'age_class']
+    """
+    columns, names = list(columns), list(names)
+    exact = [column for name in names if (column := first_named([name], columns)) is not None]
+    others = [column for column in columns if set(words_of(column).split()) & set(names)]
+    return list(dict.fromkeys([*exact, *others]))
 
 
 def words_of(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ REFERENCE_SHARE = 0.98
 MOST_RELATIONS = 30
 MOST_PAIRS = 200_000
 FEWEST_HOUSEHOLDS = 20
+FEWEST_PER_ID, MOST_PER_ID = 1.2, 12
 ADULT = 14
 
 
@@ -115,6 +116,30 @@ def household_sum(
     tenths = np.abs(ratio * 10 - np.rint(ratio * 10)) < 1e-3
     scale = tenths & (ratio > 1) & (ratio <= index.sizes[some])
     return "scale" if np.mean(scale) >= 0.99 else ""
+
+
+def household_column(frame: pd.DataFrame, codes: Mapping[str, np.ndarray]) -> str | None:
+    """Return the ids of households where no name tells them: texts or whole numbers in blocks.
+
+    Rows of one value follow each other and are nowhere else, 1.2 to 12 rows a value on average,
+    and another column is constant in these blocks. Of several, the one with most values.
+    """
+    blocks = {}
+    for name, code in codes.items():
+        column = frame[name]
+        whole = pd.api.types.is_integer_dtype(column.dtype)
+        n_values = int(code.max()) + 1
+        in_range = MOST_PER_ID * n_values > len(code) > FEWEST_PER_ID * n_values
+        if not in_range or column.isna().any() or not (whole or column.dtype.kind in "OTU"):
+            continue
+        if 1 + np.count_nonzero(np.diff(code)) == n_values >= FEWEST_HOUSEHOLDS:
+            blocks[name] = household_index(column)
+    ranked = sorted(blocks, key=lambda name: -len(blocks[name].sizes))
+    for name in ranked:
+        others = (code for other, code in codes.items() if other != name and code.max() > 0)
+        if any(blocks[name].constant(code) for code in others):
+            return name
+    return None
 
 
 def is_member_number(codes: np.ndarray, index: HouseholdIndex) -> bool:

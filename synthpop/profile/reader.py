@@ -8,12 +8,20 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.missing_codes import suspected_missing_codes
-from synthpop.microdata.names import AGE, ROLES, SEX, WEIGHT_NAME, columns_named_for, first_named
+from synthpop.microdata.names import (
+    AGE,
+    ROLES,
+    SEX,
+    WEIGHT_NAME,
+    columns_named_for,
+    named_or_containing,
+)
 from synthpop.microdata.text import number, plural
 from synthpop.profile import dependence
 from synthpop.profile.columns import ColumnProfile
 from synthpop.profile.household_columns import (
     HouseholdIndex,
+    household_column,
     household_index,
     is_member_number,
     is_size,
@@ -22,6 +30,8 @@ from synthpop.profile.household_columns import (
 MOST_LEVELS = 60
 FEW_NUMBERS = 30
 RARE_LEVEL = 5
+OLDEST, FEWEST_AGES = 125, 20
+MOST_SEXES = 4
 ROLE_WORDS = {
     "weight": "weight",
     "household": "household",
@@ -40,6 +50,7 @@ class ColumnReader:
         self.frame = frame
         self.codes = {name: dependence.codes_of(frame[name]) for name in frame.columns}
         self.numbers = {name: number_column(frame[name]) for name in frame.columns}
+        self.by_values: set[str] = set()  # roles that no name tells
         self.roles = self._roles()
         self.index: HouseholdIndex | None = None
         if "household" in self.roles:
@@ -50,7 +61,7 @@ class ColumnReader:
         self.weights = self._weights()
         free = [name for name in frame.columns if name not in self.roles.values()]
         self.age = self._age(free)
-        self.sex = first_named(SEX, free)
+        self.sex = next((c for c in named_or_containing(SEX, free) if self._few(c)), None)
         self.relation: str | None = None
         self.derived: dict[str, dict[str, Any]] = {}
 
@@ -64,6 +75,12 @@ class ColumnReader:
             column = next(suitable, None)
             if column is not None:
                 roles[role] = column
+        if "household" not in roles:
+            free = {n: c for n, c in self.codes.items() if n not in roles.values()}
+            column = household_column(self.frame, free)
+            if column is not None:
+                roles["household"] = column
+                self.by_values = {column}
         return roles
 
     def _suits(self, role: str, column: str) -> bool:
@@ -115,8 +132,21 @@ class ColumnReader:
 
     def _age(self, names: list[str]) -> str | None:
         """Return the column of ages, one with numbers before one with texts."""
-        present = [column for name in AGE if (column := first_named([name], names)) is not None]
-        return next((c for c in present if self.numbers[c] is not None), next(iter(present), None))
+        columns = named_or_containing(AGE, names)
+        exact = [column for column in columns if column.lower() in AGE]
+        ages = [column for column in columns if self._are_ages(column, column in exact)]
+        return next(iter(ages), next(iter(exact), None))
+
+    def _are_ages(self, name: str, exact: bool) -> bool:
+        """Whether numbers are ages; of everybody, where the name only contains a word for it."""
+        values = self.numbers[name]
+        if values is None or exact:
+            return values is not None
+        in_range = bool(np.all((values >= -1) & (values <= OLDEST)))
+        return in_range and are_whole(values) and len(np.unique(values)) >= FEWEST_AGES
+
+    def _few(self, name: str) -> bool:
+        return name.lower() in SEX or int(self.codes[name].max()) < MOST_SEXES
 
     # one column by itself
 
@@ -124,7 +154,12 @@ class ColumnReader:
         for role, named in self.roles.items():
             if named == name:
                 note = self._note_of_weight() if role == "weight" else ""
-                why = f"named like a {ROLE_WORDS[role]}"
+                what = (
+                    "its rows follow each other, as those of"
+                    if name in self.by_values
+                    else "named like"
+                )
+                why = f"{what} a {ROLE_WORDS[role]}"
                 return ColumnProfile(name, "role", why, role, note=note)
         column, codes, values = self.frame[name], self.codes[name], self.numbers[name]
         n_values = int(column.nunique())

@@ -93,9 +93,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
         how = f"Whole households of the survey, resampled by their weights ({stage['method']})"
         return ", ".join(names.title(name) for name in stage["variables"]), how
     if kind == "derive":
-        source = f"from {names.title(stage['source'])}"
-        rule = "by mapping" if stage.get("breaks") is None else "in classes"
-        return names.title(stage["name"]), f"{source}, {rule}"
+        return names.title(stage["name"]), _derived(stage, names)
     if kind == "components":
         how = f"{names.title(stage['total'])} split by donors within {', '.join(stage['by'])}"
         return ", ".join(names.short(part) for part in stage["parts"]), how
@@ -136,6 +134,18 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
         how = f"Drawn again given all others ({how}), {plural(stage['passes'], 'pass', 'passes')}"
         return ", ".join(names.title(name) for name in stage["variables"]), how
     return names.title(stage.get("name", "")), how
+
+
+def _derived(stage: Mapping[str, Any], names: FigureNames) -> str:
+    """Say what a variable is derived from: one other, or an expression."""
+    classes = stage.get("breaks") is not None
+    if stage.get("expression") is None:
+        rule = "in classes" if classes else "by mapping"
+        return f"from {names.title(stage['source'])}, {rule}"
+    how = f"calculated: {stage['expression']}"
+    if stage.get("within"):
+        how += f" ({stage['aggregate']} over the household)"
+    return f"{how}, in classes" if classes else how
 
 
 def _population_stage(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:

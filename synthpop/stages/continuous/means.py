@@ -29,6 +29,7 @@ from synthpop.conditional.fallback import Tilts
 from synthpop.microdata.block import Block
 from synthpop.microdata.errors import Fault, InputError
 from synthpop.stages.continuous.distributions import codes_of_rows
+from synthpop.stages.continuous.tail import TopClass
 
 FEWEST_VALUES = 30
 LARGEST_FACTOR = 3.0
@@ -46,13 +47,32 @@ class GroupMeans:
         Position of the category among the terms of the model.
     targets : float array, shape (L,)
         Weighted mean of each of its digits in the survey; NaN: not held.
-    class_means : float array, shape (R,)
-        Of the classes; the first is missing.
+    class_means : float array, shape (L, R)
+        Of the classes, where values of a group lie in them; the first class is missing.
     """
 
     term: int
     targets: np.ndarray
     class_means: np.ndarray
+
+    def groups_of(self, coding: Coding, codes: np.ndarray) -> np.ndarray:
+        """Return the digit of the category of coded rows."""
+        groups: np.ndarray = coding.term_digits(codes)[:, self.term]
+        return groups
+
+    def with_top(
+        self, tail: TopClass | None, digits: np.ndarray, values: np.ndarray, weights: np.ndarray
+    ) -> tuple[GroupMeans, TopClass | None]:
+        """Return the means and the law of the top class, the latter by group.
+
+        `digits`, `values` and `weights` are those of the sample in the top class.
+        """
+        if tail is None:
+            return self, None
+        tail = tail.by_group(values, weights, digits[:, self.term], len(self.targets))
+        means = self.class_means.copy()
+        means[:, -1] = [law.mean() for law in tail.of_groups]
+        return replace(self, class_means=means), tail
 
 
 def group_means(
@@ -87,7 +107,7 @@ def group_means(
     targets = _means(group[some], values[some], weights[some], size)
     means = _means(classes[some], values[some], weights[some], n_classes)
     targets[count < FEWEST_VALUES] = np.nan
-    return GroupMeans(term, targets, np.nan_to_num(means))
+    return GroupMeans(term, targets, np.tile(np.nan_to_num(means), (size, 1)))
 
 
 def _term_of(name: str, coding: Coding, label: str) -> int:
@@ -141,19 +161,19 @@ def _expected(model: Any, part: Block, label: str) -> tuple[np.ndarray, np.ndarr
     coding, plain = model.coding, replace(model.sequence, tilts=None)
     cells, row_of_cell, shares, *_ = evaluate_cells(coding, plain, part, label=label)
     rows = row_of_cell[cells]
-    digits = coding.term_digits(codes_of_rows(coding, part, rows, len(shares)))
-    return np.bincount(rows, minlength=len(shares)), shares, digits[:, model.means.term]
+    groups = model.means.groups_of(coding, codes_of_rows(coding, part, rows, len(shares)))
+    return np.bincount(rows, minlength=len(shares)), shares, groups
 
 
 def _factors(
     means: GroupMeans, persons: np.ndarray, shares: np.ndarray, group: np.ndarray
 ) -> np.ndarray:
     """Return the factors of the classes by group, shape (L, R)."""
-    factors = np.ones((len(means.targets), len(means.class_means)))
+    factors = np.ones(means.class_means.shape)
     for level in np.flatnonzero(~np.isnan(means.targets)):
         of_level = group == level
         if of_level.any():
-            classes, target = means.class_means[1:], float(means.targets[level])
+            classes, target = means.class_means[level, 1:], float(means.targets[level])
             factors[level, 1:] = tilt_to_mean(
                 persons[of_level], shares[of_level, 1:], classes, target
             )

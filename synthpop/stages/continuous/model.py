@@ -112,7 +112,8 @@ def draw_persons(
         stratum_name=str(model.strata_levels[block.stratum]),
     )
     classes = np.empty(block.n_persons, dtype=np.int16)
-    uniforms = spread(row_of_cell[cells], len(table), rng)
+    rows = row_of_cell[cells]
+    uniforms = spread(rows, len(table), rng)
     draw_classes(cells, row_of_cell, table, uniforms, 0, classes)
     # 2. A value inside the class.
     values = np.empty(block.n_persons)
@@ -123,11 +124,10 @@ def draw_persons(
     # 3. The last class: from the tail or the regression.
     top = np.flatnonzero(classes == len(model.low) - 1)
     if model.tail is not None:
-        values[top] = model.tail.draw(inside[top])
+        values[top] = model.tail.draw(inside[top], _groups(model, block, rows, len(table))[top])
     if model.values is not None:
-        codes = codes_of_rows(model.coding, block, row_of_cell[cells], len(table))
-        rows = row_of_cell[cells][top]
-        values[top] = _draw_modelled(model, block, codes, rows, rng, label=label, by=by)
+        codes = codes_of_rows(model.coding, block, rows, len(table))
+        values[top] = _draw_modelled(model, block, codes, rows[top], rng, label=label, by=by)
     # 4. Decimals as the survey has them; no value leaves its class.
     if model.decimals is not None:
         modelled = model.values is not None
@@ -135,6 +135,14 @@ def draw_persons(
                 for x in (first, last)]  # fmt: skip
         values = rounded(values, model.decimals, *ends)
     return values, model.low[classes], model.high[classes]
+
+
+def _groups(model: ContinuousModel, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the group of each person whose mean is held; 0 where none is."""
+    if model.means is None:
+        return np.zeros(len(rows), dtype=np.int64)
+    codes = codes_of_rows(model.coding, block, rows, n_rows)
+    return model.means.groups_of(model.coding, codes)[rows]
 
 
 def _draw_modelled(

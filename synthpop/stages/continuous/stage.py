@@ -275,10 +275,10 @@ class Continuous(BlockStage):
         within = WithinClass.fit(self.draws.within_class, capped, sample.weights, classes)
         means = None
         if self.means_by is not None:
-            means = group_means(
-                self.means_by, coding, design.digits, capped, classes.codes, sample.weights,
-                len(classes.low), self.label,
-            )  # fmt: skip
+            args = (capped, classes.codes, sample.weights, len(classes.low), self.label)
+            means = group_means(self.means_by, coding, design.digits, *args)
+            top = classes.codes == len(classes.low) - 1
+            means, tail = means.with_top(tail, design.digits[top], capped[top], sample.weights[top])
         class_notes = self._notes(classes, sequence, sample)
         fractions = self.by_household == "mean" or not (decimals == 0 or self.draws.is_count)
         notes = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,8 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
 }
 HEAVY = 0.5  # shape of a generalised Pareto distribution from which on it has no variance
 TIMES_LARGEST = 2.0  # without `upper`: so many times the largest sample value at most
+LEAST_END = 0.9
+MEAN_WEIGHT = 10
 REACH = 0.01  # difference of the mean, as a share, from which on it is told
 
 
@@ -37,16 +39,67 @@ class TopClass:
     rate : float
         Exponential tilting of the ranks (`synthpop.models.tilted`), so that the mean of the draws
         is the weighted mean of the sample values.
+    of_groups : tuple of TopClass
+        Where means are held by a category: the law of each of its levels.
     """
 
     tail: GpdTail | ParetoTail
     upper: float
     rate: float
+    of_groups: tuple[TopClass, ...] = ()
 
-    def draw(self, uniforms: np.ndarray) -> np.ndarray:
-        """Turn uniform numbers into values; shape (n,)."""
+    def draw(self, uniforms: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """Turn uniform numbers into values, shape (n,), by the law of each group if there is."""
+        if self.of_groups:
+            values = np.empty(len(uniforms))
+            for group in np.unique(groups).tolist():
+                of_group = groups == group
+                values[of_group] = self.of_groups[group]._drawn(uniforms[of_group])
+            return values
+        return self._drawn(uniforms)
+
+    def _drawn(self, uniforms: np.ndarray) -> np.ndarray:
         ranks = tilted_uniforms(uniforms, self.rate)
         return drawn_between(self.tail, ranks, None, self.upper)
+
+    def mean(self) -> float:
+        """Return the mean of the draws."""
+        ranks, shares = ranks_and_shares()
+        return float(np.dot(shares, self._drawn(ranks)))
+
+    def by_group(
+        self, values: np.ndarray, weights: np.ndarray, groups: np.ndarray, n_groups: int
+    ) -> TopClass:
+        """Return the class with a law for each group, in which single large values stay.
+
+        Parameters
+        ----------
+        values, weights : float arrays, shape (n,)
+            Sample values of the class.
+        groups : int array, shape (n,)
+        n_groups : int
+
+        Notes
+        -----
+        The upper end of a group is as far above its largest sample value as that of all is above
+        the largest of all, and at least the quantile `LEAST_END` of the tail. Its mean is the
+        weighted mean of its values, where `MEAN_WEIGHT` values more have the mean that the tail of
+        all has up to there.
+        """
+        ranks, shares = ranks_and_shares()
+        beyond, least = self.upper / values.max(), float(self.tail.quantile(LEAST_END))
+        laws = []
+        for group in range(n_groups):
+            of_group = groups == group
+            largest = values[of_group].max(initial=0.0)
+            end = float(min(self.upper, max(beyond * largest, least)))
+            common = TopClass(self.tail, end, self.rate)
+            sums, n = float((values * weights)[of_group].sum()), int(of_group.sum())
+            own = sums / weights[of_group].sum() if n else 0.0
+            mean = (n * own + MEAN_WEIGHT * common.mean()) / (n + MEAN_WEIGHT)
+            quantiles = drawn_between(self.tail, ranks, None, end)
+            laws.append(TopClass(self.tail, end, rate_of_ranks(quantiles, ranks, shares, mean)))
+        return replace(self, of_groups=tuple(laws))
 
 
 def fit_top_class(
@@ -98,7 +151,7 @@ def fit_top_class(
     ranks, shares = ranks_and_shares()
     quantiles = drawn_between(tail, ranks, None, end)
     top = TopClass(tail, end, rate_of_ranks(quantiles, ranks, shares, mean))
-    made = float(np.dot(shares, top.draw(ranks)))
+    made = top.mean()
     if abs(made - mean) > REACH * abs(mean):
         what = f"mean of the tail {number(made, 6)}, of the sample's values there {number(mean, 6)}"
         notes = (*notes, Fallback(label, "all", what))

@@ -223,3 +223,39 @@ def test_levels_that_complement_each_other_go_together() -> None:
     cells, rows = np.zeros(1200, dtype=np.int64), np.arange(0, 1200, 2)
     assert members_depend(codes, cells, (rows, rows + 1), 3)
     assert not members_depend(rng.permutation(codes), cells, (rows, rows + 1), 3)
+
+
+def in_spanish() -> pd.DataFrame:
+    """The made-up households under Spanish names, levels as numbers, no name for the household."""
+    frame = households()
+    names = {
+        "hid": "v001",
+        "weight": "factor",
+        "age": "edad",
+        "sex": "sexo",
+        "relation": "parentesco",
+    }
+    frame = frame.rename(columns=names)
+    for name in ("sexo", "parentesco"):
+        frame[name] = pd.factorize(frame[name])[0] + 1
+    frame["factor"] = np.linspace(40, 90, len(frame))
+    return frame.drop(columns=["pid", "old_weight"])
+
+
+def test_other_languages_and_codes_are_recognised() -> None:
+    profile = profile_survey(in_spanish())
+    assert (profile.age, profile.sex, profile.relation) == ("edad", "sexo", "parentesco")
+    assert profile.roles["household"] == "v001"
+    assert profile.roles["weight"] == "factor"
+    assert profile.column("v001").why == "its rows follow each other, as those of a household"
+
+
+def test_a_number_in_no_blocks_is_no_household() -> None:
+    frame = in_spanish().sample(frac=1, random_state=1)
+    assert "household" not in profile_survey(frame).roles
+
+
+def test_classes_of_ages_are_no_ages() -> None:
+    frame = households().rename(columns={"age": "tranche"})
+    frame["age_premier_emploi"] = np.where(frame["tranche"] >= 16, 19.0, np.nan)
+    assert profile_survey(frame).age is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from synthpop import Binned, Continuous, Gpd, Regressed
+from synthpop import Binned, Continuous, Derive, Gpd, Regressed
 from synthpop.figures.names import FigureNames
 from synthpop.pipeline.fingerprint import stage_to_dict
 from synthpop.report.recipe import _described
@@ -23,3 +23,15 @@ from synthpop.report.recipe import _described
 def test_method_tail_and_bound_are_told(method: object, words: str) -> None:
     stage = stage_to_dict(Continuous("income", method))
     assert words in _described("continuous", stage, FigureNames())[1]
+
+
+def test_a_number_that_an_expression_gives_is_told() -> None:
+    children = Derive("children", expression="age < 16", within="household", aggregate="count")
+    assert _described("derive", stage_to_dict(children), FigureNames()) == (
+        "children",
+        "calculated: age < 16 (count over the household)",
+    )
+    age_class = Derive("old", source="age", breaks=[0, 60, 120])
+    assert (
+        _described("derive", stage_to_dict(age_class), FigureNames())[1] == "from age, in classes"
+    )

@@ -81,3 +81,24 @@ def test_what_cannot_be_held_is_refused():
     ):
         with pytest.raises(InputError, match=what):
             Pipeline([*steps, stage]).fit(survey, seed=1)
+
+
+def test_a_single_large_value_stays_in_its_group():
+    """The largest value is one of work; homemakers must not draw values near it."""
+    rng = np.random.default_rng(5)
+    n = 3_000
+    status = np.repeat(["home", "work", "owner"], n // 3)
+    income = rng.lognormal(7, 1, n).round(2)
+    income[:1_000] = np.minimum(income[:1_000], 6_000)
+    income[1_500] = 500_000
+    frame = pd.DataFrame({"status": status, "sex": rng.choice(["f", "m"], n), "income": income})
+    survey = Survey(frame, weight=None)
+    stage = Continuous(
+        "income", Binned(tail="gpd", upper=6e5), predictors=["status"], means_by="status"
+    )
+    fitted = Pipeline([Structure(["sex", "status"]), stage]).fit(survey, seed=1)
+    made = fitted.simulate(scale=5, seed=1).frame()
+    groups = made.groupby("status", observed=True).income
+    assert groups.max()["home"] < 60_000 < groups.max()["work"]
+    wanted = frame.groupby("status").income.mean()
+    assert (groups.mean()[["home", "owner"]] / wanted - 1).abs().max() < 0.02
