@@ -141,6 +141,10 @@ REFUSED = {
     "negative dimension": lambda: riskeval.risky_cells(FRAME, ["age", "sex"], max_dimension=-5),
     "too many classes": lambda: riskeval.protect.global_recode(FRAME, "age", breaks=10**20),
     "an age of 1e20": lambda: correct_heaps(FRAME["age"], start=1e20, seed=1),
+    "a level of -1": lambda: indicators.quantile_interval(FRAME["age"], level=-1),
+    "a level of 2": lambda: indicators.mean(FRAME["age"]).with_variance(level=2).intervals,
+    "weights in two columns": lambda: riskeval.k_anonymity(FRAME, ["sex"], weights=[[1.0]]),
+    "a list as a name": lambda: riskeval.k_anonymity(FRAME, [["sex"]]),
     "no tolerance": lambda: calibrate(small_survey(30), Margin(100.0), tolerance=None),
     "replicates as text": lambda: indicators.bootstrap(
         small_survey(30), lambda s: 1.0, replicates="3", seed=1

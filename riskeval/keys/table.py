@@ -175,6 +175,9 @@ def read_weights(
         if not check_columns(faults, frame, [weights], argument):
             return None
         return check_weights(faults, frame[weights], weights)
+    if np.ndim(weights) != 1:
+        faults.add(argument, "are not one column", remedy="Give a column or its name.")
+        return None
     values = pd.Series(np.asarray(weights))
     if len(values) != len(frame):
         faults.add(

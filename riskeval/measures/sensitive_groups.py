@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from riskeval.keys.matching import matching_patterns, shared_ids, shares_of
 from riskeval.keys.table import KeyTable, number_rows
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import count as count_text
 
 MOST_CODES = 20
@@ -180,14 +180,13 @@ def read_sensitive(
     faults: Faults, frame: pd.DataFrame, keys: Sequence[str], sensitive: str | Sequence[str]
 ) -> tuple[str, ...]:
     """Check the sensitive variables; shared by the measures of diversity and closeness."""
-    one = isinstance(sensitive, str) or not isinstance(sensitive, Iterable)
-    variables: tuple[Any, ...] = (sensitive,) if one else tuple(sensitive)
+    variables = listed_names(sensitive)
     if not variables:
         faults.add("sensitive", "no variable is given", remedy="Name at least one column.")
     check_columns(faults, frame, dict.fromkeys(variables), "sensitive variable")
     if len(set(variables)) < len(variables):
         faults.add("sensitive", "a column is named twice", remedy="Name each variable once.")
-    for name in sorted(set(variables) & set(keys)):
+    for name in sorted({*variables} & {*keys}, key=str):
         faults.add(name, "is a key and sensitive", remedy="It can be only one of them.")
     return variables
 

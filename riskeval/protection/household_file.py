@@ -11,7 +11,7 @@ import pandas as pd
 from riskeval.protection.household import read_households
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.recovery.columns import names_of
-from synthpop.microdata.checks import check_columns
+from synthpop.microdata.checks import check_columns, check_names
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
@@ -49,12 +49,13 @@ def household_file(
     """
     frame = own_frame(data)
     faults = Faults("household_file")
+    check_names(faults, frame)
     declared = names_of(variables)
     others = [] if variables is not None else [str(name) for name in frame if name != household]
     homes = read_households(faults, frame, household, candidates=others, declared=declared)
     faults.raise_if_any()
     assert homes is not None
-    shared = [name for name in frame if name in homes.variables]
+    shared = [name for name in frame if name in homes.variables and name != household]
     table = frame[[household, *shared]].iloc[homes.first].reset_index(drop=True)
     for name in shared:
         if table[name].isna().any():  # the first member may lack what another has

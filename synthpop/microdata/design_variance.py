@@ -79,6 +79,11 @@ def design_variance(
 def t_quantile(p: float, degrees_of_freedom: float) -> float:
     """Return the quantile of the t distribution; of the normal one for infinite freedom.
 
+    Raises
+    ------
+    InputError
+        `p` belongs to no interval: a level of 0.95 needs the quantile of 0.975.
+
     Examples
     --------
     >>> round(t_quantile(0.975, 15), 3), round(t_quantile(0.975, float("inf")), 3)
@@ -86,6 +91,11 @@ def t_quantile(p: float, degrees_of_freedom: float) -> float:
     """
     from scipy.special import ndtri, stdtrit
 
+    if not 0.5 <= p < 1:
+        faults = Faults("interval")
+        what = f"is {2 * p - 1:.6g}"
+        faults.add("level", what, remedy="Give a number between 0 and 1, such as 0.95.")
+        faults.raise_if_any()
     if np.isinf(degrees_of_freedom):
         return float(ndtri(p))
     return float(stdtrit(degrees_of_freedom, p))
