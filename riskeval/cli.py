@@ -11,7 +11,7 @@ from synthpop.app.start import open_app
 from synthpop.microdata.command import command_line, guarded, keep_sources, write_schema
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.events import Event
-from synthpop.microdata.output import answer, progress, say
+from synthpop.microdata.output import answer, progress, say, say_reading
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
@@ -52,8 +52,7 @@ def init(
         if target.exists():
             raise OutputError(f"{target} exists already. Choose another with --plan and --out.")
     frame = read_table(file)
-    for note in frame.attrs.get("reading", ()):
-        say(f"Read with {note}.")
+    say_reading(frame)
     roles = suggest_roles(frame)
     for name, target in targets.items():
         write_text(target, plan_text(name, frame, roles, relative_path(file, target.parent)))
@@ -111,7 +110,9 @@ def protect(
     sources = [plan.folder / plan.data.file] if plan.data.file else []
     keep_sources("riskeval protect", sources, [target])
     seed = None if seed is None else resolve_seed(seed)
-    session = ProtectionSession(plan.read(), **plan.roles.model_dump())
+    data = plan.read()
+    say_reading(data)
+    session = ProtectionSession(data, **plan.roles.model_dump())
     with progress() as listen:
         for number, (verb, arguments) in enumerate(plan.steps, 1):
             listen(Event("progress", "protect", number - 1, len(plan.steps), verb))

@@ -15,7 +15,7 @@ from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
 from synthpop.microdata.language import said, use_language
-from synthpop.microdata.output import answer, progress, say, steps
+from synthpop.microdata.output import answer, progress, say, say_reading, steps
 from synthpop.microdata.places import lies_below, place
 from synthpop.microdata.text import plural
 
@@ -84,7 +84,10 @@ def init(
 
     Example: synthpop init survey.sav --out survey.toml
     """
-    from synthpop.runfiles.template import write_template
+    from synthpop.microdata.atomic import relative_path
+    from synthpop.microdata.files import read_table
+    from synthpop.profile.profile import profile_survey
+    from synthpop.runfiles.template import template_text
     from synthpop.runfiles.template_text import profile_table
 
     if len(files) > 1 and not eu_silc:
@@ -97,7 +100,10 @@ def init(
     if eu_silc:
         survey = survey if out is None else out.with_suffix(".parquet")
         join_eu_silc(files, survey)
-    text, profile = write_template(survey, target.parent)
+    frame = read_table(survey)
+    say_reading(frame)
+    profile = profile_survey(frame)
+    text = template_text(frame, profile, relative_path(survey, target.parent))
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as problem:
@@ -129,6 +135,7 @@ def calibrate(
         with steps("calibrate", 2) as step:
             survey = step("read the survey", plan.read_survey)
             result = step("weights", partial(plan.calibration, survey))
+    say_reading(survey.frame)
     assert result is not None
     target = out or file.with_name(f"{file.stem}-calibrated.parquet")
     controls = target.with_name(f"{target.stem}-controls.csv")

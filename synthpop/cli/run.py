@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from synthpop.microdata.events import Event
-from synthpop.microdata.output import OUTPUT, answer, progress, say
+from synthpop.microdata.output import OUTPUT, answer, progress, say, say_reading
 from synthpop.microdata.places import Place, place
 
 
@@ -50,6 +50,7 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
     # 1. The survey, calibrated where the run file has known totals.
     with plan.faults_in_words_of_file():
         survey = plan.read_survey()
+    say_reading(survey.frame)
     say(survey.summary())
     calibration = plan.calibration(survey)
     if calibration is not None:

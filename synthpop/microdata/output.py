@@ -120,6 +120,12 @@ def say(text: str) -> None:
     OUTPUT.say(text)
 
 
+def say_reading(frame: Any) -> None:
+    """Tell what the reader of a text file found out by itself, such as the decimal sign."""
+    for note in frame.attrs.get("reading", ()):
+        say(f"Read with {note}.")
+
+
 def answer(**values: Any) -> None:
     """Add values to what ``--json`` prints."""
     OUTPUT.answer(**values)

@@ -58,7 +58,7 @@ def read_toml(path: Path | str) -> Document:
         faults.add(str(file), f"cannot be read: {problem.strerror or problem}")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         remedy = ""
-        if "escape" in str(problem) or "Unescaped" in str(problem):
+        if any(word in str(problem) for word in ("escape", "Unescaped", "hex value")):
             remedy = r"Write paths of Windows in single quotes: 'C:\data\survey.csv'."
         faults.add(str(file), f"is not TOML: {problem}", remedy=remedy)
     except RecursionError:

@@ -128,6 +128,9 @@ def test_init_writes_a_run_file_and_never_over_one(folder: Path) -> None:
     again = call("init", "survey.parquet", cwd=folder)
     assert again.returncode == 1
     assert "exists already" in again.stderr
+    (folder / "german.csv").write_text("pid;Gewicht;sex\n1;10,5;m\n2;9,5;f\n", encoding="utf-8")
+    done = call("init", "german.csv", cwd=folder)
+    assert "Read with separator ';'.\nRead with decimal comma in 'Gewicht'." in done.stdout
 
 
 def test_version_and_help(tmp_path: Path) -> None:

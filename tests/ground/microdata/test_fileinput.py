@@ -83,6 +83,7 @@ def test_unknown_keys_are_named(folder: Path) -> None:
     ("content", "message"),
     [
         (b'a = "C:\\data\\new"', "single quotes"),
+        (b'a = "C:\\Users\\me"', "single quotes"),
         (b"a = " + b"[" * 5000, "nested too deeply|is not TOML"),
         (b"a = " + b"9" * 5000, "Check path and numbers"),
         (b"a = ", "is not TOML"),
