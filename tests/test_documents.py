@@ -64,6 +64,24 @@ def test_a_page_asks_shows_and_leads_on(page: Path) -> None:
     assert last.startswith("Read next: ["), f"{page.name} ends with {last[:80]}"
 
 
+STIFF = (
+    "more often refuse|lines in one place|that a role answers|"
+    "do not know that values are uncertain|belongs into|is refused, not ignored|"
+    "What whole numbers|broken numbers|counted afresh|is a small record|it is: one round|"
+    "cannot help any more|where they stick out|tells itself|apart by lot|"
+    "is what chance gives|drawn in one another|A population can go in|is told as well|"
+    "that the tests need, and pass|Nothing stands out|its draws whatever|kind of person that|"
+    "region to earn in|numbers estimated from the survey weights|"
+    "members of a household given its first|gives out values of real persons|It lies in"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_has_none_of_the_phrases_that_readers_stumbled_over(page: Path) -> None:
+    text = " ".join(re.sub("[`*]", "", page.read_text(encoding="utf-8")).split())
+    assert re.findall(STIFF, text) == []
+
+
 NUMBER = re.compile(r"\|\s*[*+-]*\d[\d,]*\.\d+[^|]*(?=\|)")
 TABLE = re.compile(r"^\|.*\n\|[ :|-]+\n((?:\|.*\n)+)\n?(.*)", re.MULTILINE)
 MEASURED = re.compile(r"\*Measured on \d{4}-\d\d-\d\d with version \d+\.\d+\.\d+: .+\.\*")

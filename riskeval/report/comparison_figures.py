@@ -47,7 +47,7 @@ def draw_map(result: RiskUtilityMap) -> Figure:
     matplotlib.figure.Figure
         Releases of one family are joined in the order of their parameter, which stands beside the
         point; the original is the grey cross; the front is the broad grey line. Families differ in
-        colour and marker. Equal points are drawn in one another.
+        colour and marker. Coinciding points are nested so that all remain visible.
     """
     with rc_context(RC):
         figure = new_figure(WIDE, 5.2)

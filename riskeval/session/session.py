@@ -91,8 +91,8 @@ class ProtectionSession(SessionVerbs):
 
     Notes
     -----
-    Each verb of ``riskeval.protect`` is a method with the same arguments, less the data; arguments
-    that a role answers may be left out. A verb that draws without a seed gets one, which is
+    Each verb of ``riskeval.protect`` is a method with the same arguments, less the data, which
+    default to the declared roles. A verb that draws without a seed gets one, which is
     recorded. Only the original, the current file and the list of steps are held.
 
     Examples

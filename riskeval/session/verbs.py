@@ -9,7 +9,7 @@ from riskeval.protection.result import Protected
 
 
 class SessionVerbs(ABC):
-    """One method a verb; arguments that a role answers may be left out."""
+    """One method a verb; arguments default to the declared roles."""
 
     @abstractmethod
     def apply(self, verb: str, *values: Any, **parameters: Any) -> Protected:

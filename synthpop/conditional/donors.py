@@ -8,7 +8,7 @@ more, those of the same size in all strata. Their weights
 (T the estimated number of such households) are then calibrated by raking (Deville, Sarndal and
 Sautory 1993, doi:10.1080/01621459.1993.10476369) to the stratum's own numbers of households of each
 size and of persons of each kind. The own weights meet these totals, so that a solution exists. A
-household with a kind of person that the stratum's sample does not have is no donor there.
+household with a combination that the stratum's sample does not contain is not used as a donor.
 """
 
 from __future__ import annotations

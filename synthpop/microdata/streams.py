@@ -1,7 +1,7 @@
 """Random streams named by what is drawn.
 
 A stream depends on the seed and on the names it is asked for, never on positions, workers or the
-order of calls: a step keeps its draws whatever is added before it.
+order of calls, so adding a step does not change the draws of the others.
 """
 
 from __future__ import annotations
