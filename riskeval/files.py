@@ -63,9 +63,9 @@ def read_files(
 
 
 def read_weights(
-    faults: Faults, frame: pd.DataFrame, weights: Any, argument: str
+    faults: Faults, frame: pd.DataFrame, weights: Any, argument: str = "weights"
 ) -> np.ndarray | None:
-    """Return weights of one file from a column name or an array, shape (n,), or None."""
+    """Weights from a column name or from an array of the length of the file; checked."""
     if weights is None:
         return None
     if isinstance(weights, str):
@@ -80,7 +80,8 @@ def read_weights(
     if len(values) != len(frame):
         faults.add(
             argument,
-            f"{plural(len(values), 'entry', 'entries')} for {plural(len(frame), 'record')}",
+            f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
+            remedy="Give one weight a record.",
         )
         return None
     return check_weights(faults, values, argument)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice, check_columns, check_weights
+from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
-from synthpop.microdata.text import plural
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 DENSE_CELLS = 1 << 16  # combinations of levels for which a look-up table costs next to nothing
@@ -163,27 +162,3 @@ def read_keys(
             remedy='Leave it out, or use missing="wildcard".',
         )
     return names
-
-
-def read_weights(
-    faults: Faults, frame: pd.DataFrame, weights: Any, argument: str = "weights"
-) -> np.ndarray | None:
-    """Weights from a column name or from an array of the length of the file; checked."""
-    if weights is None:
-        return None
-    if isinstance(weights, str):
-        if not check_columns(faults, frame, [weights], argument):
-            return None
-        return check_weights(faults, frame[weights], weights)
-    if np.ndim(weights) != 1:
-        faults.add(argument, "are not one column", remedy="Give a column or its name.")
-        return None
-    values = pd.Series(np.asarray(weights))
-    if len(values) != len(frame):
-        faults.add(
-            argument,
-            f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
-            remedy="Give one weight a record.",
-        )
-        return None
-    return check_weights(faults, values, argument)

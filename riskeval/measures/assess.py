@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, read_weights, tabulate
+from riskeval.files import read_weights
+from riskeval.keys.table import read_keys, tabulate
 from riskeval.measurement import Measurement, measurement_table, not_measured
 from riskeval.measures.assessment import Assessment
 from riskeval.measures.frequencies import count_keys

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.files import read_weights
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, read_weights, tabulate
+from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
@@ -25,7 +26,6 @@ __all__ = [
     "frequency_counts",
     "match_counts",
     "read_keys",
-    "read_weights",
     "tabulate",
 ]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, read_weights, tabulate
+from riskeval.files import read_weights
+from riskeval.keys.table import read_keys, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from riskeval.measures.individual_result import IndividualRisk
 from synthpop.microdata.checks import as_frame, check_choice, check_columns

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.files import read_weights
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, read_keys, read_weights, tabulate
+from riskeval.keys.table import KeyTable, read_keys, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults

@@ -11,12 +11,10 @@ from riskeval.report import assessment_charts as charts
 from riskeval.report.advice import advice
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
 from riskeval.report.riskiest import limit, riskiest_records
-from riskeval.report.values import AUDIENCES, ROUNDING, limit_text, shown, visible
+from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from synthpop.microdata.charts import value_bar
-from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.language import LANGUAGES, gettext, use_language
-from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.language import gettext, use_language
+from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import (
     card,
     finding,
@@ -87,10 +85,7 @@ def write_assessment(
     >>> "3-anonymity" in page.read_text(encoding="utf-8")
     True
     """
-    faults = Faults("report")
-    check_choice(faults, "audience", audience, AUDIENCES)
-    check_choice(faults, "language", language, LANGUAGES)
-    faults.raise_if_any()
+    check_page(audience, language)
     external = audience == "external"
     measurements = visible(assessment.measurements, external)
     with use_language(language):

@@ -20,11 +20,9 @@ from riskeval.report.comparison_tables import (
 from riskeval.report.comparison_verdicts import verdict_rows, worst_rows
 from riskeval.report.external import external_view
 from riskeval.report.show import lower
-from riskeval.report.values import AUDIENCES, ROUNDING
-from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.language import LANGUAGES, gettext, use_language
-from synthpop.microdata.page import render_page, write_page
+from riskeval.report.values import ROUNDING
+from synthpop.microdata.language import gettext, use_language
+from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import Svg, card
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import count, plural, yes_or_no
@@ -83,10 +81,7 @@ def write_comparison(
     OutputError
         The file cannot be written.
     """
-    faults = Faults("report")
-    check_choice(faults, "audience", audience, AUDIENCES)
-    check_choice(faults, "language", language, LANGUAGES)
-    faults.raise_if_any()
+    check_page(audience, language)
     external = audience == "external"
     with use_language(language):
         if external:

@@ -11,12 +11,10 @@ import numpy as np
 from riskeval.attacks.registry import ATTACKS, AttackNumber
 from riskeval.measurement import Measurement
 from riskeval.report.advice import advice_on
-from riskeval.report.values import AUDIENCES, ROUNDING, shown
+from riskeval.report.values import ROUNDING, shown
 from synthpop.microdata.charts import interval_dot
-from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.language import LANGUAGES, gettext, said, use_language
-from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.language import gettext, said, use_language
+from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import BLANK, join, number, plural
@@ -78,11 +76,8 @@ def write_judgement(
     >>> "DiSCO" in page.read_text(encoding="utf-8")
     True
     """
-    faults = Faults("report")
-    check_choice(faults, "audience", audience, AUDIENCES)
+    check_page(audience, language)
     external = audience == "external"
-    check_choice(faults, "language", language, LANGUAGES)
-    faults.raise_if_any()
     with use_language(language):
         facts = judgement_facts(risk, external)
         facts["title"] = title or gettext("Disclosure risk of a synthetic file")

@@ -9,7 +9,6 @@ from synthpop.microdata.language import said
 from synthpop.microdata.suppression import rounded, rounded_share
 from synthpop.microdata.text import BLANK, count, number, short_percent
 
-AUDIENCES = ("internal", "external")
 ROUNDING = (
     "Counts of records and expected numbers are rounded to multiples of five, below five to "
     "“< 5”; shares and mean risks accordingly. Numbers of single records are left out."

@@ -24,10 +24,9 @@ from riskeval.session.steps import Step, history_of
 from riskeval.session.store import FILES, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
 from synthpop._version import __version__
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.language import LANGUAGES
 from synthpop.microdata.native import in_library, library_of
+from synthpop.microdata.page import check_page
 from synthpop.microdata.places import Place
 from synthpop.microdata.show import bars, view
 from synthpop.microdata.text import join, plural
@@ -365,10 +364,7 @@ class ProtectionSession(SessionVerbs):
         OutputError
             The file cannot be written.
         """
-        faults = Faults("ProtectionSession")
-        check_choice(faults, "audience", audience, ["internal", "external"])
-        check_choice(faults, "language", language, LANGUAGES)
-        faults.raise_if_any()
+        check_page(audience, language, "ProtectionSession")
         from riskeval.report.protection import write_protection
 
         return write_protection(path, self, audience, language)

@@ -10,10 +10,27 @@ from typing import Any
 
 from synthpop._version import __version__
 from synthpop.microdata.atomic import write_text
-from synthpop.microdata.language import current_language, gettext, translated, translated_template
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.language import (
+    LANGUAGES,
+    current_language,
+    gettext,
+    translated,
+    translated_template,
+)
 from synthpop.microdata.places import Place, place
 
 PAGES = "synthpop.microdata"
+AUDIENCES = ("internal", "external")
+
+
+def check_page(audience: str, language: str, task: str = "report") -> None:
+    """Refuse an unknown audience or language of a page."""
+    faults = Faults(task)
+    check_choice(faults, "audience", audience, AUDIENCES)
+    check_choice(faults, "language", language, LANGUAGES)
+    faults.raise_if_any()
 
 
 def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:

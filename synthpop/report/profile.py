@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.charts import columns as column_chart
-from synthpop.microdata.checks import as_frame, check_choice
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.language import LANGUAGES, gettext, use_language
-from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.language import gettext, use_language
+from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import count, join, number, percent, plural, short_percent
@@ -66,9 +65,7 @@ def write_profile(
     """
     frame = as_frame(data, "survey")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    faults = Faults("report")
-    check_choice(faults, "language", language, LANGUAGES)
-    faults.raise_if_any()
+    check_page("internal", language)
     with use_language(language):
         facts = profile_facts(frame, profile or profile_survey(frame))
         facts["title"] = title or gettext("Columns of a survey")

@@ -10,11 +10,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.charts import interval_dot
-from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.language import LANGUAGES, gettext, use_language
-from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.language import gettext, use_language
+from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import BLANK, change, count, number, percent, plural
@@ -86,9 +84,7 @@ def write_study(
     >>> "Relative bias" in page.read_text(encoding="utf-8")
     True
     """
-    faults = Faults("report")
-    check_choice(faults, "language", language, LANGUAGES)
-    faults.raise_if_any()
+    check_page("internal", language)
     with use_language(language):
         facts = study_facts(study, unit)
         facts["title"] = title or gettext("Simulation study")

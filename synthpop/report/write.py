@@ -11,11 +11,9 @@ import pandas as pd
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING_LABEL
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.language import LANGUAGES, gettext, use_language
-from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.language import gettext, use_language
+from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.places import Place
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count
@@ -40,7 +38,6 @@ from synthpop.report.verdicts import verdict_rows, worst_items
 if TYPE_CHECKING:
     from synthpop.calibration.result import Calibration
 
-AUDIENCES = ("internal", "external")
 TEMPLATE = "report.html.j2"
 LEVELS = ("level", "level_a", "level_b", "where")
 
@@ -124,10 +121,7 @@ def write_report(
     ...     file.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    faults = Faults("report")
-    check_choice(faults, "audience", audience, AUDIENCES)
-    check_choice(faults, "language", language, LANGUAGES)
-    faults.raise_if_any()
+    check_page(audience, language)
     source = report_source(
         survey, population, fit, risk=risk, calibration=calibration, title=title,
         labels=labels, units=units, provenance=provenance,
@@ -176,10 +170,7 @@ def write_stored(
     language: str = "en",
 ) -> Place:
     """Write the page of a stored report; see `write_report`."""
-    faults = Faults("report")
-    check_choice(faults, "audience", audience, AUDIENCES)
-    check_choice(faults, "language", language, LANGUAGES)
-    faults.raise_if_any()
+    check_page(audience, language)
     with use_language(language):
         page = render(stored_facts(source, population, audience))
     return write_page(path, page, private=audience == "internal")

@@ -14,7 +14,7 @@ from warnings import warn
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.frequencies import read_weights
+from riskeval.files import read_weights
 from riskeval.measures.individual import household_risks
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.fit import Fit

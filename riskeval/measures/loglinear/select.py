@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.frequencies import read_weights
+from riskeval.files import read_weights
 from riskeval.measures.loglinear.fit import Fit
 from riskeval.measures.loglinear.model import fit_model, loglinear_risk, unique_risks
 from riskeval.measures.loglinear.result import LogLinearRisk
