@@ -90,15 +90,12 @@ class ComparedFiles:
 
     Attributes
     ----------
-    original, release : DataFrame
     holdout : DataFrame or None
         Persons outside the original, on the same levels.
     keys : list of str
         Keys that both files have.
     variables : list of str
         Keys, sensitive and numeric variables that both files have.
-    sizes : AttackSizes
-    seed : int
     note : str
         Which keys are left out.
     amounts : tuple of str

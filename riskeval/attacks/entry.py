@@ -26,11 +26,8 @@ class AttackInput:
 
     Attributes
     ----------
-    original : DataFrame
     synthetic : anything that `synthpop.microdata.chunks.open_chunks` reads
     keys, targets : tuple of str
-    holdout : DataFrame or None
-    seed : int
     scenario : Scenario or None
         Says more than keys and targets: whom the intruder looks for, wrong keys, households ...
     replicates : tuple
@@ -39,7 +36,6 @@ class AttackInput:
         Numeric columns that are codes of categories, without a scenario.
     n_groups : int
         Groups in which measures that count compare a numeric target.
-    workers : int
     on_event : callable
     """
 
@@ -183,11 +179,9 @@ class AttackEntry:
 
     Attributes
     ----------
-    title, story : str
     target : {"none", "categorical", "any"}
         Kinds of target it is run on, once for each; "none": once for the file. "categorical"
         compares numbers in groups.
-    needs_holdout : bool
     honours : tuple of str
         Fields of a Scenario, beside keys and targets, that it follows.
     replicates : bool

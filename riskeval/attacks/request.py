@@ -30,7 +30,6 @@ class AttackRequest:
     coverage : float
         Share of the units that the intruder has in a register.
     who : {"everyone", "sample uniques"}
-    rows : str or None
     accuracy : tuple of float
         Empty without a scenario.
     categorical : tuple of str

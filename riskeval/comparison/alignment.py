@@ -28,7 +28,6 @@ class Aligned:
 
     Attributes
     ----------
-    side : Side
     x, y : DataFrame
         Original and release for measures of utility: the shared columns. A column that the release
         recoded to other levels has these levels in `x` too.
@@ -76,7 +75,6 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
     Parameters
     ----------
     original : DataFrame, n records
-    side : Side
     roles : variable -> "key", "numeric", "sensitive" or another role
 
     Notes
@@ -145,7 +143,6 @@ class MatchedLevels:
 
     Attributes
     ----------
-    x, y : Series
     how, reason : str
         `reason` says why the column cannot be compared.
     counts : (int, int, int)

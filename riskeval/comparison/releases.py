@@ -72,13 +72,11 @@ class Side:
 
     Attributes
     ----------
-    name : str
     frame : DataFrame, m records
         Rows numbered from 0.
     weights : float64, shape (m,), or None
     rows : int64, shape (m,), or None
         Original record of each record; None where they cannot be linked.
-    kind, family : str
     parameter : float
         NaN where none was given.
     levels : mapping

@@ -98,17 +98,12 @@ class CompareRequest:
     original : DataFrame, n records
     weights : float64, shape (n,), or None
     keys, numeric, sensitive : tuple of str
-    household, strata : str or None
     design : dict
         `strata` and `cluster` of the variances: columns that every release has in full, or None.
     indicators : tuple of Indicators
     regressions : tuple of Regression
-    holdout : DataFrame or None
-    limits : Limits
-    sample_sizes : SampleSizes
     level : float
         Of the confidence intervals.
-    seed : int
     """
 
     original: pd.DataFrame

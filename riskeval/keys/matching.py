@@ -22,7 +22,6 @@ def match_counts(
 
     Parameters
     ----------
-    table : KeyTable
     missing : one of `TREATMENTS`
     alpha : float
         Only for "wildcard".

@@ -33,12 +33,10 @@ class ColumnRole:
 
     Attributes
     ----------
-    name : str
     role : str
         "weights", "household", "identifier" (leave it out of the release), "key" (categorical key
         variable), "numeric" (continuous key variable), "sensitive", "design" (of the sample: leave
         it out or coarsen it), "none".
-    why : str
     n_values : int
         Distinct values, a missing value among them.
     uniques : float or None

@@ -75,10 +75,6 @@ def tabulate(
     frame : DataFrame, n records
     keys : sequence of str
     weights : float64 array, shape (n,), optional
-
-    Returns
-    -------
-    KeyTable
     """
     columns, levels = [], []
     for key in keys:

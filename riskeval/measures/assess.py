@@ -173,7 +173,6 @@ def measure_file(
 
     Parameters
     ----------
-    request : AssessRequest
     chosen : names in `MEASURES`
 
     Returns
@@ -238,7 +237,6 @@ def file_measurements(
     frame : DataFrame, n records
     keys : sequence of str
     weights : str or array of shape (n,), optional
-    household : str, optional
     sensitive : sequence of str
         None of them a key.
     limits : Limits, optional

@@ -134,10 +134,6 @@ class Assessment(Result):
     def save(self, folder: Path | str) -> Path:
         """Write the page, the table and the figures into a new or empty folder.
 
-        Parameters
-        ----------
-        folder : path
-
         Returns
         -------
         Path

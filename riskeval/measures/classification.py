@@ -92,7 +92,6 @@ def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
 
     Parameters
     ----------
-    faults : Faults
     weights : float64, shape (r, r)
         Upper left part of the n x n matrix; the rest is zero.
     n : int

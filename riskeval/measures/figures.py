@@ -35,10 +35,6 @@ def _plain_numbers(axis: Axis, low: float, high: float) -> None:
 def risk_distribution(result: IndividualRisk) -> Figure:
     """Histogram of the individual (and household) risks on a logarithmic scale.
 
-    Parameters
-    ----------
-    result : IndividualRisk
-
     Returns
     -------
     matplotlib.figure.Figure
@@ -86,10 +82,6 @@ def risk_distribution(result: IndividualRisk) -> Figure:
 
 def sample_against_population(counts: FrequencyCounts) -> Figure:
     """Estimated population frequency F against sample frequency f, one point a distinct key.
-
-    Parameters
-    ----------
-    counts : FrequencyCounts
 
     Returns
     -------
@@ -139,14 +131,6 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
 
 def cell_sizes(counts: FrequencyCounts) -> Figure:
     """Number of keys by how many records they have (cell size indices).
-
-    Parameters
-    ----------
-    counts : FrequencyCounts
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Examples
     --------

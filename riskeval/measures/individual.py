@@ -181,15 +181,10 @@ def risk_of_counts(
 
     Parameters
     ----------
-    counts : FrequencyCounts
     household : Series, shape (n,), optional
     factor : float64 array, shape (n,), optional
         Product of quality, coverage and attempt.
     formula : {"exact", "approximation"}
-
-    Returns
-    -------
-    IndividualRisk
     """
     if counts.weighted:
         cells = risk_of_cells(counts.cell_f, counts.cell_F, formula)
@@ -226,7 +221,6 @@ def read_factors(faults: Faults, frame: pd.DataFrame, **factors: Any) -> np.ndar
 
     Parameters
     ----------
-    faults : Faults
     frame : DataFrame, n records
     **factors : None, float, column name or array of shape (n,)
 

@@ -77,16 +77,12 @@ class AssessRequest:
 
     Attributes
     ----------
-    frame : DataFrame
     keys, sensitive, numeric : tuple of str
     weights : str, array or None
         As given.
-    household : str or None
-    counts : FrequencyCounts
     population_size : float or None
         Sum of the weights, or as given; None for neither.
     k : tuple of int
-    limits : Limits
     options : mapping
         More arguments of single measures, by their name.
     kind : {"original", "perturbed", "synthetic"}
@@ -142,7 +138,6 @@ class Measure:
 
     Attributes
     ----------
-    title : str
     question : str
         The question that it answers, in plain words.
     needs : tuple of str
@@ -150,7 +145,6 @@ class Measure:
         "numeric", "alpha" (of the limits).
     run : function of an AssessRequest to a result
     measurements : function of the result and the AssessRequest to a list of Measurement
-    source : str
     options : tuple of str
         Arguments that the user may give besides those of the assessment.
     infos : tuple of MeasureInfo

@@ -62,7 +62,6 @@ def sensitive_groups(
     table : KeyTable, n records in K distinct keys
     values : integer array, shape (n,)
         Sensitive value of each record, 0 ... n_values - 1; -1 is left out.
-    n_values : int
     missing : str
         Treatment of missing keys. Whatever it is, records that have no known key in common (a
         record whose keys are all missing, for instance) do not make each other's group diverse.

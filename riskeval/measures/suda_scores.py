@@ -60,8 +60,6 @@ def dis_scores(
     score : float64, shape (n,)
     uniques, pairs : int
         Records, not cells.
-    fraction : float
-    n_keys : int
 
     Returns
     -------
@@ -90,7 +88,6 @@ def ranked_items(
 
     Parameters
     ----------
-    coded : CodedKeys
     rows : int64, shape (n_rows,)
         Position of one record of each distinct row.
     copies : int64, shape (n_rows,)

@@ -265,7 +265,6 @@ def pitman_uniques(counts: np.ndarray, population: float) -> float:
     Parameters
     ----------
     counts : int array, shape (K,)
-    population : float
     """
     from scipy.special import gammaln
 
@@ -374,7 +373,6 @@ def snb_uniques(counts: np.ndarray, population: float) -> float:
     Parameters
     ----------
     counts : int array, shape (K,)
-    population : float
     """
     from scipy.optimize import least_squares
 

@@ -70,7 +70,6 @@ def group_levels(
     ----------
     codes : int array, shape (n,); from 0
     groups : int array, shape (n,); none empty
-    ordered : bool
     rng : Generator
         Draws among equally frequent levels.
 

@@ -32,7 +32,6 @@ def with_households(
     values : float64 array, shape (n, p), NaN for missing
     groups, members, strata : int64 arrays, shape (n,)
         Group (-1 for none), household and stratum of each record.
-    k : int
 
     Returns
     -------

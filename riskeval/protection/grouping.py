@@ -22,7 +22,6 @@ def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.n
     Parameters
     ----------
     values : float64, shape (n, p)
-    k : int
     block : int, optional
         Cut the records into boxes of at most so many first, by medians of the widest variable.
 
@@ -51,7 +50,6 @@ def pca_groups(values: np.ndarray, k: int, kind: str) -> tuple[np.ndarray, str]:
     Parameters
     ----------
     values : float64, shape (n, p)
-    k : int
     kind : {"classical", "robust"}
 
     Returns
@@ -89,13 +87,11 @@ def cluster_groups(
     Parameters
     ----------
     values : float64, shape (n, p)
-    k : int
     n_clusters : int
         Fewer where there are not so many different records; clusters with fewer than k records
         go, record by record, to the nearest of the others.
     within : {"pca", "robust-pca", "mdav", "influence"}
         How each cluster is cut; "influence" sorts by the variable that varies most in it.
-    rng : Generator
     """
     z = standardised(values)
     labels = _clusters(z, k, n_clusters, rng)

@@ -22,7 +22,6 @@ class Hierarchy:
 
     Attributes
     ----------
-    name : str
     codes : list of int64 arrays, each of shape (n,)
         The column at level 0 (as it is), 1, ...; missing has a code of its own.
     labels : list of lists

@@ -86,8 +86,6 @@ def read_households(
 
     Parameters
     ----------
-    faults : Faults
-    frame : DataFrame
     household : str
         Column of ids; never missing.
     candidates : sequence of str

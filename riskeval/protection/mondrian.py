@@ -150,7 +150,6 @@ def regions(places: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray:
     places : float64 array, shape (n, m)
     spans : float64 array, shape (m,)
         Length of each axis, above zero.
-    k : int
 
     Returns
     -------

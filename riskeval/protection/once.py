@@ -106,8 +106,6 @@ def once_a_household(
 
     Parameters
     ----------
-    frame : DataFrame
-    names : variables
     order, homes : as `read_order` returned them
     run : function
     """

@@ -80,7 +80,6 @@ def invariant_matrix(
     frequencies : float64 array, shape (L,), all positive
     diagonal : float64 array, shape (L,)
         Diagonal of the first stage.
-    alpha : float
     closed : bool array, shape (L, L)
         Forbidden transitions; the way back is closed too.
     """

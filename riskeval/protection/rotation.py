@@ -23,7 +23,6 @@ def rotated(values: np.ndarray, level: float, size: int, rng: np.random.Generato
     values : float64, shape (n, p); complete, n >= 3
     level : float in (0, 2)
     size : int, at least 3
-    rng : Generator
 
     Returns
     -------

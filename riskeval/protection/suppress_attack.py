@@ -121,7 +121,6 @@ def suppress_under_attack(
         Of the original.
     start : integer array, shape (n, m)
         The same with what is hidden already.
-    attack : Attack
     suppress : function of codes and locked cells (bool, shape (n, m)) to codes
     short_of : function of codes to the records that match too few, bool, shape (n,)
     """

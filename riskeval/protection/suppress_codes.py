@@ -24,7 +24,6 @@ class SuppressRequest:
 
     Attributes
     ----------
-    k : int
     missing, alpha : treatment of missing values and weight of a match through one
     rank : float64 array, shape (m,)
         0 everywhere, or 1 for the most important key and larger for less important ones.
@@ -135,7 +134,6 @@ def suppress_codes(
     ----------
     codes : integer array, shape (n, m), -1 missing
     strata : int64 array, shape (n,)
-    request : SuppressRequest
     locked : bool array, shape (n, m), optional
         Cells that must stay (not for "own-category"). A record whose other keys do not suffice
         then keeps fewer than k matches.

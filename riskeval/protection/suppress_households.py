@@ -52,7 +52,6 @@ def widen(
     ----------
     codes : integer array, shape (n, m)
         The household keys.
-    homes : HouseholdRoles
     shared : positions of the keys that all members share
     by : integer array, shape (n, m)
         Keys that order the members: those of the original.

@@ -31,7 +31,6 @@ def merge_rare(
     codes : integer array, shape (n, m), -1 missing
     strata : int64 array, shape (n,)
         Each with at least k records.
-    k : int
     rank : float64 array, shape (m,)
         0, or 1 for the most important key.
     cost : float64 array, shape (m,)

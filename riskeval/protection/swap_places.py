@@ -21,13 +21,9 @@ class SwapRequest(Options):
 
     Attributes
     ----------
-    household : str
     hierarchy, risk_keys, carry_along, household_keys : list of str
     similar : list of lists of str
-    k : int
-    rate : float
     risk : float64 array, shape (n, levels), or None
-    risk_threshold : float or None
     """
 
     PARAMETERS: ClassVar = {

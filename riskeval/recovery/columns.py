@@ -53,7 +53,6 @@ class Column:
 
     Attributes
     ----------
-    name : str
     codes : int64 array, shape (n,)
     levels : list
     numbers : float64 array, shape (n,), or None

@@ -52,7 +52,6 @@ class Deduction:
 
     Attributes
     ----------
-    rule, source, target : str
     rows : int64 array, shape (h,)
     codes : int64 array, shape (h,), or None
         Levels of the target.

@@ -67,7 +67,6 @@ def unanimous(groups: Groups, codes: np.ndarray, hidden: np.ndarray) -> Answer:
 
     Parameters
     ----------
-    groups : Groups
     codes : int64 array, shape (n,), -1 for a hole
     hidden : bool array, shape (n,)
         Cells that are asked for.

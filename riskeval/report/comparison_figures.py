@@ -38,10 +38,6 @@ COLOURS = tuple(colour for colour in OKABE_ITO if colour != "#F0E442")
 def draw_map(result: RiskUtilityMap) -> Figure:
     """Draw risk against utility, one point a release, paths of parameters, and the Pareto front.
 
-    Parameters
-    ----------
-    result : RiskUtilityMap
-
     Returns
     -------
     matplotlib.figure.Figure

@@ -74,16 +74,12 @@ class ComparePlan:
 
     Attributes
     ----------
-    data : DataInput
-    roles : CompareRoles
     releases : tuple of (ReleaseInput, steps)
         Steps are (verb, arguments); none for a file.
     options : dict
         `indicators`, `regressions`, `limits`, `sample_sizes` and `level`, as `compare` takes them.
     holdout : str or None
         File.
-    seed : int or None
-    report : PageOptions
     folder : Path
         Where relative paths start.
     """

@@ -43,11 +43,6 @@ class IntrudersPlan:
     ----------
     data : DataInput
         The sample.
-    population : ReleasedFile
-    holdout : FileInput or None
-    intruder : Scenario
-    options : IntruderOptions
-    seed : int or None
     out : str or None
         Table of the scenarios, ``.csv`` or ``.parquet``.
     folder : Path

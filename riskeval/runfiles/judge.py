@@ -52,12 +52,7 @@ class JudgePlan:
     ----------
     data : DataInput
         The original.
-    synthetic : SyntheticInput
-    holdout : FileInput or None
-    intruder : Scenario
     attacks : "all" or list of str
-    n_groups : int
-    seed : int or None
     out : str or None
         Table of all numbers, ``.csv`` or ``.parquet``.
     report : PageOptions

@@ -87,13 +87,10 @@ class AssessPlan:
 
     Attributes
     ----------
-    data : DataInput
-    arguments : AssessOptions
     limits : dict
         The table ``[limits]``; see `Limits`.
     options : dict of dicts
         The tables ``[options.<measure>]``.
-    report : PageOptions
     folder : Path
         Where relative paths start.
     """
@@ -123,14 +120,9 @@ class ProtectPlan:
 
     Attributes
     ----------
-    data : DataInput
-    roles : RolesInput
     steps : tuple of (verb, arguments)
     out : str or None
         Protected file, ``.parquet`` or ``.csv``.
-    report : PageOptions
-    folder : Path
-    release : ReleaseOptions
     """
 
     data: DataInput

@@ -19,7 +19,6 @@ def role_losses(
     Parameters
     ----------
     original, released : DataFrame, n records in the same order
-    roles : SessionRoles
 
     Examples
     --------

@@ -191,8 +191,6 @@ def records_below(original: pd.DataFrame, file: pd.DataFrame, roles: SessionRole
     Parameters
     ----------
     original, file : DataFrame, n records in the same order
-    roles : SessionRoles
-    k : int
     """
     from riskeval.recovery.recover import recover
 

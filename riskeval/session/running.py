@@ -26,7 +26,6 @@ def prepare_step(
 
     Parameters
     ----------
-    roles : SessionRoles
     verb : str
         Name in ``riskeval.protect``.
     values, parameters : arguments of the verb after the data, without and with names

@@ -19,7 +19,6 @@ class DesignBlock:
 
     Attributes
     ----------
-    name : str
     values : float64, shape (n + m, q)
         Standardised numbers and an indicator of missing values, or dummies of all levels but one.
     labels : tuple of str, length q

@@ -34,13 +34,10 @@ class EstimateRequest:
 
     Attributes
     ----------
-    sides : FilePair
     domains : pair of Series or None
         Domain of each record of original and release.
     gender, men, women
         As in ``indicators.gender_pay_gap``.
-    strata, cluster : str or None
-    level : float
     line : {"own", "original"}
         Poverty line of the release: from its own median, or that of the original.
     """

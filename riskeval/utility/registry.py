@@ -102,7 +102,6 @@ class UtilityInput:
         Share of the cells of a variable that are missing more often; 1 where it is not released.
     most_records : int
         Records of each file that a model takes at most.
-    seed : int
     """
 
     original: pd.DataFrame
@@ -139,7 +138,6 @@ class UtilityMeasure:
 
     Attributes
     ----------
-    title : str
     question : str
         What it answers.
     run : function of a UtilityInput to a list of Measurement

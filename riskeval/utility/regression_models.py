@@ -50,7 +50,6 @@ class FittedRegression:
     values : float64, shape (rows,)
         FittedRegression values (of the logarithm where the response is one; probabilities; linear
         predictors of an ordered response).
-    r_squared : float
     """
 
     coefficients: np.ndarray

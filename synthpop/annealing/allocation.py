@@ -16,7 +16,6 @@ def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
     ----------
     shares : float array, shape (n,)
         Not negative, sum above 0.
-    total : int
 
     Returns
     -------
@@ -47,8 +46,6 @@ class Allotment(Cooling):
         Sum is the number of rows of `matrix`.
     limit : float64 array, shape (n_tables,)
         Sum of absolute gaps that is good enough.
-    search : Search
-    rng : Generator
     """
 
     def __init__(

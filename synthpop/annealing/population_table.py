@@ -138,7 +138,6 @@ def variable_counts(table: PopulationTable, used: np.ndarray) -> dict[str, Count
 
     Parameters
     ----------
-    table : PopulationTable
     used : int array, shape (n_households,)
         How often each household of the input is in the result.
 

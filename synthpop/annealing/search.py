@@ -101,11 +101,9 @@ class Exchanged:
     ----------
     slots : int64 array, shape (n_slots,)
         Household (row of the matrix) in each place of the new region.
-    converged : bool
     achieved : float array, shape (n_cells,)
     start, objective : float
         Weighted sum of absolute gaps of the input and of the result.
-    proposals, accepted : int
     temperature : float
         Start temperature; 0 where a descent was enough.
     stopped : str
@@ -132,12 +130,6 @@ def exchange(region: SearchRegion, search: Search, rng: np.random.Generator) -> 
     the tolerance, exchanges that lead away are kept too, with probability exp(-delta / T), and T
     is lowered by the factor `cooling` from batch to batch (Kirkpatrick, Gelatt and Vecchi 1983).
     From then on a tenth of the proposals adds a donor or takes a household away.
-
-    Parameters
-    ----------
-    region : SearchRegion
-    search : Search
-    rng : Generator
     """
     n_donors = region.matrix.shape[0]
     totals = region.totals()

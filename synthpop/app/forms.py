@@ -34,14 +34,12 @@ class Option:
 
     Attributes
     ----------
-    name : str
     kind : str
         How it is entered; "value" is a list, a table of pairs or any other plain value.
     help : str
         What the docstring says.
     default : object
         None where there is none, or where the default is None.
-    required : bool
     choices : tuple of pairs (value, description)
     forms : tuple of Form
         Kind "object": the records that the option takes, each with its own options.
@@ -68,7 +66,6 @@ class Form:
 
     Attributes
     ----------
-    name : str
     help : str
         First sentence of its docstring.
     options : tuple of Option
@@ -96,7 +93,6 @@ def make_form(
     ----------
     function : callable
         A function or a dataclass with a NumPy docstring.
-    name : str
     skip : collection of str
         Parameters that are no options.
     roles : mapping

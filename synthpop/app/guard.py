@@ -43,7 +43,6 @@ class Guard:
     app : ASGI application
     token : str
         First part of every path.
-    port : int
     """
 
     def __init__(self, app: ASGI, token: str, port: int) -> None:

@@ -63,7 +63,6 @@ class Page:
 
     Attributes
     ----------
-    title : str
     render : callable
         The page as HTML.
     needs : callable

@@ -86,7 +86,6 @@ def perform(project: Project, command: str, arguments: Mapping[str, Any]) -> Pro
 
     Parameters
     ----------
-    project : Project
     command : str
         Name in `COMMANDS`: "choose_language", "protect.set_role".
     arguments : mapping

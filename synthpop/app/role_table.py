@@ -26,7 +26,6 @@ def role_table(
 
     Parameters
     ----------
-    view : View
     described : mapping
         Result of ``describe_columns``.
     reasons : mapping of column to {"role", "why"}

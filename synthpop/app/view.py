@@ -26,12 +26,10 @@ class Running:
 
     Attributes
     ----------
-    job, title : str
     started : float
         Time of the start, in seconds.
     done, total : int
         Units, as far as the job tells them.
-    detail : str
     usual : float or None
         Seconds that the same job took the last time.
     background : bool
@@ -81,7 +79,6 @@ class View:
 
     Attributes
     ----------
-    project : Project
     chosen : mapping
         What is chosen on pages and not part of the project, such as the method that is shown.
     outcomes : mapping of job to JobOutcome

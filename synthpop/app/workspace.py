@@ -16,12 +16,7 @@ REMEMBERED = 12
 
 
 class Workspace:
-    """The folder of a project, and a small memory of what was computed from it.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """The folder of a project, and a small memory of what was computed from it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -268,10 +268,8 @@ def set_up(
 
     Parameters
     ----------
-    controls : Controls
     weights : float64 array, shape (n_persons,)
     household_index : int64 array, shape (n_persons,)
-    household_equal : bool
     bounds : pair of float
     weight_bounds : pair of float, or None
     by_household : bool

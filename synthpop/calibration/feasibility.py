@@ -26,10 +26,8 @@ def check_sums(controls: Controls, tolerance: float, faults: Faults) -> None:
 
     Parameters
     ----------
-    controls : Controls
     tolerance : float
         Relative difference of sums that is still the same number.
-    faults : Faults
     """
     n_margins = len(controls.names)
     covers = [bool((cell >= 0).all()) for cell in controls.cells]

@@ -158,7 +158,6 @@ def round_weights(
     ----------
     matrix : scipy CSR matrix, shape (n_units, n_controls)
     weights : float64 array, shape (n_units,)
-    rng : Generator
 
     Returns
     -------

@@ -33,7 +33,6 @@ def solve_dual(
 
     Parameters
     ----------
-    problem : Problem
     distance : Distance
         With the bounds of the problem in it.
     tolerance : float
@@ -42,10 +41,6 @@ def solve_dual(
         Newton steps.
     multipliers : float64 array, shape (n_controls,), optional
         Where to start; default zeros, which is g = 1.
-
-    Returns
-    -------
-    Solution
     """
     # 1. Multipliers 0: every g is 1, the survey weights as they are.
     dual = _Dual(problem, distance)

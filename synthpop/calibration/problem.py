@@ -96,7 +96,6 @@ def constraint_matrix(
         What is summed; None counts.
     household_level : one bool a margin
         True where the household counts once; its members then share it in equal parts.
-    n_controls : int
     household_index : int64 array, shape (n_persons,)
     household_equal : bool
         Units are households when True, persons when False.

@@ -20,15 +20,10 @@ def solve_raking(problem: Problem, *, tolerance: float, max_iterations: int) -> 
 
     Parameters
     ----------
-    problem : Problem
     tolerance : float
         Largest relative gap of a control.
     max_iterations : int
         Sweeps over all margins and Newton steps together.
-
-    Returns
-    -------
-    Solution
     """
     sweeps, multipliers = 0, np.zeros(len(problem.targets))
     if _fits(problem):
@@ -101,10 +96,6 @@ def solve_updating(problem: Problem, *, tolerance: float, max_iterations: int) -
         Largest relative gap of a control.
     max_iterations : int
         Rounds over all controls.
-
-    Returns
-    -------
-    Solution
     """
     from synthpop.kernels.raking import proportional_updating
 

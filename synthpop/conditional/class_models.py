@@ -113,7 +113,6 @@ def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
 
     Parameters
     ----------
-    stage : stage
     poolings : mapping
         Part of the step ("": its model of classes) -> how the strata of an earlier fit were pooled.
     """

@@ -65,7 +65,6 @@ def code_sample(
 
     Parameters
     ----------
-    options : PredictorOptions
     sample : Sample
         As `grouped` returns it.
     values : array, shape (n,)

@@ -113,7 +113,6 @@ def margins_of(
 
     Parameters
     ----------
-    layout : TermLayout
     cells, classes : int arrays, shape (n,)
     weights : float array, shape (n,)
     """

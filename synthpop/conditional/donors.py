@@ -59,7 +59,6 @@ class DonorHouseholds:
     weights : float array, shape (H,)
     persons : scipy CSR matrix, shape (H, L)
         Number of persons of each kind.
-    n_strata, n_sizes : int
     """
 
     strata: np.ndarray
@@ -168,7 +167,6 @@ def shared_donors(sample: DonorHouseholds, amount: float) -> tuple[Donors, tuple
 
     Parameters
     ----------
-    sample : DonorHouseholds
     amount : float
         k above, in households.
 

@@ -32,7 +32,6 @@ def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.nd
     ----------
     groups : int array, shape (n,)
         0 ... n_groups - 1; neighbouring groups should be alike.
-    n_groups : int
     rng : Generator
         One number for each person and one for all.
 

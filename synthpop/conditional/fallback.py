@@ -42,7 +42,6 @@ class ModelDesign:
     weights : float array, shape (n,)
     sizes : number of levels of each predictor
     ordered : which predictors have digits in a meaningful order
-    n_classes, n_strata : int
     numbers : for each predictor None, or the values of its digits where it enters as a number
     units : int array, shape (n,), optional
         Sampling unit of each person (primary sampling unit or household), whose persons stay
@@ -200,7 +199,6 @@ def fit_with_fallback(
     Parameters
     ----------
     model : key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier
-    design : ModelDesign
     smallest_stratum : strata with fewer persons have no model of their own
     seed : int
         Used by models that learn with randomness, and to deal households to folds.

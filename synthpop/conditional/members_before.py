@@ -49,7 +49,6 @@ class BeforeRule:
     ----------
     relation : str or None
         Column of the relation to the head.
-    kinds : int
     coded : bool
         Whether the values are codes of levels.
     """
@@ -182,9 +181,6 @@ def with_members_before(
 
     Parameters
     ----------
-    by_household : str or None
-    coding : Coding
-    sample : Sample
     values : array, shape (n,)
         Codes of levels, or numbers.
     rows : int array
@@ -267,13 +263,10 @@ def draw_others(
 
     Parameters
     ----------
-    block : Block
     name : str
         The column whose values predict those of later members.
-    coding : Coding
     draw : function
         Draws the columns of a block.
-    members : Members
     columns : dict of arrays, shape (n,)
         The first member's values of all members; changed in place.
     """
@@ -314,7 +307,6 @@ def drawn_given_members(
 
     Parameters
     ----------
-    block : Block
     name : str
         The column whose value is handed on.
     coding : Coding

@@ -120,7 +120,6 @@ def household_features(
 
     Parameters
     ----------
-    side : HouseholdRows
     codes : dict of int arrays
         Codes of the persons by categorical variable.
     labels : dict of int

@@ -24,7 +24,6 @@ class Factor:
 
     Attributes
     ----------
-    name : str
     levels : tuple
     labels : tuple of str, length L + 2
     limits : array or None

@@ -42,7 +42,6 @@ class HouseholdPair:
 
     Attributes
     ----------
-    sample, population : HouseholdRows
     factors : dict of Factor
         Categories, and numbers in classes, of which the levels of members are crossed.
     names : tuple of str

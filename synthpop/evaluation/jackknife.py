@@ -22,7 +22,6 @@ def group_jackknife(
     ----------
     statistic : callable
         Gets a boolean array, shape (households,), of the households to use.
-    n_households : int
     groups : int
         Unit i is in group i mod `groups`.
     units : int array, shape (households,), optional

@@ -29,7 +29,6 @@ class Pmse:
     ----------
     pmse : float
         Weighted mean of (p - 1/2)^2; 0 where no person can be told apart, 1/4 where all can.
-    coefficients : int
     expected_simulation_error : float
         (k - 1) / (16 m): expected of m persons drawn independently from the sample's own weighted
         distribution.
@@ -40,7 +39,6 @@ class Pmse:
         sample would have, over its expectation. About 1 is perfect.
     n_persons : int
         m, persons of the population that were used.
-    converged : bool
     """
 
     pmse: float

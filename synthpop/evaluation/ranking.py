@@ -109,8 +109,6 @@ def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> p
     ----------
     ranking : DataFrame
         See `rank_comparisons`.
-    most : int
-    least_ratio : float
 
     Notes
     -----

@@ -33,14 +33,10 @@ class FitRequest:
 
     Attributes
     ----------
-    survey : Survey
-    source : PopulationChunks
     frame : DataFrame
         The sample with the variables that the recipe derives and the household size.
-    plan : TabulationPlan
     names : tuple of str
         Factors that are compared as variables.
-    strata, size : str or None
     components : dict of tuple of str
         Total -> its parts.
     """

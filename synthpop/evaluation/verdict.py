@@ -28,7 +28,6 @@ class Verdict:
     Attributes
     ----------
     word : {"close", "mixed", "poor"}
-    reason : str
     worst : DataFrame
         At most five rows of the ranking beyond twice the expected error.
     """

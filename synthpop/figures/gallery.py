@@ -34,7 +34,6 @@ def draw_all(
 
     Parameters
     ----------
-    fit : FitReport
     labels, units : dict, optional
         Variable -> what it is called, and its unit.
 

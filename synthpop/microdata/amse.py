@@ -61,10 +61,6 @@ def amse_threshold(values: npt.ArrayLike) -> AmseThreshold:
         NaN and values that are not positive are left out. Survey weights have no part in the
         choice, as in the literature; give them to `fit_pareto` with the threshold.
 
-    Returns
-    -------
-    AmseThreshold
-
     Raises
     ------
     InputError

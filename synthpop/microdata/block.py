@@ -19,7 +19,6 @@ class Fallback:
     ----------
     stage : str
         Stage and variable.
-    stratum : str
     what : str
         What was missing and what was used instead.
     n_persons : int

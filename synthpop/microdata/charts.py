@@ -190,7 +190,6 @@ def value_bar(
 
     Parameters
     ----------
-    value : float
     limit : float
         NaN for none.
     reach : float

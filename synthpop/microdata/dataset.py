@@ -22,13 +22,11 @@ class Field:
 
     Attributes
     ----------
-    name : str
     kind : {"categorical", "numeric"}
     dtype : dtype of the array; categorical columns hold codes (-1 missing), numeric ones values
         (NaN missing; whole numbers without missing values keep the smallest integer type).
     levels : tuple
         Values that the codes stand for; empty for a numeric column.
-    ordered : bool
     original : str
         Type that the column had in the survey and gets again in a frame.
     """
@@ -136,7 +134,6 @@ def with_storable_levels(frame: pd.DataFrame, passing: Sequence[str | None] = ()
 
     Parameters
     ----------
-    frame : DataFrame
     passing : sequence of str
         Columns to leave alone, such as ids.
     """

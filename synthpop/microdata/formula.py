@@ -43,7 +43,6 @@ class FormulaFactor:
 
     Attributes
     ----------
-    column : str
     function : str
         Empty, "C" or "log".
     """
@@ -135,13 +134,11 @@ def read_formula(
 
     Parameters
     ----------
-    faults : Faults
     text : str
         A leading ``~`` may be left out where there is no left side. At most 20,000 characters, 50
         parentheses in one another, powers up to 20 and 1,000 terms.
     allowed : Allowed, optional
         Default: one side, no functions, interactions.
-    argument : str
 
     Returns
     -------

@@ -31,7 +31,6 @@ class Logistic:
         Sum of w p (1 - p) z z'.
     rank : int
         Number of columns that are not combinations of others.
-    converged : bool
     """
 
     coefficients: np.ndarray

@@ -107,7 +107,6 @@ def read_method(
 
     Parameters
     ----------
-    faults : Faults
     where : str
         Name of the argument.
     value : str, Method or mapping

@@ -52,7 +52,6 @@ def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : pyarrow.Table
     dates : bool
         Days as ``datetime.date``; else as timestamps.
 
@@ -92,8 +91,6 @@ class Library:
 
     Attributes
     ----------
-    implementation : narwhals.Implementation
-    is_lazy : bool
     schema : mapping of str to Arrow type
         Types of the columns that came in; a column of the same kind goes out with them.
     """

@@ -24,7 +24,6 @@ class Output:
 
     Attributes
     ----------
-    command : str
     quiet : bool
         Nothing but errors is said.
     verbose : bool

@@ -40,7 +40,6 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     ----------
     package : str
         Its folder ``templates`` has the template.
-    template : str
     facts : mapping
         ``title``, ``cards`` (title, value, note), ``pictures`` (key -> SVG text) and whatever else
         the template shows. Everything but the pictures is escaped.

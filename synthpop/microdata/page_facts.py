@@ -81,7 +81,6 @@ def folding_row(
     ----------
     key : str
         Unique on the page; its id is `row_id` of it.
-    title, kind : str
     plot : str
         Small chart (SVG), or empty.
     cells : sequence of str

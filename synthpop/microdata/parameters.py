@@ -254,7 +254,6 @@ def check(
 
     Parameters
     ----------
-    faults : Faults
     table : mapping of str to Constraint
     values : mapping, or object with the arguments as attributes
         Where a name of the table is missing, nothing is checked.

@@ -42,7 +42,6 @@ def drawn_between(
     ----------
     tail : GpdTail or ParetoTail
     uniforms : float array, shape (n,)
-    lower, upper : float or None
 
     Returns
     -------
@@ -143,8 +142,6 @@ class ParetoTail(Result):
         ----------
         rng : Generator
             One uniform number is used for each value.
-        size : int
-        lower, upper : float, optional
 
         Returns
         -------
@@ -171,10 +168,6 @@ def van_kerm_threshold(values: npt.ArrayLike, weights: npt.ArrayLike | None = No
     values : array, shape (n,)
         NaN is left out.
     weights : array, shape (n,), optional
-
-    Returns
-    -------
-    float
 
     Notes
     -----
@@ -222,10 +215,6 @@ def fit_pareto(
         "wml": residuals up to this size have weight one.
     trim : float
         "tm": share trimmed on either side, below one half.
-
-    Returns
-    -------
-    ParetoTail
 
     Raises
     ------

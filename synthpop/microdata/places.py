@@ -33,7 +33,6 @@ class BucketPath:
 
     Attributes
     ----------
-    scheme, bucket : str
     parts : tuple of str
     login, options : str
         ``key:secret`` and ``region=...&endpoint_override=...`` of the address; never shown.

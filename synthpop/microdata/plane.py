@@ -32,14 +32,12 @@ class Axis:
 
     Attributes
     ----------
-    title : str
     low, high : float
         Its ends; equal ends are widened.
     scale : {"linear", "log", "symlog"}
         "symlog" is linear around zero, up to `linear_below`, and logarithmic beyond.
     text : function of a float
         Labels of the ticks.
-    linear_below : float
     places : sequence of (value, text), optional
         Ticks by name, for classes.
     """

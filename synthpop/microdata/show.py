@@ -27,7 +27,6 @@ def view(sentence: str, table: pd.DataFrame | None = None, picture: Any = None) 
     ----------
     sentence : str
         Its lines are kept.
-    table : DataFrame, optional
     picture : Figure or str, optional
         A `Picture`, or SVG and HTML as text.
     """

@@ -187,7 +187,6 @@ def safe_domains(
     domains : shape (n,)
         Missing ones are a domain that is never shown.
     values : float, shape (n,)
-    smallest : int
     beside_all : bool
         False where the statistic of all records is not shown, so that nothing is left to compute.
 

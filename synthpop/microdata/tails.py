@@ -131,7 +131,6 @@ class GpdTail(Result):
         ----------
         rng : Generator
             One uniform number is used for each value.
-        size : int
         lower, upper : float, optional
             Truncation: the values follow the distribution given that they lie between.
 
@@ -182,7 +181,6 @@ def fit_gpd(
     ----------
     values : array, shape (n,)
         All values or those above the threshold; NaN and values up to the threshold are left out.
-    threshold : float
     weights : array, shape (n,), optional
         Survey weights; only their ratios matter.
     method : {"mle", "pwm", "pwm-biased", "moments"}

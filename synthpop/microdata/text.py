@@ -37,7 +37,6 @@ def plural(value: Number, noun: str, many: str | None = None) -> str:
 
     Parameters
     ----------
-    value : int
     noun : str
         Behind a count of one.
     many : str, optional

@@ -247,7 +247,6 @@ def class_bounds(limits: npt.ArrayLike, *, zeros: bool = True) -> tuple[np.ndarr
     Parameters
     ----------
     limits : array, shape (b,)
-    zeros : bool
 
     Returns
     -------

@@ -32,7 +32,6 @@ def rounded(
     Parameters
     ----------
     values : float array, shape (n,)
-    decimals : int
     low, high : float arrays, shape (n,), optional
         Ends of the class of each value, nearer to zero and farther from it; the nearer one is not
         part of the class; NaN for none. A class narrower than the last decimal keeps its values.

@@ -31,7 +31,6 @@ class Digits:
 
     Attributes
     ----------
-    name : str
     size : int
         Number of digits, with the digit 0 of missing values.
     breaks : float array or None

@@ -47,7 +47,6 @@ class LearnerModel:
         Class numbers in the order of the columns of ``predict_proba``.
     seen : tuple of bool arrays, one for each predictor, shape (size,)
     ordered : tuple of bool
-    n_classes : int
     numbers : for each predictor None, or the values of its digits where it enters as a number
     existence : tuple of int arrays, one for each predictor, shape (size,)
         -1 where no person of a level has a value, 1 where all have one, 0 otherwise, or where

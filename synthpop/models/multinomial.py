@@ -39,7 +39,6 @@ class MultinomialModel:
         exp(beta): the class probabilities of a cell are proportional to the product of its rows.
     seen : bool array, shape (n_levels,)
         Levels that occurred in the sample.
-    sweeps : int
     gap : float
         Largest difference of a fitted margin from the observed, as a share of all weight.
     """

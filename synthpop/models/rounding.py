@@ -14,7 +14,6 @@ def controlled_rounding(table: np.ndarray, rng: np.random.Generator) -> np.ndarr
     ----------
     table : float array, shape (K, L)
         0 or more.
-    rng : Generator
 
     Returns
     -------

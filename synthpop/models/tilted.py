@@ -78,7 +78,6 @@ def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mea
     values : float array, shape (n,)
         Quantiles of the distribution at `ranks`.
     ranks, shares : float arrays, shape (n,)
-    mean : float
 
     Returns
     -------

@@ -35,7 +35,6 @@ def export_population(
 
     Parameters
     ----------
-    population : Population
     path : path
         Its ending says the format; see `write_table`.
     strata : sequence of levels, optional

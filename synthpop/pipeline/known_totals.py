@@ -61,7 +61,6 @@ def calibrate_coarsely(
 
     Parameters
     ----------
-    survey : Survey
     sample : Sample
         The same persons, coded.
     stages : sequence of stages
@@ -116,7 +115,6 @@ def coarse_margins(
         The survey.
     margins : sequence of Margin
         Counts; sums of a variable are left to the exchange of households.
-    strata : str or None
     heads : bool array, shape (n,)
         One person of each household, for tables of households.
 

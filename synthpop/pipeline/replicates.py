@@ -53,12 +53,10 @@ class BootstrapReplicates:
     ----------
     fitted : FittedPipeline
         Its survey is resampled, its recipe is learned anew.
-    seed : int
     margins : tuple of Margin
         Known totals to which each bootstrap sample is calibrated.
     options : dict
         Arguments of `FittedPipeline.simulate`.
-    out : Place or None
     """
 
     fitted: FittedPipeline
@@ -133,7 +131,6 @@ def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
     ----------
     survey : Survey
         With its design in the roles psu (or household), design_strata (or strata) and fpc.
-    rng : Generator
 
     Returns
     -------

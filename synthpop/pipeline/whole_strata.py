@@ -33,7 +33,6 @@ class WholeStrata:
 
     Attributes
     ----------
-    layout : IdColumns
     fields : dict of Field
     columns : dict of arrays, each shape (n_persons,)
         Members of a household side by side, sorted by stratum.

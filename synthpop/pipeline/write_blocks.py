@@ -19,8 +19,6 @@ class WriteBlock:
 
     Attributes
     ----------
-    root : Place
-    recipe : Recipe
     run : str
         Hash of the identity of the run.
     token : str

@@ -43,12 +43,10 @@ class BlockRecord:
 
     Attributes
     ----------
-    n_households, n_persons : int
     file : str
         Relative to the folder; empty in memory.
     hash : str
         blake2b of the file.
-    bytes : int
     fallbacks : tuple of Fallback
         Those of this block; stored in its own record only.
     """
@@ -106,11 +104,8 @@ class StepRecord:
     ----------
     stage : str
         Label of the step.
-    summary : str
     converged : bool
         All margins are met within the tolerance.
-    tolerance : float
-    seed : int
     gap : float
         Sum of absolute differences to the known totals.
     margins : dict
@@ -184,11 +179,8 @@ class Manifest:
 
     Attributes
     ----------
-    identity : RunIdentity
     status : {"complete", "running"}
         While a run is running only its identity is known.
-    roles : StoredRoles
-    sample : SampleRecord
     columns : tuple of Field
     blocks : tuple of BlockRecord
     fallbacks : tuple of Fallback
@@ -196,7 +188,6 @@ class Manifest:
         Label of a model -> how its strata were pooled.
     prepared : tuple of dict
         What the steps on the survey did.
-    finished : FinishRecord or None
     files : dict
         Other files of the folder, such as the report -> hash.
     dictionary : dict

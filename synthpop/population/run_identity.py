@@ -24,8 +24,6 @@ class RunIdentity:
         Of synthpop.
     seed, fit_seed : int
         Of the simulation and of the fit.
-    scale : float
-    rows_per_block : int
     recipe : tuple of dict
         Steps with their options, as plain values.
     survey : str

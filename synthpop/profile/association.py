@@ -61,7 +61,6 @@ def members_depend(
     codes, cells : int arrays, shape (n,)
     pairs : two int arrays
         Rows of the two members of each pair.
-    n_levels : int
 
     Examples
     --------

@@ -20,11 +20,9 @@ class ColumnProfile:
 
     Attributes
     ----------
-    name : str
     use : str
         "role", "left out", or the step that makes it: "structure", "derive", "categorical",
         "continuous", "components".
-    why : str
     detail : str
         The role, or the column that this one is a copy, class or part of.
     together : str or None

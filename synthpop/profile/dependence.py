@@ -117,7 +117,6 @@ def parts_of_total(
 
     Parameters
     ----------
-    total : str
     candidates : list of str
     columns : dict of float arrays
         A missing value of a part counts as zero.

@@ -23,7 +23,6 @@ def provenance_facts(
 
     Parameters
     ----------
-    population : Population or None
     more : dict
         Survey file, its hash, command, date: as far as the caller knows them.
     """

@@ -23,13 +23,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class SurveySize:
-    """How large the survey is: what a page says of it.
-
-    Attributes
-    ----------
-    n_households : int
-    total_weight : float
-    """
+    """How large the survey is: what a page says of it."""
 
     n_households: int
     total_weight: float
@@ -41,9 +35,7 @@ class StoredRisk:
 
     Attributes
     ----------
-    table : DataFrame
     keys : tuple of str
-    target, text : str
     riskiest, contributions : DataFrame or None
         See `synthpop.report.risk_records`.
     copies : DataFrame or None
@@ -69,12 +61,6 @@ class StoredCalibration:
 
     Attributes
     ----------
-    margins : DataFrame
-    method : str
-    tolerance : float
-    converged : bool
-    design_effect, start_design_effect, effective_sample_size : float
-    n_persons : int
     g_range : (float, float)
         Smallest and largest ratio of new to old weight.
     """
@@ -108,11 +94,6 @@ class StoredReport:
 
     Attributes
     ----------
-    fit : FitReport
-    survey : SurveySize
-    risk : StoredRisk or None
-    calibration : StoredCalibration or None
-    title : str or None
     labels, units, provenance : dict
     """
 

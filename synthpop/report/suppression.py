@@ -26,7 +26,6 @@ def suppressed(fit: FitReport, smallest: int = SMALLEST_COUNT) -> FitReport:
 
     Parameters
     ----------
-    fit : FitReport
     smallest : int
         Cells of the sample with fewer persons become NaN; where household size is one of the
         variables, cells with fewer households. Where one cell of a distribution alone

@@ -31,10 +31,8 @@ def totals_facts(
 
     Parameters
     ----------
-    calibration : Calibration or None
     population : Population or None
         Its manifest tells what the last steps of the recipe did.
-    names : FigureNames
     external : bool
         Totals below 5 are not shown, and no ratio of a single person's weights.
 
@@ -89,7 +87,6 @@ class _Cells:
     Attributes
     ----------
     table : DataFrame with margin, cell, target, achieved, before (or none)
-    external : bool
     """
 
     table: pd.DataFrame

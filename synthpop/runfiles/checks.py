@@ -47,7 +47,6 @@ def check_targets(plan: RunFile, out: Place, *, out_is_given: bool, anywhere: bo
 
     Parameters
     ----------
-    plan : RunFile
     out : path
         Folder of the population.
     out_is_given : bool

@@ -55,12 +55,7 @@ class RunFile:
 
     Attributes
     ----------
-    survey : SurveyInput
     stages : tuple of stages
-    run : RunOptions
-    risk : RiskOptions or None
-    report : ReportOptions
-    calibrate : CalibrateOptions or None
     folder : Path
         Where relative paths start: the folder of the file.
     rules : tuple of str

@@ -59,7 +59,6 @@ def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str
     ----------
     frame : DataFrame
         The survey, for the largest values of numbers.
-    profile : SurveyProfile
     path : str
         The survey's file as the run file names it.
     """

@@ -55,7 +55,6 @@ def inclusion(p: np.ndarray, n: int) -> np.ndarray:
     ----------
     p : array, shape (N,)
         Inside (0, 1); best with sum n.
-    n : int
 
     Returns
     -------

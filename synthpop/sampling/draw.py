@@ -31,7 +31,6 @@ class Sampler:
 
     Attributes
     ----------
-    source : SamplingFrame
     plan : Plan or None
         None where samples were drawn before (see `SampleSetup`).
     household, strata, psu : str or None

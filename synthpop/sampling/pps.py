@@ -288,7 +288,6 @@ def log_symmetric(log_odds: np.ndarray, n: int) -> np.ndarray:
     Parameters
     ----------
     log_odds : array, shape (N,)
-    n : int
 
     Returns
     -------

@@ -51,12 +51,10 @@ class Repetition:
     sample : function (repetition, Generator) -> (Survey, census Survey or None)
         The census is what true values are computed from where they differ by repetition.
     estimators : dict
-    streams : Streams
     contamination, missing : tuples of Level
     grid : tuple of str
         Those of "contamination" and "missing" whose labels are columns.
     calibrate : function, list of Margin, or None
-    level : float
     truth : dict of (estimator, domain) -> float, or None
         Given true values of a study whose populations are generated.
     """

@@ -25,7 +25,6 @@ class StudyStore:
 
     Parameters
     ----------
-    out : path or None
     identity : str
         Hash of what makes the study.
     columns : sequence of str

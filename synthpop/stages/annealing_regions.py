@@ -138,7 +138,6 @@ def with_outside_donors(
         Column of the regions.
     upper : int array, shape (n_households,)
         Larger area of each household.
-    max_copies : int
     """
     first = table.order[table.offsets[:-1]]
     wider: dict[int, tuple[np.ndarray, SearchRegion | None]] = {}

@@ -40,7 +40,6 @@ class BlockPlan:
 
     Attributes
     ----------
-    stratum : int
     number : int
         Number of the block within its stratum.
     first_household, first_person : int
@@ -139,14 +138,7 @@ def check_size(sizes: np.ndarray, totals: np.ndarray, scale: float, rows_per_blo
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Rows of a population in memory that make one block.
-
-    Attributes
-    ----------
-    stratum, number : int
-    start, stop : int
-    n_households : int
-    """
+    """Rows of a population in memory that make one block."""
 
     stratum: int
     number: int

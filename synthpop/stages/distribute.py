@@ -264,10 +264,6 @@ def distribute(
     **options
         tolerance, max_proposals: see `Distribute`.
 
-    Returns
-    -------
-    Distributed
-
     Raises
     ------
     InputError

@@ -22,7 +22,6 @@ class IdColumns:
     ----------
     household : Field or None
         New household ids 1, 2, ...; None for a file without households.
-    strata : Field or None
     size : Field or None
         Household size, of the type that it has in the survey.
     person : Field

@@ -45,8 +45,6 @@ class JitterLaw:
 
     Attributes
     ----------
-    name : str
-    width : int
     kinds : tuple of Digits
         The other variables of the structure that are categories.
     cells : int array, shape (k,)

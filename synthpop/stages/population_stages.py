@@ -33,7 +33,6 @@ class Prospect:
         The survey has households.
     varying : frozenset of str
         Variables that are known to differ between members of a household.
-    strata : str or None
     levels : dict of tuples
         Levels of the columns whose values are known to be complete: those of the survey that the
         population takes over.

@@ -12,7 +12,6 @@ def rescaled_bootstrap(rng: np.random.Generator, units: SampledUnits) -> np.ndar
 
     Parameters
     ----------
-    rng : Generator
     units : SampledUnits
         Strata, units and sampling fractions of every stage.
 
@@ -66,7 +65,6 @@ def unit_multiplicities(rng: np.random.Generator, stratum: np.ndarray) -> np.nda
 
     Parameters
     ----------
-    rng : Generator
     stratum : int array, shape (units,)
 
     Returns

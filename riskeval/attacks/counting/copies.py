@@ -178,8 +178,6 @@ class Marks:
     amounts : tuple of str
     coders : dict of column to LevelCoder
         Of the columns that are no amounts: levels are compared as in every other attack.
-    household : str or None
-    digits : int
     """
 
     amounts: tuple[str, ...]

@@ -34,7 +34,6 @@ class FileClasses:
 
     Attributes
     ----------
-    targets : AttackTargets
     unit : int64, shape (n,)
         Unit of each record: of persons, or of members of a household; with households and without
         a target a record is a household.

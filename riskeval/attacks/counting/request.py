@@ -34,16 +34,10 @@ class CountingRequest:
 
     Attributes
     ----------
-    name : str
-    request : AttackRequest
     files : dict of role to DataFrame
         "original" and, where it is given, "hold-out".
     releases : tuple
         The release, then further files of the same fit.
-    missing : str
-    draws : int
-    confidence : float
-    seed : int
     breaks : float64 array or None
         Limits of the groups of a numeric target.
     notes : tuple of str

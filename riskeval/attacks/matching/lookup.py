@@ -42,12 +42,10 @@ class PopulationLookup:
 
     Parameters
     ----------
-    targets : AttackTargets
     coders : sequence of LevelCoder
         One a key.
     households : bool
         Whether households are matched as a whole.
-    wildcard : bool
 
     Attributes
     ----------

@@ -213,7 +213,6 @@ class HoleMatcher:
     ----------
     make : function
         Makes a matcher.
-    lookup : PopulationLookup
     """
 
     def __init__(

@@ -31,8 +31,6 @@ class TermModel:
         Effect of each combination of codes of a term, shape (r,); combinations that are not in the
         table have effect 0.
     intercept : float64, shape (r,)
-    n_coefficients : int
-    text : str
     """
 
     terms: tuple[tuple[int, ...], ...]

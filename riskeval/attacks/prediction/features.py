@@ -32,7 +32,6 @@ class Features:
 
     Parameters
     ----------
-    train : DataFrame
     names : names of columns
         Numbers where they are numbers in every file, else categories by value, missing a category.
     numeric : names of columns that are numbers in every file

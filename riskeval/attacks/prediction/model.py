@@ -31,17 +31,14 @@ class TargetModel:
 
     Attributes
     ----------
-    request : AttackRequest
     model : str or estimator
         One of `PANEL`, "tree", "linear", or an estimator of scikit-learn.
     threshold : float
         Gain above which a category is at risk.
     limits : tuple of float
         Tolerances of a numeric target.
-    original, train : DataFrame
     numeric : tuple of str
         Keys and target that are amounts in every file.
-    workers : int
     """
 
     request: AttackRequest

@@ -20,7 +20,6 @@ class NearestKeys:
 
     Parameters
     ----------
-    train : DataFrame
     names : names of columns
     numeric : names of those that are amounts
     """

@@ -28,7 +28,6 @@ def log_transform(distribution: str, dispersion: float, f: np.ndarray, s: np.nda
 
     Parameters
     ----------
-    distribution : str
     dispersion : float
         Variance of the factor.
     f, s : float64 arrays of one shape
@@ -118,7 +117,6 @@ def estimated_dispersion(distribution: str, f: np.ndarray, mean: np.ndarray) -> 
 
     Parameters
     ----------
-    distribution : str
     f, mean : float64, shape (c,)
         Records, from 1, and fitted sample means of the occupied cells. Empty cells are left out,
         and the likelihood is that of counts of at least 1.

@@ -77,17 +77,12 @@ def fit_model(
 
     Parameters
     ----------
-    table : CellCounts
     terms : terms of the model
     numbers : for each key its values by level, or None for a category
     method, fit : str
         See `loglinear_risk`.
     tolerance : float
         Of the margins, where the fit is by iterative proportional fitting.
-
-    Returns
-    -------
-    Fit
     """
     counts, sampled = table.counts, table.total / table.population
     offset, empty_offset, covariate = None, 0.0, None

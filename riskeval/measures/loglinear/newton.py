@@ -115,7 +115,6 @@ def fit_newton(
     covariate : float64, shape (n_observed,), optional
         One more covariate, 0 in the other cells.
     tolerance : relative change of the deviance
-    max_iterations : int
 
     Returns
     -------

@@ -105,7 +105,6 @@ def estimated_error(table: CellCounts, fit: Fit, pi: float) -> ErrorEstimate:
 
     Parameters
     ----------
-    table : CellCounts
     fit : Fit
         Without offset or covariate.
     pi : float

@@ -18,7 +18,6 @@ def read_terms(
 
     Parameters
     ----------
-    faults : Faults
     text : str
         As ``"~ a + b + a:b"``; ``.`` stands for all keys, ``C(name)`` for "as a category".
     keys : sequence of str

@@ -19,7 +19,6 @@ def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
 
     Parameters
     ----------
-    state : CreateState
     stored : bool
         Whether files are named as in the folder of the project, or as the user names them.
     """

@@ -98,7 +98,6 @@ def smoothed_shares(
     sizes : float array, shape (c,)
         Persons of each cell.
     prior : float array, shape (c, R)
-    amount : float
 
     Examples
     --------

@@ -68,7 +68,6 @@ def fit_partial(
     Parameters
     ----------
     model : as in `fit_with_fallback`
-    design : ModelDesign
     marginals : float array, shape (n_strata, R)
     enough : bool array, shape (n_strata,)
         Strata that have something of their own.
@@ -227,7 +226,6 @@ class _Trial:
 
     Attributes
     ----------
-    margins : Margins
     state : State
         Changes from one amount to the next, which starts from it.
     cells, classes : int arrays, shape (h,)

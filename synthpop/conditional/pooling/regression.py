@@ -117,7 +117,6 @@ class Unit:
 
     Attributes
     ----------
-    centre : Centre
     n_persons : int
         Of the stratum, without those that the pooled regression does not know.
     solve : function of the amount

@@ -80,7 +80,6 @@ class PooledRegressions:
         With the stratum as last predictor.
     by_stratum : tuple, length n_strata
         None where a stratum has none of its own.
-    pooling : RegressionPooling
     """
 
     pooled: RegressionModel

@@ -41,7 +41,6 @@ class RidgeEffects:
     tables : for each predictor None, or the class of each of its digits; empty: None for all
     effects : float array, shape (L, R)
         Rows of the levels of all terms, one term after another.
-    sweeps : int
     gap : float
         Largest violation of the likelihood equations, as a share of all weight.
     """

@@ -183,11 +183,9 @@ def draw_within_rules(
 
     Parameters
     ----------
-    plan : RulePlan
     stages, models : the steps and what they learned
     step : int
         Position of the step.
-    block : Block
     rng : Generator
         Of the step in this block; redraws go on with it.
     stratum : str

@@ -125,7 +125,6 @@ class Line:
 
     Attributes
     ----------
-    value : float
     influence : array, shape (n,), or None
         None where the line is a given number. Computed only when a variance is wanted.
     """

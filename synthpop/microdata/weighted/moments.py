@@ -69,10 +69,6 @@ def variance(
         Should sum to more than 1; otherwise the result is NaN.
     missing : {"drop", "propagate"}
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> variance([1.0, 3.0], [2.0, 2.0])

@@ -192,7 +192,6 @@ def tilt_to_mean(
         Probabilities of the classes; what they lack to one is missing.
     values : float array, shape (R,)
         Mean of each class.
-    target : float
 
     Examples
     --------

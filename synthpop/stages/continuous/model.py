@@ -88,9 +88,6 @@ def draw_persons(
 
     Parameters
     ----------
-    model : ContinuousModel
-    block : Block
-    rng : Generator
     label : str
         Of the stage, for records of fallbacks.
     by : str or None

@@ -46,7 +46,6 @@ class ValueRule:
     regression : "linear", "counts", "tree", "forest" or a scikit-learn regressor
     draw : "empirical", "local", "normal", "donors", "leaves", "poisson" or "negative-binomial"
     trim : (float, float)
-    log : bool
     constant : float
         Added before the logarithm.
     shift : int
@@ -87,7 +86,6 @@ class ValueSource:
     ----------
     model : RegressionModel or None
         None: the same centre for everybody.
-    centre : float
     table, cumulative : float arrays, shape (d,)
         Sorted residuals, or local residuals or values of donors in the order of `fitted`, and
         their cumulated shares of weight.
@@ -142,7 +140,6 @@ def fit_values(
 
     Parameters
     ----------
-    rule : ValueRule
     design : ModelDesign
         Of the persons who have a value.
     values : float array, shape (n,)
