@@ -35,9 +35,8 @@ def demo(
     """
     from synthpop.runfiles.demo import demo_runfile
 
-    run_plan(
-        demo_runfile(seed=seed, scale=scale), place(out), workers_option(workers), "synthpop demo"
-    )
+    plan = demo_runfile(seed=seed, scale=scale)
+    run_plan(plan, place(out), workers_option(workers), "synthpop demo")
 
 
 @app.command()
