@@ -214,8 +214,9 @@ def describe(values: pd.Series) -> dict[str, float]:
     if number and not pd.api.types.is_bool_dtype(values.dtype):
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         if not np.isnan(numbers).all():
-            numbers_of["mean"] = float(np.nanmean(numbers))
-            numbers_of["standard deviation"] = float(np.nanstd(numbers))
+            with np.errstate(invalid="ignore", over="ignore"):  # infinite values have no mean
+                numbers_of["mean"] = float(np.nanmean(numbers))
+                numbers_of["standard deviation"] = float(np.nanstd(numbers))
     return numbers_of
 
 
