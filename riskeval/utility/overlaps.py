@@ -273,6 +273,9 @@ def interval_overlap(
             parts.append(domain_table(request, statistic, name, sides.x[name], sides.y[name]))
         else:
             parts += _shares(request, name, sides.x[name], sides.y[name])
+    if not parts:
+        faults.add("variables", "have no value in either file", remedy="Name others.")
+        faults.raise_if_any()
     table = pd.concat(parts, ignore_index=True)
     table = table.drop(columns=["se_original", "se_released"])
     return finish(table, outside, float(level))
