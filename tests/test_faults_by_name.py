@@ -180,3 +180,14 @@ def test_a_damaged_label_of_a_study_is_told(tmp_path) -> None:
         (tmp_path / "s" / "study.json").write_text(text)
         with pytest.raises(OutputError, match=r"study\.json is damaged"):
             study(tmp_path / "s", people, mean_age)
+
+
+@pytest.mark.parametrize("text", ["limits = 3", "options = 3", "[options]\nsuda = 3", "assess = 3"])
+def test_values_in_the_place_of_tables(tmp_path, text) -> None:
+    (tmp_path / "f.csv").write_text("a,b\nx,1\ny,2\nx,3\n", encoding="utf-8")
+    assessed = "" if "assess" in text else '[assess]\nkeys = ["a"]\n'
+    first, last = ("", text) if text.startswith("[") else (text, "")
+    plan = f'{first}\n[data]\nfile = "f.csv"\n{assessed}{last}\n'
+    (tmp_path / "plan.toml").write_text(plan, encoding="utf-8")
+    with pytest.raises(InputError):
+        riskeval.assess_file(tmp_path / "plan.toml")

@@ -123,6 +123,9 @@ def assess(
         check_choice(faults, "measures", name, MEASURES)
     for name, arguments in (options or {}).items():
         check_choice(faults, "options", name, MEASURES)
+        if not isinstance(arguments, Mapping):
+            faults.add(f"options.{name}", f"is {arguments!r}", remedy="Give argument = value.")
+            continue
         for argument in arguments if name in MEASURES else ():
             check_choice(faults, f"options.{name}", argument, MEASURES[name].options)
     accepted = _read_limits(faults, limits)

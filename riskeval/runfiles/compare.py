@@ -29,7 +29,14 @@ from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.files import read_table
 from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.tomlfile import Table, check_sections, faults_of, read_toml, validate
+from synthpop.microdata.tomlfile import (
+    Table,
+    check_sections,
+    faults_of,
+    read_toml,
+    read_values,
+    validate,
+)
 
 SECTIONS = [
     "data", "roles", "release", "indicators", "regressions", "limits", "sample_sizes", "holdout",
@@ -229,10 +236,7 @@ def _options(faults: Faults, data: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name in ("limits", "sample_sizes"):
         if name in data:
-            if not isinstance(data[name], Mapping):
-                faults.add(f"[{name}]", f"is {data[name]!r}, no table")
-                continue
-            options[name] = {key: None if v == "none" else v for key, v in data[name].items()}
+            options[name] = read_values(faults, data, name)
     for name in ("indicators", "regressions", "level"):
         if name in data:
             options[name] = data[name]

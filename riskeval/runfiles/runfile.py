@@ -18,7 +18,14 @@ from riskeval.protect import VERBS
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.tomlfile import Table, check_sections, faults_of, read_toml, validate
+from synthpop.microdata.tomlfile import (
+    Table,
+    check_sections,
+    faults_of,
+    read_toml,
+    read_values,
+    validate,
+)
 
 Names = list[str]
 
@@ -161,9 +168,9 @@ def load_assess_plan(path: Path | str) -> AssessPlan:
     source = read_source(faults, data)
     options = validate(faults, "[assess]", AssessOptions, data.get("assess", {}))
     report = validate(faults, "[report]", PageOptions, data.get("report", {}))
+    limits, measures = (read_values(faults, data, name) for name in ("limits", "options"))
     faults.raise_if_any()
-    limits = {k: None if v == "none" else v for k, v in data.get("limits", {}).items()}
-    return AssessPlan(source, options, limits, data.get("options", {}), report, file.parent)
+    return AssessPlan(source, options, limits, measures, report, file.parent)
 
 
 def assess_file(path: Path | str) -> Assessment:

@@ -75,6 +75,15 @@ def check_sections(faults: Faults, data: Mapping[str, Any], known: list[str]) ->
             faults.add(f"[{key}]", "is unknown", remedy=did_you_mean(key, known))
 
 
+def read_values(faults: Faults, data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the values of a table, empty where it is not there; "none" stands for none."""
+    table = data.get(name, {})
+    if not isinstance(table, Mapping):
+        faults.add(f"[{name}]", f"is {table!r}, not a table")
+        return {}
+    return {key: None if value == "none" else value for key, value in table.items()}
+
+
 def _in_words(error: Any) -> tuple[str, str]:
     """Return what is wrong with a value, and the remedy, without the words of the library."""
     kind, value, context = error["type"], error.get("input"), error.get("ctx", {})
