@@ -58,6 +58,11 @@ class HouseholdRoles:
         taken.index = values.index
         return taken
 
+    def members(self) -> list[np.ndarray]:
+        """Return the records of each household."""
+        order = np.argsort(self.number, kind="stable")
+        return np.split(order, np.cumsum(self.size)[:-1])
+
     def notes(self) -> list[str]:
         """Name columns that few households keep from being household variables."""
         return [

@@ -184,10 +184,12 @@ def _hide_pairs(
     """
     n_before = len(pairs)
     lossy = short | (result < 0).any(axis=1)
-    for row, j in np.argwhere(roles & lossy[:, None]).tolist():
-        if homes is None or (row, j) in pairs:
-            continue
-        others = np.flatnonzero(homes.number == homes.number[row])
+    cells = [cell for cell in map(tuple, np.argwhere(roles & lossy[:, None]).tolist())
+             if cell not in pairs]  # fmt: skip
+    members = homes.members() if homes is not None and cells else []
+    for row, j in cells:
+        assert homes is not None
+        others = members[homes.number[row]]
         others = others[(others != row) & (start[others, j] >= 0)]
         gone = others[result[others, j] < 0]
         if len(gone):
@@ -251,9 +253,9 @@ def _open(
     first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
     cells, counts = result[first], np.bincount(ids, minlength=n_cells)
     opened = False
-    by_home, ends = np.argsort(homes.number, kind="stable"), np.cumsum(homes.size)
+    members_of = homes.members()
     for home in np.unique(homes.number[short]):
-        members = by_home[ends[home] - homes.size[home] : ends[home]]
+        members = members_of[home]
         rare = members[short[members]]
         candidates = np.flatnonzero((free[members] & (start[members] >= 0)).any(axis=0))
         best, best_matches = -1, -1
