@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskeval.protection.hierarchies import Hierarchy, plain_levels, read_hierarchy
 from riskeval.protection.household import read_households
+from riskeval.protection.read_back import read_back
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -66,7 +67,8 @@ def minimal_generalization(
         Columns at level 0 are untouched; others are categorical. Missing values are a category of
         their own and stay missing, except under "*". ``details``: ``node`` (column -> level),
         ``minimal_nodes`` (all of them), ``suppressed`` (records), ``precision``, ``counted``
-        (nodes whose groups were counted). Nothing is drawn at random.
+        (nodes whose groups were counted), ``recovery`` (what `riskeval.recover` reads back of the
+        suppressed records; None where there are none). Nothing is drawn at random.
 
     Raises
     ------
@@ -108,7 +110,7 @@ def minimal_generalization(
         column = _at_level(frame[sequence.name], sequence, level)
         released[sequence.name] = suppress_cells(column, small)
     _verify(released, names, k, small, household)
-    precision = _precision(sequences, chosen)
+    recovery, notes = read_back(frame, released, names, homes, k) if small.any() else (None, [])
     shown = dict(zip(names, chosen, strict=True))
     return protected(
         frame,
@@ -126,13 +128,15 @@ def minimal_generalization(
             f"Levels {shown}, one of {len(minimal)} minimal nodes; counted anew, every group has "
             f"at least {k} {'records' if homes is None else 'households'}, "
             f"{plural(int(small.sum()), 'record')} lost all keys (at most {suppression_limit} "
-            "allowed)."
+            "allowed).",
+            *notes,
         ],
         details={
             "node": shown,
             "minimal_nodes": [dict(zip(names, item, strict=True)) for item in minimal],
             "suppressed": int(small.sum()),
-            "precision": precision,
+            "precision": _precision(sequences, chosen),
+            "recovery": recovery,
             "counted": search.counted,
         },
     )

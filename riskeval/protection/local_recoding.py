@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.kernels.matching import improve_pairs
 from riskeval.protection.hierarchies import Hierarchy, read_hierarchy
 from riskeval.protection.household import HouseholdRoles, household_roles
+from riskeval.protection.read_back import read_back
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -19,13 +20,12 @@ from riskeval.protection.result import (
     suppress_cells,
 )
 from riskeval.protection.suppress_checks import read_ranks, whole
-from riskeval.recovery.recover import recover
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.text import count, join, plural
+from synthpop.microdata.text import count, plural
 
 BLOCK = 2000
 """Rare records that are matched with one another at once; neighbours in the order of the keys."""
@@ -124,7 +124,7 @@ def local_recoding(
     ]
     details: dict[str, Any] = {"group": group, "recoded_groups": len(groups), "cost": cost}
     if homes is not None:
-        recovery, note = _read_back(frame, released, names, homes)
+        recovery, note = read_back(frame, released, names, homes, int(k))
         details["recovery"] = recovery
         notes += [*note, *homes.notes()]
     plain = None if importance is None else dict(zip(names, map(int, ranks), strict=True))
@@ -364,21 +364,3 @@ def _verified(codes: np.ndarray, number: np.ndarray, k: int) -> np.ndarray:
             "has too few households that could be matched"
         )
     return np.asarray(cell, dtype=np.int64)
-
-
-def _read_back(
-    frame: pd.DataFrame, released: pd.DataFrame, names: list[str], homes: HouseholdRoles
-) -> tuple[Any, list[str]]:
-    """What the other members, rows and columns tell of the values that are missing now."""
-    hidden = {n: (released[n].isna() & frame[n].notna()).to_numpy() for n in names}
-    recovery = recover(
-        released, household=homes.column, original=frame, suppressed=pd.DataFrame(hidden),
-        household_variables=list(homes.variables),
-    )  # fmt: skip
-    if not recovery.n_right:
-        return recovery, []
-    sources = join(dict.fromkeys(recovery.cells["source"]))
-    return recovery, [
-        f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'missing value')} can be read "
-        f"back ({sources})."
-    ]

@@ -272,3 +272,21 @@ class TestHouseholds:
         frame = self.families().assign(h=[1, 1, None, 2, 3, 4, 4, 5])
         with pytest.raises(InputError, match="the household is missing"):
             minimal_generalization(frame, {"zip": ["*"]}, k=2, household="h")
+
+
+def test_what_other_columns_tell_of_suppressed_records_is_stated():
+    zones = np.repeat(np.arange(8), 30)
+    people = pd.DataFrame({"zone": zones, "region": np.array([*"abcdefgh"])[zones]})
+    people["sex"] = np.where(np.arange(len(people)) % 2, "f", "m")
+    people.loc[[7, 100], "sex"] = "x"
+    people = people.sample(frac=1, random_state=1, ignore_index=True)
+    levels = {"region": ["*"], "sex": ["*"]}
+    kept = {"region": 0, "sex": 0}
+    result = minimal_generalization(people, levels, k=3, suppression_limit=4, node=kept)
+    assert result.details["suppressed"] == 2
+    assert result.details["recovery"].n_right == 2  # the region, by its zone
+    assert "But 2 of 4 missing values can be read back (zone)" in result.summary()
+    told = minimal_generalization(
+        people.drop(columns="zone"), levels, k=3, suppression_limit=4, node=kept
+    )
+    assert "read back" not in told.summary()
