@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +65,17 @@ def test_another_distribution_of_the_same_name_is_told(tmp_path) -> None:
     assert others_beside(file) == ["synthpop 0.1.1"]
     with pytest.warns(MicrodataWarning, match="pip uninstall synthpop, then pip install"):
         warn_of_others(file)
+
+
+def test_the_command_tells_of_a_package_that_was_overwritten(monkeypatch) -> None:
+    import synthpop
+    from synthpop import cli
+
+    found: list[str] = []
+    monkeypatch.setattr(cli, "warn_of_others", found.append)
+    monkeypatch.setattr(cli, "guarded", lambda *arguments: None)
+    cli.main()
+    assert found == []
+    monkeypatch.delattr(synthpop, "warn_of_others")  # as the __init__ of the other one
+    cli.main()
+    assert found == [str(Path(cli.__file__).parent)]

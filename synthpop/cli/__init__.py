@@ -9,11 +9,13 @@ from typing import Annotated, Literal
 
 import typer
 
+import synthpop
 from synthpop.app.start import open_app
 from synthpop.cli.options import Allocation, Anywhere, Out, SafeCsv, Seed, Workers
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
+from synthpop.microdata.installed import warn_of_others
 from synthpop.microdata.language import said, use_language
 from synthpop.microdata.output import answer, progress, say, say_reading, steps
 from synthpop.microdata.places import lies_below, place
@@ -397,4 +399,6 @@ def schema(
 
 def main() -> None:
     """Run the command line."""
+    if not hasattr(synthpop, "warn_of_others"):  # another distribution overwrote that file
+        warn_of_others(str(Path(__file__).parent))
     guarded(app, "synthpop", "Nothing half-written is left.")

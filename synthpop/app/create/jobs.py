@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from synthpop.app.project import Project
 
 SHOWN_PICTURES = 6
-FORMATS = (".parquet", ".csv", ".sav", ".dta", ".rds")
+FORMATS = (".parquet", ".csv", ".sav", ".dta", ".xpt", ".rds", ".xlsx")
 
 
 def preview(

@@ -17,9 +17,9 @@ from synthpop.microdata.events import Listener
 if TYPE_CHECKING:
     from synthpop.app.project import Project
 
-FORMATS = (".csv", ".parquet", ".sav", ".dta", ".xpt", ".rds", ".xlsx")
-NOT_WRITTEN = {".txt": ".csv", ".sas7bdat": ".xpt", ".rdata": ".rds", ".rda": ".rds",
-               ".por": ".sav"}  # fmt: skip
+FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".sav", ".zsav", ".dta", ".xpt", ".rds", ".xlsx")
+NOT_WRITTEN = {".txt": ".csv", ".feather": ".arrow", ".sas7bdat": ".xpt", ".rdata": ".rds",
+               ".rda": ".rds", ".por": ".sav", ".asc": ".csv"}  # fmt: skip
 
 
 def format_of(state: ProtectState) -> str:
@@ -211,7 +211,9 @@ def export(
         drop=list(state.roles.identifiers),
         order=arguments.get("order") or None,
     )
-    csv = CsvOptions(arguments.get("separator"), arguments.get("decimal"))
+    csv = None
+    if suffix == ".csv":
+        csv = CsvOptions(arguments.get("separator"), arguments.get("decimal"))
     version = int(arguments.get("dta_version", 15)) if suffix == ".dta" else None
     write_table(released, workspace.target(name), private=True, csv=csv, dta_version=version)
     return {"file": name}

@@ -192,3 +192,21 @@ def test_testdata_is_safe_with_less_than_one_percent_of_the_cells_lost():
     assert best["cells_lost"] < 0.01
     protected = found.apply(session)
     assert records_below(data, protected.data, protected.roles, 3) == 0
+
+
+@pytest.mark.slow
+def test_the_survey_of_testdata_passes_within_two_minutes():
+    keys = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
+    session = ProtectionSession(
+        survey_data("testdata"), keys=keys, numeric=["expend", "income", "savings"],
+        weights="sampling_weight", household="ori_hid",
+    )  # fmt: skip
+    found = search_plans(session, limits={"k": 3, "cells_lost": 0.01}, seconds=120, seed=1)
+    best = found.plans[found.plans["plan"] == found.best].iloc[0]
+    assert best["within"]
+    assert best["cells_lost"] < 0.01
+    assert found.plans["front"].sum() >= 20
+    for step in found.steps[found.best]:
+        session.apply(step.verb, **dict(step.parameters))
+    changed = session.current_frame()
+    assert records_below(session.original_frame, changed, session.roles, 3) == 0
