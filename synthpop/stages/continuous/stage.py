@@ -113,7 +113,7 @@ class Continuous(BlockStage):
         of classes, values inside them and the tail are those of all.
     means_by : str, optional
         Name of a predictor that is a category: the survey's weighted means by its levels are held
-        (probabilities of classes are tilted by one parameter a level, in a pilot population).
+        (probabilities of classes tilted in a pilot population; the tail by level).
     options
         Options of the named method, by name: ``Continuous("income", tail="gpd")`` is
         ``Continuous("income", Binned(tail="gpd"))``; `threshold` and `estimator` are the tail's.
