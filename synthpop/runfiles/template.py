@@ -338,6 +338,7 @@ def _components(profile: SurveyProfile, always: Sequence[str]) -> list[str]:
             f"total = {quoted(total)}",
             f"parts = {listed(parts)}",
             f"by = {listed(by)}",
+            'empty = "sequential"   # donors from elsewhere: of the same first category',
             "",
         ]
     return lines

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Pipeline, assess_fit, load_demo_survey, run
+from synthpop import Components, Pipeline, assess_fit, load_demo_survey, run
 from synthpop.microdata.atomic import relative_path
 from synthpop.microdata.errors import InputError
 from synthpop.runfiles.runfile import load_runfile
@@ -32,6 +32,7 @@ def test_the_recipe_of_a_survey_keeps_what_it_shows(tmp_path: Path) -> None:
     frame = households(500)
     path = of_frame(frame, tmp_path)
     plan = load_runfile(path)
+    assert [x.empty for x in plan.stages if isinstance(x, Components)] == ["sequential"]
     population = Pipeline(plan.stages).fit(plan.read_survey(), seed=1).simulate(scale=0.15)
     made = population.frame()
     parts = made[["wage", "pension", "rest"]].sum(axis=1)
