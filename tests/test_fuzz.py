@@ -54,6 +54,8 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("riskeval.protect.local_recoding", 9, 79),
     ("session", 9, 98),
     ("session", 206, 21),
+    ("synthpop.weighted.distribution", 212, 5),
+    ("synthpop.indicators.pareto_tail", 212, 20),
     ("riskeval.utility.interval_overlap", 208, 20),
     ("riskeval.alpha_k_anonymity", 202, 27),
     ("synthpop.indicators.quantile_interval", 203, 26),

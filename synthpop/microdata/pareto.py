@@ -123,7 +123,7 @@ class ParetoTail(Result):
         -------
         array of that shape
         """
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):  # heavy tails reach infinity
             return self.threshold * np.exp(
                 -np.log1p(-np.asarray(probs, dtype=np.float64)) / self.shape
             )

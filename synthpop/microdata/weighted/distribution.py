@@ -57,9 +57,8 @@ def distribution(
     w = np.ones(len(numbers))
     if weights is not None:
         w = checked_weights(faults, weights, len(numbers))
-    n_levels = np.size(by) if np.ndim(by) == 1 else 0
-    if by is not None and n_levels != len(numbers):
-        what = f"has {n_levels} entries for {len(numbers)} values"
+    if by is not None and np.shape(by) != numbers.shape:
+        what = f"has shape {np.shape(by)} for {len(numbers)} values"
         faults.add("by", what, remedy="Give one level for each value.")
     points = None if at is None else as_numbers(faults, at, "at")
     faults.raise_if_any()
