@@ -77,8 +77,21 @@ def test_axe_finds_nothing_in_protect(small: Any, survey: Path) -> None:
     page.click("#form-local_suppression #apply-step")
     page.wait_for_selector("#step-1")
     visit(page, "page-details", "protect-details")
-    for detail in ("violators", "risky", "suda", "diversity", "numeric", "recovery", "pair"):
+    for detail in (
+        "violators",
+        "risky",
+        "records",
+        "suda",
+        "diversity",
+        "numeric",
+        "recovery",
+        "pair",
+    ):
         visit(page, f"detail-{detail}", f"protect-{detail}")
+    page.click("#detail-suda")
+    settle(page)
+    page.click("main details.more > summary")  # help and entries of its options are open
+    check(page, "protect-options")
     visit(page, "page-search", "protect-search")
     page.fill("#search-seconds", "2")
     page.click("#search-plans")
@@ -175,3 +188,55 @@ def test_protect_without_a_mouse(small: Any, survey: Path) -> None:
     press_until(page, "redo")
     page.keyboard.press("Space")
     page.wait_for_selector("#step-1[aria-current=step]")
+
+
+def choose_by_keyboard(page: Any, key: str) -> None:
+    """Reach an element with Tab from the start of the page, and press it."""
+    page.focus("#skip")
+    press_until(page, key)
+    page.keyboard.press("Enter")
+
+
+def test_judge_and_create_without_a_mouse(small: Any, survey: Path) -> None:
+    page = small
+    choose_by_keyboard(page, "begin-judge")
+    page.wait_for_selector("#original-file")
+    page.set_input_files("#original-file", survey)  # the dialogue of the browser
+    page.wait_for_selector("text=Original: 240 records, 7 columns")
+    page.set_input_files("#release-file", survey)
+    page.wait_for_selector("text=survey: 240 records")
+    choose_by_keyboard(page, "page-roles")
+    page.wait_for_selector("#take-roles")
+    choose_by_keyboard(page, "take-roles")
+    page.wait_for_selector("tr.role-keys")
+    choose_by_keyboard(page, "page-judgement")
+    page.wait_for_selector("#judge-run")
+    choose_by_keyboard(page, "judge-run")
+    page.wait_for_selector("h2:has-text('Risk and utility')")
+    page.focus(".brand")
+    page.keyboard.press("Enter")
+    choose_by_keyboard(page, "begin-create")
+    page.wait_for_selector("#survey-file")
+    page.set_input_files("#survey-file", survey)
+    page.wait_for_selector("#take-starter")
+    choose_by_keyboard(page, "take-starter")
+    page.wait_for_selector("#page-population:not([aria-disabled])")
+    choose_by_keyboard(page, "page-recipe")
+    page.wait_for_selector("#edit-stage-0")
+    choose_by_keyboard(page, "edit-stage-0")
+    page.wait_for_selector("#form-stage-0")
+    page.keyboard.press("Tab")
+    choose_by_keyboard(page, "page-population")
+    page.wait_for_selector("#run-scale")
+    press_until(page, "run-scale")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("0.2")
+    press_until(page, "create-run")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h2:has-text('How well it fits the survey')")
+    choose_by_keyboard(page, "page-release")
+    page.wait_for_selector("#export-population")
+    press_until(page, "export-population")
+    with page.expect_download() as event:
+        page.keyboard.press("Enter")
+    assert event.value.suggested_filename == "population.parquet"
