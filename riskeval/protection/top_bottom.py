@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import read_households
+from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.once import magnitude_note, read_order, sums_kept
 from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
@@ -91,12 +91,13 @@ def top_bottom_code(
         released[column] = _coded_levels(values, upper, lower)
         used: dict[str, Any] = {"lower": lower, "upper": upper}
     else:
-        unit = _units(faults, frame, column, household)
+        homes = household_roles(faults, frame, household, [column])
         faults.raise_if_any()
         if replacement == "mean":
-            _check_tails(faults, values, upper, lower, weight, unit)
+            _check_tails(faults, values, upper, lower, weight, homes)
             faults.raise_if_any()
-        weight = _once_each(weight, unit) if _is_shared(values, unit) else weight
+        if homes is not None and column in homes.variables:
+            weight = _once_each(weight, homes)
         released[column], used = _coded_ends(values, upper, lower, replacement, weight)
     notes = [
         f"Values {side} {limit}."
@@ -141,25 +142,10 @@ def _coded_levels(values: pd.Series, upper: Any, lower: Any) -> pd.Series:
     return categorical_column(codes, levels, ordered=True, index=values.index)
 
 
-def _units(
-    faults: Faults, frame: pd.DataFrame, column: str, household: str | None
-) -> np.ndarray | None:
-    """Household of each record, or None."""
-    if household is None:
-        return None
-    homes = read_households(faults, frame, household)
-    return None if homes is None else homes.number
-
-
-def _is_shared(values: pd.Series, unit: np.ndarray | None) -> bool:
-    """Whether the members of every household have one value."""
-    return unit is not None and int(values.groupby(unit).nunique().max()) <= 1
-
-
-def _once_each(weight: np.ndarray | None, unit: np.ndarray | None) -> np.ndarray:
+def _once_each(weight: np.ndarray | None, homes: HouseholdRoles) -> np.ndarray:
     """Weights in which all members together count as one."""
-    assert unit is not None
-    return (np.ones(len(unit)) if weight is None else weight) / np.bincount(unit)[unit]
+    shares = 1 / homes.size[homes.number]
+    return shares if weight is None else weight * shares
 
 
 def _check_tails(
@@ -168,7 +154,7 @@ def _check_tails(
     upper: Any,
     lower: Any,
     weight: np.ndarray | None,
-    unit: np.ndarray | None,
+    homes: HouseholdRoles | None,
 ) -> None:
     """Note tails whose mean tells a single value."""
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -176,13 +162,13 @@ def _check_tails(
         if limit is None:
             continue
         tail = numbers > limit if side == "upper" else numbers < limit
-        units = np.arange(len(numbers))[tail] if unit is None else unit[tail]
+        units = np.flatnonzero(tail) if homes is None else homes.number[tail]
         distinct, place = np.unique(units, return_inverse=True)
         if not tail.any():
             continue
         parts = np.abs(numbers[tail]) * (1.0 if weight is None else weight[tail])
         parts = np.bincount(place.reshape(-1), parts)
-        what = "record" if unit is None else "household"
+        what = "record" if homes is None else "household"
         if len(distinct) < LEAST_TAIL:
             faults.add(
                 side,
