@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 import matplotlib.pyplot as plt
 import pytest
 
+from synthpop.sampling import Study
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     ROOT / "README.md",
@@ -126,3 +128,22 @@ def test_formulas_can_be_written_without_a_script() -> None:
     for formula in formulas:
         assert "<math" in convert(formula.strip().replace(r"\dots", r"\ldots"))
     assert "mathjax" not in (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+
+
+def test_the_gallery_has_every_figure() -> None:
+    """Of the fit by kind, of an assessment by name, of a study by kind."""
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    source = (ROOT / "synthpop" / "figures" / "gallery.py").read_text(encoding="utf-8")
+    kinds = set(re.findall(r'pictures\[f?"(\w+)', source)) - {"distances"}  # that is `fit.plot()`
+    assert kinds - set(re.findall(r'pictures\["(\w+)', gallery)) == set()
+    by_group = re.findall(r'pictures\[f"(\w+) {name} by', source)
+    assert {f'pictures["{kind} netIncome by' in gallery for kind in by_group} == {True}
+    source = (ROOT / "riskeval" / "measures" / "assessment.py").read_text(encoding="utf-8")
+    names = set(re.findall(r'drawn\["(\w+)"\]', source))
+    assert names - set(re.findall(r'risk_pictures\["(\w+)"', gallery)) == set()
+    documented = re.search(r"kind : {(.*?)}", Study.figure.__doc__ or "")
+    assert documented is not None
+    assert set(re.findall(r'"(\w+)"', documented[1])) == {
+        "box",
+        *re.findall(r'figure\(kind="(\w+)"', gallery),
+    }
