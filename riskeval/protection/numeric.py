@@ -11,7 +11,7 @@ from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, listed_names
-from synthpop.microdata.parameters import Between, Constraint, Whole, check
+from synthpop.microdata.parameters import Between, Constraint, check
 from synthpop.microdata.streams import resolve_seed
 
 INTEGERS = ("real", "round")
@@ -98,11 +98,6 @@ def read_seed(faults: Faults, seed: int | None) -> int:
     except (TypeError, ValueError) as error:
         faults.add("seed", str(error).removeprefix("seed "))
         return 0
-
-
-def check_whole(faults: Faults, name: str, value: object, least: int) -> bool:
-    """Note a value that is not a whole number of at least `least`."""
-    return _check(faults, name, Whole(least), value)
 
 
 def check_between(faults: Faults, name: str, value: object, low: float, high: float) -> bool:

@@ -179,7 +179,6 @@ def _all(n: int) -> str:
     return "The only limit is" if n == 1 else f"All {n} limits are"
 
 
-NO_SENSITIVE = "Declare sensitive variables."
 IDENTITY = ("below_3", "expected_reidentifications", "global_risk", "below_2")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 SMALLEST_BATCH = 5_000
 LARGEST_BATCH = 2_000_000
 PROPOSALS_PER_HOUSEHOLD = 300
-SMALLEST_BUDGET, LARGEST_BUDGET = 1_000_000, 50_000_000
+SMALLEST_BUDGET = 1_000_000
 STALLED = 0.002  # a batch that lowers the objective by less than this share stands still
 STALLS = 3
 HEAT = 0.1  # start temperature in units of the mean increase of a random exchange

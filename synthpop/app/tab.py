@@ -21,7 +21,6 @@ from synthpop.app.worker import Cancelled, Worker, WorkerAnswer
 from synthpop.microdata.errors import MicrodataError, WorkerError
 
 Listener = Callable[[str], None]
-TICK = 1.0
 
 
 class Tab:

@@ -9,7 +9,6 @@ from synthpop.microdata.errors import InputError, MicrodataWarning
 from synthpop.models.breaks import breaks, class_bounds, class_labels, classify
 from tests.reference_data import golden, survey_data
 
-UNEVEN = [0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99]
 OPTIONS = {
     "noequidist": {"equidist": False},
     "noequidist_upper200000": {"equidist": False, "upper": 200000},
