@@ -230,96 +230,110 @@ def membership(
         faults, confidence, neighbours=neighbours, most_records=most_records,
         most_synthetic=most_synthetic, workers=workers,
     )  # fmt: skip
-    parts = {"original": original, "holdout": holdout}
     if isinstance(most_records, int) and most_records < LEAST:
         faults.add("most_records", f"is {most_records}", remedy=f"Give {LEAST} or more.")
+    parts = {"original": original, "holdout": holdout}
     frames = read_frames(faults, parts, request, least={"holdout": LEAST})
+    names = variables_of(request)
     seed = resolve_seed(seed)
     streams = Streams(seed)
     frames["synthetic"], _ = draw_synthetic(synthetic, request, most_synthetic, streams)
-    notes = codes_note(frames["original"], variables_of(request), request.categorical, "by its gap")
+    notes = codes_note(frames["original"], names, request.categorical, "by its gap")
+    overlap = overlap_of(frames["original"], frames["holdout"], names, request.categorical)
     points, weights = as_points(frames, request)
-    weights = without_constants(points["synthetic"], weights)
     check_units(points, {"holdout": LEAST})
     if len(points["synthetic"]) == most_synthetic:
         notes.append(f"at most {count(most_synthetic)} synthetic {request.unit} were compared with")
-    drawn = {
-        role: sample(len(points[role]), most_records, streams.at("membership", role))
-        for role in ("original", "holdout")
-    }
-    taken = {
-        role: Points(points[role].numbers[rows], points[role].codes[rows])
-        for role, rows in drawn.items()
-    } | {"synthetic": points["synthetic"]}
+    drawn = {role: sample(len(points[role]), most_records, streams.at("membership", role))
+             for role in _REAL}  # fmt: skip
+    taken = {role: Points(points[role].numbers[rows], points[role].codes[rows])
+             for role, rows in drawn.items()} | {"synthetic": points["synthetic"]}  # fmt: skip
     panel = _panel(method, neighbours)
-    members_near: list[np.ndarray] = []
+    by_members: list[np.ndarray] = []
     if request.household is not None and method == "panel":
-        panel["members"] = -1
-        members_near = members_nearest(frames, request, drawn, "synthetic", workers)
+        by_members = members_nearest(frames, request, drawn, "synthetic", workers)
     progress = Progress("membership", _rows_to_compare(panel, taken), on_event)
+    weights = without_constants(points["synthetic"], weights)
     space = Space(taken, weights, len(request.needed), workers=workers, step=progress.step)
     # 1. Scores of members and strangers by every attack
-    m = len(drawn["holdout"])
-    order = streams.at("membership", "reference").permutation(m)
-    halves = order[: m // 2], np.sort(order[m // 2 :])
-    scores = {
-        name: _scores(space, k, halves, m)
-        if k >= 0
-        else (-members_near[0], -members_near[1], np.arange(m))
-        for name, k in panel.items()
-    }
+    scores = _all_scores(space, panel, by_members, streams.at("membership", "reference"))
     # 2. The strongest one: the largest lower end of the interval
-    level = corrected(confidence, len(panel))
-    areas = {name: auc(*both[:2], level) for name, both in scores.items()}
+    level = corrected(confidence, len(scores))
+    areas = {name: auc(one.members, one.strangers, level) for name, one in scores.items()}
     best = max(areas, key=lambda name: areas[name][1])
-    accuracy = accuracy_holdout = float("nan")
+    # 3. Nearness to both real files
+    accuracies = (float("nan"),) * 2
     if method != "density":
-        accuracy, accuracy_holdout = _adversarial_accuracies(space, streams)
+        accuracies = _adversarial_accuracies(space, streams)
     progress.end()
-    members, others, strangers = scores[best]
+    strongest, (area, low, high) = scores[best], areas[best]
+    members, others = strongest.members, strongest.strangers
     if len(others) < FEW:
         notes.append(f"the hold-out has only {len(others)} strangers, so the interval is wide")
-    area, low, high = areas[best]
     return Membership(
         auc=area,
         interval=(low, high),
         excess=Excess(
-            area,
-            0.5,
-            area - 0.5,
-            low - 0.5,
-            high - 0.5,
-            len(members),
-            len(others),
-            confidence,
-            len(panel),
-            overlap_of(
-                frames["original"], frames["holdout"], variables_of(request), request.categorical
-            ),
+            area, 0.5, area - 0.5, low - 0.5, high - 0.5, len(members), len(others), confidence,
+            len(scores), overlap,
         ),
         panel=pd.DataFrame(
-            [(name, *areas[name], len(scores[name][1])) for name in panel],
+            [(name, *areas[name], len(one.strangers)) for name, one in scores.items()],
             columns=["attack", "auc", "lower", "upper", "strangers"],
         ),
         advantage=_advantage(members, others),
-        adversarial_accuracy=accuracy,
-        adversarial_accuracy_holdout=accuracy_holdout,
-        privacy_loss=accuracy_holdout - accuracy,
-        per_record=pd.DataFrame(
-            {
-                "member": np.repeat([True, False], [len(members), len(others)]),
-                "row": np.concatenate([drawn["original"], drawn["holdout"][strangers]]),
-                "score": np.concatenate([members, others]),
-            }
-        ),
+        adversarial_accuracy=accuracies[0],
+        adversarial_accuracy_holdout=accuracies[1],
+        privacy_loss=accuracies[1] - accuracies[0],
+        per_record=strongest.to_frame(drawn["original"], drawn["holdout"]),
         unit=request.unit,
         method=best,
         confidence=confidence,
         seed=seed,
-        variables=variables_of(request),
+        variables=names,
         notes=tuple(notes),
         footnote=footnote_of(request),
-    )
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scores:
+    """Scores of one attack: of members, and of the strangers at these places of the hold-out."""
+
+    members: np.ndarray
+    strangers: np.ndarray
+    places: np.ndarray
+
+    def to_frame(self, original: np.ndarray, holdout: np.ndarray) -> pd.DataFrame:
+        """One row a judged unit, with its row in its file."""
+        sizes = [len(self.members), len(self.strangers)]
+        return pd.DataFrame(
+            {
+                "member": np.repeat([True, False], sizes),
+                "row": np.concatenate([original, holdout[self.places]]),
+                "score": np.concatenate([self.members, self.strangers]),
+            }
+        )
+
+
+def _all_scores(
+    space: Space,
+    panel: dict[str, int],
+    by_members: Sequence[np.ndarray],
+    rng: np.random.Generator,
+) -> dict[str, _Scores]:
+    """Scores of every attack; half of the hold-out, drawn at random, is the reference of density.
+
+    `by_members` has the mean distances of members of households, where they are asked for.
+    """
+    m = len(space.points["holdout"])
+    order = rng.permutation(m)
+    halves = order[: m // 2], np.sort(order[m // 2 :])
+    scores = {name: _Scores(*_scores(space, k, halves, m)) for name, k in panel.items()}
+    if by_members:
+        near, other = by_members
+        scores["members"] = _Scores(-near, -other, np.arange(m))
+    return scores
 
 
 def _panel(method: str, neighbours: int) -> dict[str, int]:
