@@ -78,15 +78,17 @@ class InformationLoss(Result):
         """Return the losses in words."""
         text = f"Information loss of {', '.join(self.variables)} (0 is none; there is no threshold"
         text += ": compare releases of the same file)."
-        if self.paired:
+        if np.isfinite(self.il1s):
             text += (
                 f" Values moved by {self.il1s:.4g} sqrt(2) standard deviations on average (IL1s, "
                 f"Templ 2017, equation 5.9) and by {percent(self.il1)} of their size (IL1)."
             )
-        text += f" The eigenvalues of the correlations changed by {self.eigenvalues:.4g} in sum"
-        if np.isfinite(self.correlations):
-            text += f", correlations by {self.correlations:.4g} on average"
-        return " ".join([text + ".", *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
+        if np.isfinite(self.eigenvalues):
+            text += f" The eigenvalues of the correlations changed by {self.eigenvalues:.4g} in sum"
+            if np.isfinite(self.correlations):
+                text += f", correlations by {self.correlations:.4g} on average"
+            text += "."
+        return " ".join([text, *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
 
 
 @same_library

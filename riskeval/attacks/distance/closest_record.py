@@ -229,16 +229,15 @@ def distance_screen(
     released = space.nearest("original", "synthetic")
     strangers = space.nearest("original", base, rows, leave_out=holdout is None)
     progress.end()
-    cut = np.quantile(strangers[:, 0], CLOSE_SHARE)
     shares = {
         "identical": [(it[:, 0] <= TINY).astype(float) for it in (released, strangers)],
-        "close": [_mid_p(it[:, 0], cut) for it in (released, strangers)],
+        "close": _below_cut(released[:, 0], strangers[:, 0]),
     }
     if request.household is not None:
         drawn = {"synthetic": np.arange(len(points["synthetic"])), base: rows}
-        near, other = members_nearest(frames, request, drawn, "original", workers)
-        cut_of_members = np.quantile(other, CLOSE_SHARE)
-        shares["members"] = [_mid_p(it, cut_of_members) for it in (near, other)]
+        shares["members"] = _below_cut(
+            *members_nearest(frames, request, drawn, "original", workers)
+        )
     level = corrected(confidence, len(shares))
     ends = {name: wilson(both[0].sum(), len(both[0]), level) for name, both in shares.items()}
     overlap = overlap_of(
@@ -272,6 +271,12 @@ def distance_screen(
         notes=tuple(notes),
         footnote=footnote_of(request),
     )
+
+
+def _below_cut(released: np.ndarray, strangers: np.ndarray) -> list[np.ndarray]:
+    """Who is nearer than the distance that so many strangers reach, on both sides."""
+    cut = float(np.quantile(strangers, CLOSE_SHARE))
+    return [_mid_p(distances, cut) for distances in (released, strangers)]
 
 
 def _mid_p(distances: np.ndarray, cut: float) -> np.ndarray:

@@ -185,10 +185,7 @@ def rapid(
     permuted = []
     for i in range(permutations):
         rng = streams.at("rapid", i)
-        shuffled = best.model.predict(
-            asked[:1], [people["original"]], rng, order=rng.permutation(len(same["synthetic"]))
-        )
-        permuted.append(_units(best.model, shuffled[0], people, targets, "original").rate)
+        permuted.append(_shuffled_rate(best.model, asked[0], people, targets, rng))
         watched(Event("progress", "rapid", len(models) + i + 1, total, "shuffled target"))
     watched(Event("end", "rapid", total, total))
     share, trained = request.coverage, best.model
@@ -276,6 +273,19 @@ def _attempt(
             n_tests=n_models, coverage=share, overlap=overlap,
         )  # fmt: skip
     return _Attempt(model, predicted[0], units, (low * share, high * share), holdout_rate, beyond)
+
+
+def _shuffled_rate(
+    model: TargetModel,
+    asked: pd.DataFrame,
+    people: dict[str, pd.DataFrame],
+    targets: dict[str, AttackTargets],
+    rng: np.random.Generator,
+) -> float:
+    """Rate of a model that was trained on a shuffled target."""
+    order = rng.permutation(len(model.train))
+    predicted = model.predict([asked], [people["original"]], rng, order=order)
+    return _units(model, predicted[0], people, targets, "original").rate
 
 
 def _units(

@@ -28,6 +28,7 @@ from riskeval.measures.loglinear.newton import fit_newton
 from riskeval.measures.loglinear.result import LogLinearRisk
 from riskeval.measures.loglinear.table import (
     CellCounts,
+    cell_levels,
     check_size,
     program_measures,
     tabulate_cells,
@@ -305,18 +306,10 @@ def _assemble(
     dispersion: float | None,
     homes: np.ndarray | None,
 ) -> LogLinearRisk:
-    """Turn fitted cell means into the measures."""
-    if inclusion == "global":
-        pi = np.full(len(table.counts), table.total / table.population)
-    else:
-        pi = table.counts / table.weights
-    pi = np.minimum(pi, 1.0)
-    scale = pi
-    if fit == "exact" and method == "pseudo-ml":
-        scale = np.full(len(pi), min(table.total / table.population, 1.0))
-    elif fit == "exact" and method == "clogg-eliason":
-        scale = table.counts / table.weights
-    population_mean = fitted.mean / scale
+    """Turn fitted cell means into the measures (Skinner and Manning 2008, section 2)."""
+    # 1. Means of the cells of the population
+    pi, population_mean = _population_means(table, fitted, method, fit, inclusion)
+    # 2. Risks of a cell by its count, of uniques by those of a sample unique
     spread = dispersion or estimated_dispersion(distribution, table.counts, fitted.mean)
     unique, match = unique_risks(population_mean, pi)
     every = match_risks(distribution, spread, table.counts, population_mean, pi)
@@ -324,16 +317,13 @@ def _assemble(
         unique, match = unique_probabilities(distribution, spread, population_mean, pi), every
     alone = table.counts == 1
     every = np.where(alone, match, every)
+    # 3. The measures of the reference program, of cells below its bound
     gr1, gr2, n_used = program_measures(table, fitted.mean, bound)
+    # 4. From cells to records, and to their households
     complete = table.cell_of >= 0
     cell = table.cell_of[complete]
     risk = _spread(complete, every[cell])
-    cells = pd.DataFrame(
-        {
-            name: pd.Series([levels[code] for code in table.codes[:, j]], dtype=object)
-            for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True))
-        }
-    ).infer_objects()
+    cells = cell_levels(table)
     return LogLinearRisk(
         tau1=float(unique[alone].sum()),
         tau2=float(match[alone].sum()),
@@ -356,11 +346,7 @@ def _assemble(
         ),
         n_cells=fitted.n_cells,
         formula=text,
-        as_numbers=tuple(
-            name
-            for j, (name, x) in enumerate(zip(table.names, numbers, strict=True))
-            if x is not None and any(j in term for term in terms)
-        ),
+        as_numbers=_as_numbers(table, terms, numbers),
         method=method,
         fit=fit,
         inclusion=inclusion,
@@ -372,6 +358,32 @@ def _assemble(
         program_gr2=gr2,
         program_cells=n_used,
         bound=bound,
+    )
+
+
+def _population_means(
+    table: CellCounts, fitted: Fit, method: str, fit: str, inclusion: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Inclusion probability of each cell, and its mean in the population."""
+    fraction = np.full(len(table.counts), table.total / table.population)
+    of_cell = table.counts / table.weights
+    pi = np.minimum(fraction if inclusion == "global" else of_cell, 1.0)
+    scale = pi
+    if fit == "exact" and method == "pseudo-ml":
+        scale = np.minimum(fraction, 1.0)
+    elif fit == "exact" and method == "clogg-eliason":
+        scale = of_cell
+    return pi, fitted.mean / scale
+
+
+def _as_numbers(
+    table: CellCounts, terms: Sequence[Term], numbers: Sequence[np.ndarray | None]
+) -> tuple[str, ...]:
+    """Keys that enter the model as numbers."""
+    return tuple(
+        name
+        for j, (name, x) in enumerate(zip(table.names, numbers, strict=True))
+        if x is not None and any(j in term for term in terms)
     )
 
 

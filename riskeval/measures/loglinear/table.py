@@ -137,3 +137,12 @@ def program_measures(
         return np.nan, np.nan, 0
     match = np.where(v == 0, 1.0, -np.expm1(-v) / np.where(v == 0, 1.0, v))
     return float(np.exp(-v).sum() / n_used), float(match.sum() / n_used), n_used
+
+
+def cell_levels(table: CellCounts) -> pd.DataFrame:
+    """The levels of each cell, one column a key."""
+    columns = {
+        name: pd.Series([levels[code] for code in table.codes[:, j]], dtype=object)
+        for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True))
+    }
+    return pd.DataFrame(columns).infer_objects()

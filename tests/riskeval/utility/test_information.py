@@ -120,6 +120,7 @@ def test_missing_and_degenerate_values() -> None:
     none = information_loss(flat, flat, ["a", "b"])
     assert np.isnan(none.eigenvalues)
     assert "no spread" in none.summary()
+    assert "nan" not in none.summary()
     assert none.by_variable["zero_cells"].tolist() == [20, 0]
     mostly = x.assign(a=np.r_[np.zeros(18), 1.0, 2.0])
     assert "fell back" in information_loss(mostly, mostly, ["a", "b"]).summary()
