@@ -300,10 +300,13 @@ def mdav(x, k, leaf=LEAF):
     last = 0
     left = n
     while left >= 2 * k:
+        # 1. the centre of the records that are left
         q = total[0] / number[0]
+        # 2. r, the farthest from the centre, and then s, the farthest from r (with 3 k records)
         for _ in range(2 if left >= 3 * k else 1):
             r = farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds)
             q = x[r]
+            # 3. it and its k - 1 nearest are a group and leave
             take(r, points, rows, place, leaf_of, starts, low, high, total, number, smallest)
             nearest(
                 q, points, rows, starts, low, high, number, smallest, stack, bounds,
@@ -318,6 +321,7 @@ def mdav(x, k, leaf=LEAF):
                 )  # fmt: skip
             last += 1
             left -= k
+    # 4. the k to 2 k - 1 records that are left are the last group
     for t in range(n):
         row = rows[t]
         node = leaf_of[row]
