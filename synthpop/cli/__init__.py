@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 import synthpop
 from synthpop.app.start import open_app
-from synthpop.cli.options import Allocation, Anywhere, Out, SafeCsv, Seed, Workers
+from synthpop.cli import options
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
@@ -27,7 +27,7 @@ app = command_line("Synthetic populations of households and persons from a surve
 @app.command()
 def demo(
     seed: Annotated[int, typer.Option(help="Seed of the population.")] = 1,
-    workers: Workers = "1",
+    workers: options.Workers = "1",
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("synthpop-demo"),
     scale: Annotated[float, typer.Option(help="Factor on the size of the population.")] = 1.0,
 ) -> None:
@@ -44,10 +44,10 @@ def demo(
 @app.command()
 def run(
     file: Annotated[Path, typer.Argument(help="Run file (TOML); see synthpop init.")],
-    seed: Seed = None,
-    workers: Workers = "1",
-    out: Out = None,
-    anywhere: Anywhere = False,
+    seed: options.Seed = None,
+    workers: options.Workers = "1",
+    out: options.Out = None,
+    anywhere: options.Anywhere = False,
 ) -> None:
     """Simulate the population that a run file describes and write a report.
 
@@ -119,7 +119,7 @@ def init(
 def calibrate(
     file: Annotated[Path, typer.Argument(help="Run file (TOML) with [survey] and [calibrate].")],
     out: Annotated[Path | None, typer.Option(help="Survey to write: .parquet or .csv.")] = None,
-    safe_csv: SafeCsv = False,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Calibrate the weights of a survey to known totals and write the survey and a table.
 
@@ -151,10 +151,10 @@ def calibrate(
 
 @app.command()
 def sample(
-    population: Annotated[Path, typer.Argument(help="Folder of a population.")],
+    population: options.Folder,
     n: Annotated[int, typer.Option("-n", help="Households (or persons) to draw in all.")],
     strata: Annotated[str | None, typer.Option(help="Column of strata; none: one stratum.")] = None,
-    allocation: Annotated[Allocation, typer.Option(help="Over strata.")] = "proportional",
+    allocation: Annotated[options.Allocation, typer.Option(help="Over strata.")] = "proportional",
     persons: Annotated[bool, typer.Option("--persons", help="Draw single persons.")] = False,
     seed: Annotated[
         int | None, typer.Option(help="Seed of the draw; without one a new one, which is printed.")
@@ -162,7 +162,7 @@ def sample(
     out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")] = Path(
         "sample.parquet"
     ),
-    safe_csv: SafeCsv = False,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Draw a random sample of whole households (or persons) with design weights.
 
@@ -189,7 +189,7 @@ def sample(
 
 @app.command()
 def export(
-    folder: Annotated[Path, typer.Argument(help="Folder of a population.")],
+    folder: options.Folder,
     to: Annotated[Path, typer.Option("--to", help="File to write: .parquet, .csv or another.")],
     strata: Annotated[
         list[str] | None, typer.Option(help="Stratum to export; give it again for more.")
@@ -197,15 +197,10 @@ def export(
     sample: Annotated[
         int | None, typer.Option(help="Draw so many households at random, with weights.")
     ] = None,
-    households: Annotated[
-        bool,
-        typer.Option("--households", help="One row a household, with the columns members share."),
-    ] = False,
+    households: options.OfHouseholds = False,
     seed: Annotated[int | None, typer.Option(help="Seed of --sample.")] = None,
-    dictionary: Annotated[
-        Path | None, typer.Option(help="Write labels and codes as well: .toml, .csv or .xlsx.")
-    ] = None,
-    safe_csv: SafeCsv = False,
+    dictionary: options.Labels = None,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Write a population, or a part of it, to one file with its labels and codes.
 
@@ -275,12 +270,9 @@ def dictionary(
 
 @app.command()
 def verify(
-    folder: Annotated[Path, typer.Argument(help="Folder of a population.")],
-    repair: Annotated[
-        Path | None,
-        typer.Option(help='Run file of the population, or "demo": make again what is damaged.'),
-    ] = None,
-    workers: Workers = "1",
+    folder: options.Folder,
+    repair: options.Repair = None,
+    workers: options.Workers = "1",
 ) -> None:
     """Check every file of a population: manifest, parts, records, levels, types, report.
 
@@ -319,8 +311,8 @@ app.command(
 @app.command()
 def profile(
     file: Annotated[Path, typer.Argument(help="Survey file: csv, parquet, sav, dta, sas7bdat.")],
-    out: Annotated[Path | None, typer.Option(help="Page to write (HTML).")] = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
+    out: options.Page = None,
+    language: options.Language = "en",
 ) -> None:
     """Write a page on the columns of a survey: roles, sums, codes for missing, rare levels.
 
@@ -345,13 +337,11 @@ def profile(
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(help="Folder of a population.")],
-    audience: Annotated[
-        Literal["internal", "external"], typer.Option(help="Who reads it.")
-    ] = "internal",
-    out: Annotated[Path | None, typer.Option(help="Page to write (HTML).")] = None,
+    folder: options.Folder,
+    audience: options.Audience = "internal",
+    out: options.Page = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
+    language: options.Language = "en",
     date: Annotated[
         str | None, typer.Option(help="Date to print among the provenance; none without it.")
     ] = None,

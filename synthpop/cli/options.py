@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Arguments and options of the commands that are shared or long."""
 
 from __future__ import annotations
 
@@ -16,4 +16,18 @@ Anywhere = Annotated[
 ]
 SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula.")
+]
+Folder = Annotated[Path, typer.Argument(help="Folder of a population.")]
+Page = Annotated[Path | None, typer.Option(help="Page to write (HTML).")]
+Language = Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")]
+Audience = Annotated[Literal["internal", "external"], typer.Option(help="Who reads it.")]
+OfHouseholds = Annotated[
+    bool, typer.Option("--households", help="One row a household, with the columns members share.")
+]
+Labels = Annotated[
+    Path | None, typer.Option(help="Write labels and codes as well: .toml, .csv or .xlsx.")
+]
+Repair = Annotated[
+    Path | None,
+    typer.Option(help='Run file of the population, or "demo": make again what is damaged.'),
 ]
