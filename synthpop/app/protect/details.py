@@ -82,9 +82,14 @@ def suda(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]
     scores = result.to_frame().assign(**{name: session.data[name] for name in roles.keys})
     first = [*roles.keys, "score", "dis_score"]
     ranked = scores.sort_values("score", ascending=False, kind="stable")[first]
+    heads = {"variable": t("variable"), "contribution": t("contribution")}
+    shown = ranked.rename(columns={"score": t("score"), "dis_score": t("dis_score")})
     return {
         "texts": [result.summary()],
-        "tables": [plain_table(result.attribute_contribution), plain_table(ranked)],
+        "tables": [
+            plain_table(result.attribute_contribution.rename(columns=heads)),
+            plain_table(shown),
+        ],
     }
 
 
