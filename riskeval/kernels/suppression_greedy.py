@@ -198,7 +198,7 @@ def give_back(table, book, n_cells, cell_of, before, moves, tier, k, words, cell
     for i in range((tier.max() + 1) * len(moves)):
         move = moves[len(moves) - 1 - i % len(moves)]
         record, v = move // MOST_KEYS, move % MOST_KEYS
-        c, code = np.int64(cell_of[record]), before[record, v]
+        c, code = np.int64(cell_of[record]), before[record, v]  # type: ignore[assignment]
         if tier[v] != i // len(moves) or book.codes[c, v] >= 0 or n_cells == len(book.codes):
             continue
         # 3. would the record keep k matches, and does no marked cell lose one?
