@@ -451,5 +451,5 @@ def test_a_release_whose_risks_have_no_limit_is_not_praised() -> None:
     releases = {"copy": riskeval.Release(data, kind="synthetic"), "masked": data}
     lines = riskeval.compare(data, releases, keys=["a", "b"], numeric="pay", seed=1).summary()
     by_name = {line.split(":")[0]: line for line in lines.splitlines()}
-    assert "no risk has a limit here" in by_name["copy"]
-    assert "no risk has a limit here" not in by_name["masked"]
+    assert "no limit of risk applies" in by_name["copy"]
+    assert "no limit of risk applies" not in by_name["masked"]
