@@ -96,3 +96,23 @@ def test_a_judgement_without_strangers_is_told_in_german() -> None:
     with use_language("de"):
         assert translated(first).startswith("Kein Urteil: Die synthetische Datei sagt mehr über")
         assert not ENGLISH.search(translated(NO_STRANGERS))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "multinomial on age, sex; members conditional on those before them; one model for all "
+        "strata (complete pooling)",
+        "binned on age; generalised Pareto tail in the top class; members conditional on the "
+        "first member; at most 1,000",
+        "income split by donors within status, age",
+        "cell without donors: nearest cell, distance 1",
+        "combination of predictors the sample does not have: the model pooled over strata",
+        "2 households would break a rule with ages drawn again: copied as in the sample",
+        "age: the first member and other",
+        "income: with a value other than 0",
+    ],
+)
+def test_what_was_done_is_told_in_german(text: str) -> None:
+    with use_language("de"):
+        assert leftovers(translated(text), english_words()) == []

@@ -205,9 +205,10 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
         rows = [[stage, str(len(where))] for stage, where in by_stage.items()]
         return {"sentence": sentence, "table": table(["Step", "Strata or levels"], rows)}
     rows = [
-        [item.stage, item.stratum, item.what, count(item.n_persons) if item.n_persons else "fit"]
+        [gettext(item.stage), gettext(item.stratum), item.what,
+         count(item.n_persons) if item.n_persons else gettext("fit")]
         for item in fallbacks_of_run[:MOST_FALLBACKS]
-    ]
+    ]  # fmt: skip
     if len(fallbacks_of_run) > MOST_FALLBACKS:
         left = len(fallbacks_of_run) - MOST_FALLBACKS
         rows.append([f"and {count(left)} more, listed in the manifest", "", "", ""])
