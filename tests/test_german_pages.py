@@ -21,7 +21,8 @@ DECIMALS = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.])")
 SOURCES = re.compile(r"(Gleichung(en)?|Abschnitt) \d[\d.]*( bis \d[\d.]*)?|RFC \d+|arXiv:[\d.]+")
 NAMES = {
     "age", "ages", "sex", "size", "status", "other", "income", "noisy", "synthetic", "nearest",
-    "weight", "strata", "household", "missing", "global", "recode", "add", "noise", "learn",
+    "forest", "weight", "strata", "household", "missing", "global", "recode", "add", "noise",
+    "learn",
 }  # fmt: skip
 """Names of variables, releases, roles, verbs and libraries on these pages, and of a study."""
 
