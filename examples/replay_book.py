@@ -1,4 +1,4 @@
-"""Chapters 3 to 5 of Templ (2017), replayed: the printed numbers beside ours.
+"""Chapters 3 to 5 and section 8.7 of Templ (2017), replayed: the printed numbers beside ours.
 
 Writes the tables to ``replay_book.md`` in the current folder.
 
@@ -6,8 +6,8 @@ Writes the tables to ``replay_book.md`` in the current folder.
     python examples/replay_book.py --data folder         # and those on eusilc and testdata
     python examples/replay_book.py --data folder --pages docs/replays    # and write the pages
 
-The folder holds ``eusilc.parquet`` and ``testdata.parquet``, the public data sets of the R packages
-laeken and sdcMicro. They are no part of this repository.
+The folder holds ``eusilc.parquet``, ``testdata.parquet`` and ``eusilc13puf.parquet``, public data
+sets of the R packages laeken, sdcMicro and simPop. They are no part of this repository.
 """
 
 from __future__ import annotations

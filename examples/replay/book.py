@@ -1,4 +1,4 @@
-"""Chapters 3 to 5 of Templ (2017) on public files: the printed number beside ours.
+"""Chapters 3 to 5 and section 8.7 of Templ (2017) on public files: the printed number beside ours.
 
 Each function returns the rows of one table. Small examples stand here with their data; the others
 read ``eusilc.parquet`` and ``testdata.parquet`` (the public data sets of the R packages laeken and
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from replay import section87
 from riskeval import (
     frequency_counts,
     individual_risk,
@@ -74,7 +75,10 @@ def row(quantity: str, printed: str, ours: object, reason: str = "") -> Row:
 
 def drawn(quantity: str, printed: str, draws: list[float], reason: str = "") -> Row:
     """A row of a random method: mean, lowest and highest of the seeds."""
-    low, mean, high = (f"{value:.4g}" for value in (min(draws), np.mean(draws), max(draws)))
+    low, mean, high = (
+        f"{value:.4g}" if abs(value) < 10_000 else f"{value:.0f}"
+        for value in (min(draws), np.mean(draws), max(draws))
+    )
     return Row(quantity, printed, f"{mean} ({low} to {high})", reason, tuple(draws))
 
 
@@ -373,6 +377,36 @@ def solutions(folder: Path) -> list[Row]:
     ]  # fmt: skip
 
 
+def population(folder: Path) -> list[Row]:
+    """Section 8.7: a population from the files of EU-SILC, and a sample drawn from it."""
+    ours = section87.numbers(pd.read_parquet(folder / "eusilc13puf.parquet"))
+    education = ours["education"]
+    sizes = "200 1140 1278 376 828 1034 386 492 243"
+    return [
+        row("8.7.3: households of the survey by region", sizes, ours["sizes"]),
+        row("8.7.4: households of the population less those expected", "0", ours["households"]),
+        row(
+            "8.7.4: persons of the population less those expected", "-7", ours["persons"],
+            "controlled rounding: households of each size are met in every region",
+        ),
+        row(
+            "8.7.4: education 0-1, percent too many", "79.8146953", education["0-1"],
+            "87 persons of the sample: regions are held near each other",
+        ),
+        row(
+            "8.7.4: education 6, percent too many", "23.0331147", education["6"],
+            "380 persons of the sample: the same",
+        ),
+        row(
+            "8.7.4: education 2, 3, 4, 5, percent too many",
+            "-1.6823460 -1.1892084 -1.5743513 -0.8418830",
+            [education[level] for level in "2345"], "the same; the book starts from another file",
+        ),
+        row("8.7.3: households drawn by region", sizes, ours["drawn sizes"]),
+        drawn("8.7.3: persons drawn", "13515", ours["drawn persons"]),
+    ]  # fmt: skip
+
+
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "small-risk": small_examples_of_risk,
     "small-protection": small_examples_of_protection,
@@ -387,6 +421,7 @@ FILE_TABLES: dict[str, Callable[[Path], list[Row]]] = {
     "random-utility": random_utility,
     "utility": utility_of_tables,
     "solutions": solutions,
+    "population": population,
 }
 """Name of a table on the pages: the function that computes its rows."""
 
