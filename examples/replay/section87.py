@@ -30,7 +30,7 @@ def raw_files(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     first = frame.drop_duplicates("db030")
     age = pd.to_numeric(frame["age"].astype(str)).astype(int)
     pid = frame["db030"].astype(int) * 100 + frame.groupby("db030").cumcount() + 1
-    person = [name for name in frame if name in OF_PERSONS or name.startswith("py")]
+    person = [name for name in frame if name in (*OF_PERSONS, "pl030") or name.startswith("py")]
     household = [name for name in frame if name.startswith("hy") and name.endswith("g")]
     register = frame[["rb050", "rb090"]].assign(rb030=pid, rx030=frame["db030"], rx020=age)
     return {

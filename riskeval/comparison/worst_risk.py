@@ -40,7 +40,7 @@ def worst_risk(
     >>> mine, all_of_it = Measurement(info, 0.1), Measurement(info, 0.4)
     >>> worst = worst_risk({"disco": mine}, {"disco": all_of_it})
     >>> worst.value, worst.note
-    (0.25, 'DiSCO 0.1 against 0.4 of the original')
+    (0.25, 'DiSCO: 0.1 against 0.4 of the original')
     """
     parts: dict[str, float] = {}
     for key, one in release.items():

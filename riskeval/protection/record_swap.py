@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,10 +173,10 @@ def _swap_table(
 
 def _profiles(similar: str | Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
     """Profiles as lists: names alone are one profile, names beside lists one each."""
-    items = listed_names(similar)
-    if all(isinstance(item, str) for item in items):
-        return [[str(item) for item in items]]
-    return [list(listed_names(item)) for item in items]
+    several = isinstance(similar, Iterable) and not isinstance(similar, str)
+    if not several or all(isinstance(item, str) for item in similar):
+        return [list(listed_names(similar))]
+    return [list(listed_names(item)) for item in similar]
 
 
 def _check(faults: Faults, frame: pd.DataFrame, request: SwapRequest) -> HouseholdRoles | None:

@@ -206,7 +206,9 @@ def _signals() -> Iterator[None]:
             signal.signal(item, signal.SIG_IGN)
         raise Stopped(SIGNALS[signal.Signals(number)])
 
-    wanted = [item for item in SIGNALS if signal.getsignal(item) != signal.SIG_IGN]  # nohup
+    hangup = getattr(signal, "SIGHUP", None)
+    outlives = hangup is not None and signal.getsignal(hangup) == signal.SIG_IGN  # nohup
+    wanted = [item for item in SIGNALS if item != hangup or not outlives]
     before = {item: signal.signal(item, stop) for item in wanted}
     try:
         yield

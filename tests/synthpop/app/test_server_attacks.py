@@ -27,6 +27,11 @@ SECRET = "Adamska-4711"  # a value of the data, and the name of a file
 CSV = f"name,age,region\n{SECRET},34,A\nother,35,B\n".encode()
 
 
+def terminal_that_can_be_closed() -> None:
+    """Start the app as from a terminal, also where the tests run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class RunningApp:
     """An app in a process of its own, with a temporary folder that can be looked at."""
 
@@ -37,6 +42,7 @@ class RunningApp:
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "TMPDIR": str(folder)}, umask=0o022,
+            preexec_fn=terminal_that_can_be_closed,
         )  # fmt: skip
         assert self.process.stdout is not None
         address = self.process.stdout.readline().split()[-1]
