@@ -26,6 +26,15 @@ def test_the_page_holds_every_case_and_none_that_differs() -> None:
     assert {name for _, name in validation.known_cases()} <= set(re.findall(r"`([\w.]+)`", page))
 
 
+def test_the_readme_says_what_the_page_says() -> None:
+    cases, numbers = re.search(
+        r"^(\d+) cases, ([\d,]+) numbers", validation.PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    ).groups()
+    millions = f"{int(numbers.replace(',', '')) / 1e6:.1f}"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{cases} reference cases with {millions} million numbers" in readme
+
+
 def test_a_number_that_is_off_is_seen() -> None:
     entry = validation.Comparison()
     entry.add([1.0, 2.0], [1.0, 2.002], 1e-2, 0.0)
