@@ -10,6 +10,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from synthpop.app.worker import Cancelled, Worker, WorkerAnswer
 from synthpop.microdata.errors import MicrodataError, WorkerError
 
 Listener = Callable[[str], None]
+FORMER = "former language:"
+"""Begins the stamp of a result that is still in the language that was chosen before."""
 
 
 class Tab:
@@ -107,8 +110,11 @@ class Tab:
         """Carry out a command, save the project and compute what follows."""
         self.project = perform(self.project, name, arguments)
         save(self.project, self.folder)
-        if name == "choose_language":  # what pages need is written anew
-            self.outcomes = {job: one for job, one in self.outcomes.items() if not one.stamp}
+        if name == "choose_language":  # results are written anew; until then columns stay known
+            self.outcomes = {
+                job: replace(one, stamp=one.stamp and f"{FORMER} {one.stamp}")
+                for job, one in self.outcomes.items()
+            }
         if name == "choose_journey":
             self.worker.warm(self.project.journey)
         if self.notice is not None and self.notice.kind == "fault":

@@ -19,7 +19,7 @@ from synthpop.app.reading import describe_columns, preview_source
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.events import Listener
 from synthpop.microdata.language import current_language
-from synthpop.microdata.text import BLANK, percent
+from synthpop.microdata.text import BLANK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +143,7 @@ def measure(
         "utility": variables,
         "losses": losses,
         "suppressed": missing,
-        "suppressed_share": percent(missing / cells if cells else 0.0),
+        "suppressed_share": missing / cells if cells else 0.0,
         "changed": session.cells_changed,
         "risk_text": risk.summary(),
         "utility_text": utility.summary(),

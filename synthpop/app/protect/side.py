@@ -12,7 +12,7 @@ from synthpop.app.protect.needs import has_keys, standing
 from synthpop.app.sparks import spark_line
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
-from synthpop.microdata.text import count
+from synthpop.microdata.text import count, percent
 
 QUICK = ("below_2", "below_3", "below_5", "expected_reidentifications", "record_risk")
 
@@ -38,7 +38,7 @@ def render_bar(view: View) -> Tag | None:
     measured = view.value("protect.measure", needs["protect.measure"])
     if measured is not None:
         cells = {"original": "0", "text": f"{count(measured['suppressed'])} "
-                 f"({measured['suppressed_share']})"}  # fmt: skip
+                 f"({percent(measured['suppressed_share'])})"}  # fmt: skip
         figures.append(_figure(t("Cells suppressed"), cells, None))
         for _, what, before, now in measured["losses"]:
             if what == "IL1s":
