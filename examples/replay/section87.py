@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import pandas as pd
 
 from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
@@ -93,5 +92,4 @@ def numbers(frame: pd.DataFrame) -> dict[str, object]:
         "drawn sizes": drawn_sizes.to_numpy(),
         "drawn persons": [float(len(sample)) for sample in drawn],
         "education": {level: 100 * (n / wanted[level] - 1) for level, n in education.items()},
-        "parts": float(np.abs(made.filter(like="py").sum(axis=1) - made["income"].fillna(0)).max()),
     }

@@ -10,7 +10,6 @@ import asyncio
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,6 @@ from synthpop.app.worker import Cancelled, Worker, WorkerAnswer
 from synthpop.microdata.errors import MicrodataError, WorkerError
 
 Listener = Callable[[str], None]
-FORMER = "former language:"
-"""Begins the stamp of a result that is still in the language that was chosen before."""
 
 
 class Tab:
@@ -110,11 +107,6 @@ class Tab:
         """Carry out a command, save the project and compute what follows."""
         self.project = perform(self.project, name, arguments)
         save(self.project, self.folder)
-        if name == "choose_language":  # results are written anew; until then columns stay known
-            self.outcomes = {
-                job: replace(one, stamp=one.stamp and f"{FORMER} {one.stamp}")
-                for job, one in self.outcomes.items()
-            }
         if name == "choose_journey":
             self.worker.warm(self.project.journey)
         if self.notice is not None and self.notice.kind == "fault":
@@ -172,7 +164,8 @@ class Tab:
             return self._waiting.pop(0), False
         for need in self.needs():
             outcome = self.outcomes.get(need.job)
-            if outcome is None or outcome.stamp != need.stamp:
+            wanted = (need.stamp, self.project.language)
+            if outcome is None or (outcome.stamp, outcome.language) != wanted:
                 return need, True
         return None
 
@@ -200,6 +193,7 @@ class Tab:
             running.detail = event["detail"]
             loop.call_soon_threadsafe(self.listener, "status")
 
+        language = self.project.language
         project = self.project.model_dump(mode="json", exclude={"record"})
         answer: WorkerAnswer | None = None
         try:
@@ -215,13 +209,13 @@ class Tab:
             self.running = None
             self.listener("status")
         if background:
-            self.outcomes[need.job] = JobOutcome(need.stamp, answer)
+            self.outcomes[need.job] = JobOutcome(need.stamp, language, answer)
             self.listener("page")
             self.listener("bar")
         else:
-            self._finish(need, answer)
+            self._finish(need, language, answer)
 
-    def _finish(self, need: Need, answer: WorkerAnswer) -> None:
+    def _finish(self, need: Need, language: str, answer: WorkerAnswer) -> None:
         """Use the result of a job that the user asked for."""
         if answer.fault:
             self.tell("fault", answer.fault)
@@ -237,7 +231,7 @@ class Tab:
                 self.command(name, arguments)
         if texts or answer.notes:
             self.tell("done", "\n".join([*texts, *answer.notes]))
-        self.outcomes[need.job] = JobOutcome("", answer)
+        self.outcomes[need.job] = JobOutcome("", language, answer)
         if isinstance(value, dict) and "file" in value:
             self.download = value["file"]
             self.listener("download")

@@ -14,9 +14,10 @@ from synthpop.app.worker import WorkerAnswer
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The answer to a job, and what it depends on."""
+    """The answer to a job, what it depends on, and the language of its texts."""
 
     stamp: str
+    language: str
     answer: WorkerAnswer
 
 
