@@ -15,6 +15,7 @@ from riskeval.attacks.distance.space import (
     household_points,
     person_points,
 )
+from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.prediction.features import check_size
 from riskeval.attacks.request import AttackRequest, check_households
 from riskeval.attacks.targets import units_of
@@ -175,7 +176,7 @@ def shared_records(
     points, _ = as_points(frames, replace(request, household=None))
     both = [np.column_stack([np.nan_to_num(it.numbers, nan=np.inf), it.codes])
             for it in (points["original"], points["holdout"])]  # fmt: skip
-    number = np.unique(np.vstack(both), axis=0, return_inverse=True)[1].reshape(-1)
+    number = number_rows(np.vstack(both) + 0.0)[0]  # one zero, whatever its sign
     n = len(original)
     sizes = np.bincount(number[:n], minlength=int(number.max(initial=-1)) + 1)
     return sizes[number[n:]] > 0, sizes[number[:n]] > 1
