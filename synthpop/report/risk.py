@@ -99,6 +99,7 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "table": _table(rows, external),
         "riskiest": None if external else _riskiest(getattr(risk, "riskiest", None)),
         "contributions": None if external else _contributions(getattr(risk, "contributions", None)),
+        "combinations": None if external else _combinations(getattr(risk, "combinations", None)),
         "copies": _copies(getattr(risk, "copies", None), external),
         "interval": _interval_note(rows),
         "own_words": [] if external else risk.summary().splitlines()[:1],
@@ -109,14 +110,16 @@ def _riskiest(records: pd.DataFrame | None) -> dict[str, Any] | None:
     """Return the survey persons that are found most surely, as a table."""
     if records is None:
         return None
-    keys = [str(name) for name in records if name not in ("record", "matches", "alone", "found")]
+    numbers = ("record", "matches", "alone", "found", "singled_out_by")
+    keys = [str(name) for name in records if name not in numbers]
     rows = [
-        [str(row["record"]), *(str(row[name]) for name in keys), count(row["matches"]),
+        [str(row["record"]), *(str(row[name]) for name in keys),
+         row.get("singled_out_by") or BLANK, count(row["matches"]),
          number(row["alone"]), number(row["found"])]
         for row in records.to_dict("records")
     ]  # fmt: skip
-    head = ["Record", *keys, "Matches", "Unique in the country", "Found, if so"]
-    return table(head, rows, text_columns=1 + len(keys))
+    head = ["Record", *keys, "Singled out by", "Matches", "Unique in the country", "Found, if so"]
+    return table(head, rows, text_columns=2 + len(keys))
 
 
 def _contributions(uniques: pd.DataFrame | None) -> dict[str, Any] | None:
@@ -129,6 +132,14 @@ def _contributions(uniques: pd.DataFrame | None) -> dict[str, Any] | None:
         for row in uniques.iloc[1:].sort_values("unique").to_dict("records")
     ]
     return table(["Key", "Unique without it", "Unique through it"], rows)
+
+
+def _combinations(uniques: pd.DataFrame | None) -> dict[str, Any] | None:
+    """Return how many survey persons are unique on combinations of few keys."""
+    if uniques is None or not len(uniques):
+        return None
+    rows = [[row["keys"], count(row["unique"])] for row in uniques.to_dict("records")]
+    return table(["Combination of keys", "Unique survey persons"], rows)
 
 
 COPIES = {

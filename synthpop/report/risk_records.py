@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
+
 MOST_RECORDS = 10
+MOST_KEYS = 3
+MOST_COMBINATIONS = 250
+MOST_OF_A_SIZE = 4
 MATCHING = ("scenario_1", "scenario_2", "scenario_3", "scenario_4")
 
 
@@ -68,14 +75,70 @@ def key_contributions(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     >>> key_contributions(frame, ["age", "sex"])["unique"].tolist()
     [4, 1, 2]
     """
-    names = [name for name in keys if name in frame]
-    rows = [("", _uniques(frame, names))]
-    rows += [(name, _uniques(frame, [k for k in names if k != name])) for name in names]
+    coded = encode_keys(frame, keys)
+    places = range(len(keys))
+    rows = [("", int(_is_unique(coded, places).sum()))]
+    for place, key in enumerate(keys):
+        others = [other for other in places if other != place]
+        rows.append((key, int(_is_unique(coded, others).sum())))
     return pd.DataFrame(rows, columns=["key", "unique"])
 
 
-def _uniques(frame: pd.DataFrame, keys: list[str]) -> int:
-    if not keys:
-        return int(len(frame) == 1)
-    sizes = frame.groupby(keys, dropna=False, observed=True, sort=False).size()
-    return int((sizes == 1).sum())
+def key_combinations(
+    frame: pd.DataFrame, keys: Sequence[str], records: Sequence[int] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return on which combinations of few keys survey persons are unique.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The survey. A missing value is a level of its key.
+    keys : sequence of str
+        Their combinations of one to three are counted, of fewer where these are more than 250.
+    records : sequence of int
+        Positions of persons whose smallest combination is asked for.
+
+    Returns
+    -------
+    DataFrame
+        ``keys``, ``unique``: for each number of keys the four combinations with the most sample
+        uniques, those of fewest keys first.
+    list of str
+        For each of the `records` the first of the smallest combinations on which the person is
+        unique; empty without one.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [1, 1, 2, 3], "sex": list("fmff")})
+    >>> table, smallest = key_combinations(frame, ["age", "sex"], [0, 2])
+    >>> table.values.tolist()
+    [['age', 2], ['sex', 1], ['age, sex', 4]]
+    >>> smallest
+    ['age, sex', 'age']
+    """
+    coded = encode_keys(frame, keys)
+    rows: list[tuple[str, int]] = []
+    smallest = [""] * len(records)
+    n_counted = 0
+    for n_keys in range(1, min(MOST_KEYS, len(keys)) + 1):
+        n_counted += comb(len(keys), n_keys)
+        if n_counted > MOST_COMBINATIONS:
+            break
+        uniques = {
+            ", ".join(keys[place] for place in places): _is_unique(coded, places)
+            for places in combinations(range(len(keys)), n_keys)
+        }
+        totals = sorted(((text, int(is_unique.sum())) for text, is_unique in uniques.items()),
+                        key=lambda row: -row[1])  # fmt: skip
+        rows += [row for row in totals[:MOST_OF_A_SIZE] if row[1]]
+        for place, record in enumerate(records):
+            if not smallest[place]:
+                smallest[place] = next((text for text in uniques if uniques[text][record]), "")
+    return pd.DataFrame(rows, columns=["keys", "unique"]), smallest
+
+
+def _is_unique(coded: CodedKeys, places: Sequence[int]) -> np.ndarray:
+    """Return which rows share their values of some of the keys with nobody; bool, shape (n,)."""
+    sizes = [len(coded.levels[place]) for place in places]
+    cells, n_cells = cell_ids(coded.codes[:, list(places)], sizes)
+    return np.bincount(cells, minlength=n_cells)[cells] == 1

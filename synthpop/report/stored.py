@@ -15,7 +15,7 @@ from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.intervals import interval_of_mean
 from synthpop.microdata.places import Place, place
-from synthpop.report.risk_records import key_contributions, riskiest_records
+from synthpop.report.risk_records import key_combinations, key_contributions, riskiest_records
 
 FILE = "report-facts.json"
 VERSION = 1
@@ -36,7 +36,7 @@ class StoredRisk:
     Attributes
     ----------
     keys : tuple of str
-    riskiest, contributions : DataFrame or None
+    riskiest, contributions, combinations : DataFrame or None
         See `synthpop.report.risk_records`.
     copies : DataFrame or None
         What of single survey persons the population repeats: kind, n, copied, by_chance.
@@ -49,6 +49,7 @@ class StoredRisk:
     riskiest: pd.DataFrame | None = None
     contributions: pd.DataFrame | None = None
     copies: pd.DataFrame | None = None
+    combinations: pd.DataFrame | None = None
 
     def summary(self) -> str:
         """Return what the scenarios found."""
@@ -116,10 +117,17 @@ def stored_risk(
     risk, *further = risk if isinstance(risk, (list, tuple)) else [risk]
     keys = tuple(map(str, getattr(risk, "keys", ())))
     riskiest = riskiest_records(risk, frame)
-    contributions = None if riskiest is None else key_contributions(frame, keys)
+    contributions = combinations = None
+    if riskiest is not None:
+        names = [name for name in keys if name in frame]
+        contributions = key_contributions(frame, names)
+        records = (riskiest["record"] - 1).tolist()
+        combinations, riskiest["singled_out_by"] = key_combinations(frame, names, records)
     target = str(getattr(risk, "target", ""))
     table = _over_replicates([risk.table, *(other.table for other in further)])
-    return StoredRisk(table, keys, target, risk.summary(), riskiest, contributions, copies)
+    return StoredRisk(
+        table, keys, target, risk.summary(), riskiest, contributions, copies, combinations
+    )
 
 
 def _over_replicates(tables: list[pd.DataFrame]) -> pd.DataFrame:

@@ -13,8 +13,10 @@ import pytest
 from synthpop import profile_survey, simulate_study, write_profile, write_study
 from synthpop.cli import main
 from synthpop.microdata.indicators import gini
+from synthpop.microdata.text import BLANK
 from synthpop.report.profile import profile_facts
 from synthpop.report.risk import risk_facts
+from synthpop.report.risk_records import key_combinations
 from synthpop.report.stored import stored_risk
 from synthpop.report.study import bias_ratio, coverage_miss, study_facts
 from synthpop.sampling import MissingUnits, SimpleRandom, levels_of_rate
@@ -216,6 +218,8 @@ class Found:
 
 def test_internal_pages_name_the_riskiest_records_and_what_keys_contribute() -> None:
     frame = small_frame(100)
+    frame["region"] = frame["region"].astype(str)
+    frame.loc[9, "region"] = "remote"
     risk = stored_risk(Found(frame), frame)
     assert risk is not None
     assert risk.riskiest is not None
@@ -227,11 +231,29 @@ def test_internal_pages_name_the_riskiest_records_and_what_keys_contribute() -> 
     without = (frame.groupby("region", observed=True).size() == 1).sum()
     row = next(row for row in inside["contributions"]["rows"] if row[0] == "sex")
     assert row[1:] == [str(without), str(whole - without)]
+    assert inside["combinations"]["rows"] == [["region", "1"], ["region, sex", str(whole)]]
+    assert [row[3] for row in inside["riskiest"]["rows"]] == ["region", BLANK, BLANK]
     place = inside["table"]["head"].index("hold-out or baseline")
     assert inside["table"]["rows"][0][place] == "0.10 %"
     outside = risk_facts(risk, external=True)
     assert outside["riskiest"] is None
     assert outside["contributions"] is None
+    assert outside["combinations"] is None
+
+
+def test_the_smallest_combination_of_keys_singles_a_record_out() -> None:
+    keys = ["age", "sex", "region"]
+    frame = pd.DataFrame(
+        {"age": [1, 1, 2, 2, 9], "sex": list("fmffm"), "region": ["a", "a", "a", "b", None]}
+    )
+    table, smallest = key_combinations(frame, keys, [0, 3, 4])
+    assert smallest == ["age, sex", "region", "age"]  # a missing region is a level of its own
+    assert table.values.tolist() == [
+        ["region", 2], ["age", 1], ["age, sex", 3], ["age, region", 3], ["sex, region", 3],
+        ["age, sex, region", 5],
+    ]  # fmt: skip
+    many = pd.DataFrame({f"k{j}": [0, 1] for j in range(12)})
+    assert max(text.count(",") for text in key_combinations(many, list(many))[0]["keys"]) == 1
 
 
 def test_replicates_add_an_interval_to_the_risk_section() -> None:
