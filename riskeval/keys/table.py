@@ -17,6 +17,8 @@ from synthpop.microdata.frames import listed_names
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 DENSE_CELLS = 1 << 16  # combinations of levels for which a look-up table costs next to nothing
 LARGEST = 1 << 62
+ALONE = ("record alone in its cell", "records alone in their cells")
+"""What models of cells count: beside missing keys these are not the unique records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

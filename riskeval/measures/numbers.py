@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from riskeval.keys.table import ALONE
 from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual_result import IndividualRisk
@@ -260,7 +261,7 @@ def of_uniqueness(result: PopulationUniqueness, request: AssessRequest) -> list[
     low, high = result.tau1_range
     note = (
         f"method {result.chosen}; the three methods give {number(low)} to {number(high)}; "
-        f"{plural(result.n_sample_uniques, 'unique record')}"
+        f"{plural(result.n_sample_uniques, *ALONE)}"
     )
     missing = _missing_note(request, TREATMENTS["own-category"])
     measured = request.measured(POPULATION_UNIQUES, result.tau1, lower=low, upper=high, note=note)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.files import read_weights
-from riskeval.keys.table import read_keys, tabulate
+from riskeval.keys.table import ALONE, read_keys, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
@@ -94,9 +94,9 @@ class PopulationUniqueness(Result):
             f"About {count(self.population_uniques)} of {count(self.population_size)} persons "
             f"({percent(self.population_uniques / self.population_size, 3)}) are alone in the "
             "population "
-            f"with their {', '.join(self.keys)}. Of the {count(self.n_sample_uniques)} "
-            "unique records "
-            f"of the file about {number(self.tau1)} are such persons: an intruder who finds them "
+            f"with their {', '.join(self.keys)}. Of the "
+            f"{plural(self.n_sample_uniques, *ALONE)} of the file about {number(self.tau1)} are "
+            "such persons: an intruder who finds them "
             f"can be sure. Method: {self.chosen}, since {why} (rule of Dankar et al. 2012); the "
             f"three methods range from {number(self.tau1_range[0])} to "
             f"{number(self.tau1_range[1])} such records, so take the number as an order of "

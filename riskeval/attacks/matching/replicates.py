@@ -19,7 +19,7 @@ from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import count, percent
+from synthpop.microdata.text import count, percent, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -65,7 +65,7 @@ class ReplicatedRisk(Result):
         """Say what the means and their intervals mean, one sentence a scenario."""
         what = "households" if self.scenario.unit == "household" else "records"
         lines = [
-            f"Mean over {self.n_populations} synthetic populations of the number of the "
+            f"Mean over {plural(self.n_populations, 'synthetic population')} of the number of the "
             f"{count(self.n_sample)} sample {what} whose {self.target} an intruder finds, with the "
             f"{percent(self.confidence, 0)} interval of that mean (draws of the population; "
             "the survey and "
@@ -91,16 +91,21 @@ class ReplicatedRisk(Result):
         return "\n".join([*lines, caveat(self.scenario)])
 
     def _sentence(self, row: Mapping[Any, Any]) -> str:
-        text = f"{row['tau']:.3g} ({row['lower']:.3g} to {row['upper']:.3g})"
+        text = _mean_with_interval(row["tau"], row["lower"], row["upper"])
         if not np.isnan(row["accuracy"]):
             text += f" within {row['accuracy']:.3g}"
         for name in ("expected", "unique"):
             if f"tau_{name}" in row:
-                text += (
-                    f", {name} {row[f'tau_{name}']:.3g} ({row[f'{name}_lower']:.3g} to "
-                    f"{row[f'{name}_upper']:.3g})"
-                )
+                numbers = (row[f"tau_{name}"], row[f"{name}_lower"], row[f"{name}_upper"])
+                text += f", {name} {_mean_with_interval(*numbers)}"
         return text
+
+
+def _mean_with_interval(mean: float, lower: float, upper: float) -> str:
+    """Write the mean; one draw has no interval."""
+    if np.isnan(lower):
+        return f"{mean:.3g}"
+    return f"{mean:.3g} ({lower:.3g} to {upper:.3g})"
 
 
 @same_library

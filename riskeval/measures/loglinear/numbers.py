@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from riskeval.keys.table import ALONE
 from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.measures.numbers import PERSONS
 from riskeval.measures.request import AssessRequest
@@ -29,7 +30,7 @@ HOUSEHOLDS = MeasureInfo(
 
 def of_loglinear(result: Any, request: AssessRequest) -> list[Measurement]:
     """The two measures of Skinner and Shlomo and, with households, the persons in them."""
-    note = plural(result.n_uniques, "unique record")
+    note = plural(result.n_uniques, *ALONE)
     if result.n_left_out:
         note += f"; {plural(result.n_left_out, 'record')} with a missing key left out"
     measured = [

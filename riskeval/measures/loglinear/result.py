@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.table import ALONE
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, number, plural, short_percent
+from synthpop.microdata.text import number, plural, short_percent
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ class LogLinearRisk(Result):
             text = "Log-linear risk: no record is unique on the keys, so tau1 and tau2 are 0."
         else:
             text = (
-                f"Log-linear risk: of {count(self.n_uniques)} records that are unique on the keys, "
+                f"Log-linear risk: of {plural(self.n_uniques, *ALONE)}, "
                 f"{number(self.tau1)} are expected to be unique in the population (tau1), and an "
                 f"intruder who matches all of them is expected to be right "
                 f"{number(self.tau2)} times (tau2, "

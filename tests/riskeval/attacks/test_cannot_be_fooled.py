@@ -121,6 +121,8 @@ class TestHoles:
         assert value["disco"] > 0.5
         assert value["replicated_uniques"] > 0.3
         assert value["rapid"] > 0.5
+        assert value["tcap"] > 0.5
+        assert not table["note"].str.contains("no released group").any()
 
 
 class TestCopies:
