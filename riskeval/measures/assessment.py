@@ -13,6 +13,7 @@ import pandas as pd
 from riskeval.measurement import Measurement
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
+from synthpop.microdata.atomic import write_error
 from synthpop.microdata.errors import (
     OutputError,
 )
@@ -143,29 +144,31 @@ class Assessment(Result):
         Raises
         ------
         OutputError
-            The folder holds something already. Nothing is written then.
+            The folder holds something already, or cannot be written. Nothing is written then.
         """
         target = Path(folder)
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise OutputError(f"{target} holds something already: name a new or an empty folder.")
-        target.parent.mkdir(parents=True, exist_ok=True)
         from matplotlib import rc_context
 
         from synthpop.microdata.pictures import RC
 
         drawn = self.figures()
-        with TemporaryDirectory(dir=target.parent) as workshop:
-            made = Path(workshop) / "made"
-            made.mkdir()
-            pictures = "".join(f"\n![{name}]({name}.png)\n" for name in drawn)
-            (made / "risk.md").write_text(self.to_markdown() + pictures, encoding="utf-8")
-            self.table.to_csv(made / "risk.csv", index=False)
-            with rc_context(RC):
+        pictures = "".join(f"\n![{name}]({name}.png)\n" for name in drawn)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=target.parent) as workshop, rc_context(RC):
+                made = Path(workshop) / "made"
+                made.mkdir()
+                (made / "risk.md").write_text(self.to_markdown() + pictures, encoding="utf-8")
+                self.table.to_csv(made / "risk.csv", index=False)
                 for name, figure in drawn.items():
                     figure.savefig(made / f"{name}.png", dpi=150)
-            if target.exists():
-                target.rmdir()
-            made.rename(target)
+                if target.exists():
+                    target.rmdir()
+                made.rename(target)
+        except OSError as problem:
+            raise write_error(target, problem) from None
         return target
 
 

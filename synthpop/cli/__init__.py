@@ -85,7 +85,7 @@ def init(
 
     Example: synthpop init survey.sav --out survey.toml
     """
-    from synthpop.microdata.atomic import relative_path
+    from synthpop.microdata.atomic import relative_path, write_text
     from synthpop.microdata.files import read_table
     from synthpop.profile.profile import profile_survey
     from synthpop.runfiles.template import template_text
@@ -105,10 +105,7 @@ def init(
     say_reading(frame)
     profile = profile_survey(frame)
     text = template_text(frame, profile, relative_path(survey, target.parent))
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise OutputError(f"cannot write {target}: {problem.strerror or problem}.") from problem
+    write_text(target, text)
     say(profile_table(profile))
     say(profile.summary())
     say(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")

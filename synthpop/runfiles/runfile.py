@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.parse import parse_rules
+from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import (
     Faults,
     InputError,
@@ -279,7 +280,7 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
     data["stage"] = [as_toml(stage_table(stage)) for stage in runfile.stages]
     text = tomli_w.dumps(data)
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        write_text(path, text)
     return text
 
 

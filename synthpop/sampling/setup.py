@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults, InputError, OutputError
+from synthpop.microdata.atomic import replacing
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -98,7 +99,7 @@ class SampleSetup(Result):
             yield sampler.survey(*self.positions(number))
 
     def write(self, path: Path | str) -> None:
-        """Write the set-up to one Parquet file."""
+        """Write the set-up to one Parquet file, whole or not at all."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -111,10 +112,8 @@ class SampleSetup(Result):
             "strata_names": list(self.strata_names),
             "replace": list(self.replace),
         }
-        try:
-            pq.write_table(table.replace_schema_metadata({"setup": json.dumps(record)}), path)
-        except OSError as problem:
-            raise OutputError(f"cannot write {path}: {problem}.") from None
+        with replacing(path) as draft:
+            pq.write_table(table.replace_schema_metadata({"setup": json.dumps(record)}), draft)
 
     def summary(self) -> str:
         """Return what there is, in a sentence."""

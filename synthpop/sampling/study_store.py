@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from synthpop.microdata.atomic import replacing, write_text
 from synthpop.microdata.errors import OutputError
 
 FORMAT = 2
@@ -42,23 +43,22 @@ class StudyStore:
         self.columns = columns
         if self.path is None:
             return
-        self.path.mkdir(parents=True, exist_ok=True)
         label = self.path / "study.json"
-        if label.exists():
-            try:
-                record = json.loads(label.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                record = None
-            if not isinstance(record, dict):
-                raise OutputError(f"{label} is damaged. Choose another folder, or remove this one.")
-            if record.get("identity") != identity or record.get("format") != FORMAT:
-                raise OutputError(
-                    f"{self.path} holds another study: its population, design, seed, functions or "
-                    "options differ. Choose another folder, or remove this one."
-                )
-        else:
+        if not label.exists():
             text = json.dumps({"identity": identity, "format": FORMAT})
-            label.write_text(text, encoding="utf-8")
+            write_text(label, text)
+            return
+        try:
+            record = json.loads(label.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            record = None
+        if not isinstance(record, dict):
+            raise OutputError(f"{label} is damaged. Choose another folder, or remove this one.")
+        if record.get("identity") != identity or record.get("format") != FORMAT:
+            raise OutputError(
+                f"{self.path} holds another study: its population, design, seed, functions or "
+                "options differ. Choose another folder, or remove this one."
+            )
 
     def read(self, repetitions: int) -> pd.DataFrame:
         """Return the stored rows of the wanted repetitions.
@@ -90,7 +90,7 @@ class StudyStore:
         return as_objects(table)
 
     def append(self, rows: pd.DataFrame) -> None:
-        """Write some repetitions under a temporary name, then rename the file."""
+        """Write some repetitions as a part, whole or not at all."""
         if self.path is None:
             return
         first = int(rows["repetition"].iloc[0])
@@ -101,13 +101,8 @@ class StudyStore:
         plain.to_parquet(buffer)
         data = buffer.getvalue()
         target = self.path / f"part-{first:07d}-{self._code(first, data)}.parquet"
-        temporary = target.with_suffix(".tmp")
-        try:
-            temporary.write_bytes(data)
-            temporary.replace(target)
-        except OSError as problem:
-            temporary.unlink(missing_ok=True)
-            raise OutputError(f"cannot write {target}: {problem}.") from None
+        with replacing(target, kept="Finished repetitions are kept.") as draft:
+            draft.write_bytes(data)
 
     def _code(self, first: int, data: bytes) -> str:
         return blake2b(f"{self.identity} {first} ".encode() + data, digest_size=8).hexdigest()

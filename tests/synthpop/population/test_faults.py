@@ -2,66 +2,35 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
-from synthpop import open_population
+from synthpop import Pipeline, Structure, open_population
 from synthpop.microdata.errors import OutputError
 from synthpop.population.verify import verify
-from tests.small import small_pipeline, small_survey
+from tests.failing import CALLS, Failing, calls_of, contents
+from tests.small import small_survey
 
-CALLS = ("open", "fsync", "replace")
 FINISHED = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    return small_pipeline().fit(small_survey(60), seed=7)
-
-
-class Failing:
-    """Counts the calls of the system that write, and lets one of them fail."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, at: int = -1) -> None:
-        self.at, self.n, self.names = at, 0, []
-        for name in CALLS:
-            patch.setattr(os, name, self.wrapped(name, getattr(os, name)))
-        patch.setattr(pq, "write_table", self.wrapped("write", pq.write_table))
-
-    def wrapped(self, name: str, real):
-        def call(*arguments, **options):
-            self.n += 1
-            self.names.append(name)
-            if self.n - 1 == self.at:
-                if name == "write":
-                    Path(arguments[1]).write_bytes(b"PAR1half")
-                raise OSError(errno.ENOSPC if self.at % 2 else errno.EIO, "injected")
-            return real(*arguments, **options)
-
-        return call
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*")
-            if p.is_file()}  # fmt: skip
+    return Pipeline([Structure(["age", "sex"])]).fit(small_survey(60), seed=7)
 
 
 def test_each_call_of_a_run_fails_once(fitted, tmp_path) -> None:
     fitted.simulate(out=tmp_path / "first")  # compiles and imports, which opens files too
-    with pytest.MonkeyPatch.context() as patch:
-        count = Failing(patch)
-        fitted.simulate(out=tmp_path / "whole")
+    calls = calls_of(lambda: fitted.simulate(out=tmp_path / "whole"))
     whole = contents(tmp_path / "whole")
-    assert set(count.names) == {*CALLS, "write"}
-    assert count.n > 30
-    for k in range(count.n):
+    assert set(calls) == {*CALLS, "write"}
+    assert len(calls) > 30
+    for k in range(len(calls)):
         folder = tmp_path / str(k)
         with pytest.MonkeyPatch.context() as patch:
             Failing(patch, at=k)
@@ -69,7 +38,7 @@ def test_each_call_of_a_run_fails_once(fitted, tmp_path) -> None:
                 fitted.simulate(out=folder)
         assert not list(folder.rglob("*.tmp")), k
         assert not list(folder.rglob(".lock")), k
-        if "replace" in count.names[k:]:  # after the last one the manifest is there
+        if "replace" in calls[k:]:  # after the last one the manifest is there
             with pytest.raises(OutputError, match=r"unfinished|holds no population"):
                 open_population(folder)
         fitted.simulate(out=folder)
