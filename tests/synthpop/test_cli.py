@@ -61,7 +61,7 @@ def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
         (("run", "run.toml", "--seed", -1), "must not be negative"),
         (("run", "."), "cannot be read"),
         (("run", "run.toml", "--workers", "²"), "is not understood"),
-        (("init", "survey.parquet", "--out", "nowhere/x.toml"), "cannot write"),
+        (("init", "survey.parquet", "--out", "run.toml/x.toml"), "cannot write"),
     ],
 )
 def test_faulty_arguments_are_told(folder: Path, arguments: tuple, message: str) -> None:
