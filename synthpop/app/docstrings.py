@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\s*$", re.MULTILINE)
+LISTED = re.compile(r'(?:None(?:,| or) )?"[^"]+"(?:(?:,| or) "[^"]+")*(?:, optional)?')
 HEAD = re.compile(r"^(\*{0,2}\w[\w, *]*?)\s*(?::\s*(.*))?$")
 
 
@@ -77,27 +78,46 @@ def parameter_texts(function: Callable[..., Any], section: str = "Parameters") -
 def quoted_choices(text: ParameterText) -> tuple[tuple[str, str], ...]:
     r"""Return the values that a description allows, each with what it says of it.
 
-    They stand in braces in the type, or in quotes at the start of lines of the description.
+    They are the type, in braces or listed, or stand in quotes at the start of lines of the
+    description.
 
     Examples
     --------
     >>> quoted_choices(ParameterText('{"mean", "median"}'))
     (('mean', ''), ('median', ''))
+    >>> quoted_choices(ParameterText('None, "sum" or "mean"', '"sum": of all. "mean": of some.'))
+    (('sum', 'of all.'), ('mean', 'of some.'))
     >>> quoted_choices(ParameterText("str", '"a": the first.\n"b": the other,\nnot a.'))
     (('a', 'the first.'), ('b', 'the other, not a.'))
+    >>> quoted_choices(ParameterText('"all" or a list of names'))
+    ()
     """
-    lines: dict[str, str] = {}
-    name = ""
-    for line in text.description.split("\n"):
-        start = re.match(r'"([^"]+)"(?:, optional)?\s*:\s*(.*)$', line)
-        if start:
-            name = start[1]
-            lines[name] = start[2]
-        elif line == "":
-            name = ""
-        elif name:
-            lines[name] += " " + line
     braces = re.search(r"\{(.*)\}", text.type)
-    if braces:
-        return tuple((value, lines.get(value, "")) for value in re.findall(r'"([^"]+)"', braces[1]))
-    return tuple(lines.items()) if len(lines) > 1 else ()
+    if braces or LISTED.fullmatch(text.type):
+        values = quoted_words(braces[1] if braces else text.type)
+    else:
+        values = re.findall(r'^"([^"]+)"(?:, optional)?\s*:', text.description, re.MULTILINE)
+        values = values if len(values) > 1 else []
+    return tuple((value, _said_of(value, values, text.description)) for value in values)
+
+
+def quoted_words(text: str) -> list[str]:
+    """Return what stands in quotes.
+
+    Examples
+    --------
+    >>> quoted_words('"basic", "all", list of names, or formula text')
+    ['basic', 'all']
+    """
+    return re.findall(r'"([^"]+)"', text)
+
+
+def _said_of(value: str, values: Sequence[str], description: str) -> str:
+    """Return the text behind a value, up to that of the next one or the end of the paragraph."""
+    head = r'(?:"[^"]+", )*"(?:%s)"(?:, "[^"]+")*(?:, optional)?\s*:\s*'
+    start = re.search(head % re.escape(value), description)
+    if start is None:
+        return ""
+    others = "|".join(map(re.escape, values))
+    text = re.split(head % others + r"|\n\s*\n", description[start.end() :], maxsplit=1)[0]
+    return " ".join(text.split())

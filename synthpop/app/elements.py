@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from htmltools import HTML, Tag, TagChild, TagList, tags
@@ -271,13 +272,14 @@ def _option_field(
             class_="wide",
         )
     if option.kind == "object":
-        return _record_field(form, option, columns, t, values, key, label)
+        return _record_field(form, option, columns, t, values, prefix)
     pairs: list[tuple[str, str]] = []
     if option.kind in ("column", "table"):
-        pairs = [("", "–"), *((one, one) for one in columns)]
+        names = dict.fromkeys([*option.suggestions, *columns, *([str(value)] if value else [])])
+        pairs = [("", "–"), *((one, one) for one in names)]
     elif option.kind == "choice":
         texts = [(one, t(text) if text else "") for one, text in option.choices]
-        pairs = [(one, f"{one}: {text}"[:90] if text else one) for one, text in texts]
+        pairs = [(one, _shortened(f"{one}: {text}") if text else one) for one, text in texts]
         pairs = pairs if option.default is not None else [("", "–"), *pairs]
     elif option.kind == "flag":
         pairs = [("true", t("yes")), ("false", t("no"))]
@@ -286,31 +288,48 @@ def _option_field(
         return select(key, label, pairs, str(value), name=name, help_text=help_text)
     kind = "number" if option.kind in ("integer", "number") else "text"
     step = ("1" if option.kind == "integer" else "any") if kind == "number" else None
-    return entry(
+    words = f"{key}-words" if option.suggestions else None
+    field = entry(
         key, label, value, name=name, kind=kind, help_text=help_text, step=step,
-        required="" if option.required else None,
+        required="" if option.required else None, list=words,
     )  # fmt: skip
+    if words:
+        field.append(
+            tags.datalist(*[tags.option(value=one) for one in option.suggestions], id=words)
+        )
+    return field
+
+
+def _shortened(text: str) -> str:
+    """Return a text of a choice as far as it has room."""
+    return shorten(text.rstrip(".:"), 90, placeholder=" …")
 
 
 def _record_field(
     form: Form, option: Option, columns: Sequence[str], t: Translate,
-    values: Mapping[str, Any], key: str, label: str,
+    values: Mapping[str, Any], prefix: str,
 ) -> Tag:  # fmt: skip
     """Return a selection of records, and the options of each behind a summary."""
+    name = prefix + option.name
+    label = option.name.replace("_", " ")
     default = getattr(option.default, "type", option.default) or ""
-    pairs = [(one.name, one.name) for one in option.forms]
-    chosen = str(values.get(option.name, default))
+    pairs = [(one, one) for one, _ in option.choices]
+    pairs += [(one.name, one.name if option.typed else t("More options")) for one in option.forms]
+    chosen = str(values.get(name, default))
     return tags.div(
         select(
-            key, label, pairs if option.default is not None else [("", "–"), *pairs],
-            chosen, name=option.name, help_text=t(option.help),
+            f"{form.name}-{name}".replace(".", "-"), label,
+            pairs if option.default is not None else [("", "–"), *pairs],
+            chosen, name=name, help_text=t(option.help),
         ),
         *[
             tags.details(
-                tags.summary(t("Options of {name}", name=one.name)),
+                tags.summary(
+                    t("Options of {name}", name=one.name if option.typed else label)
+                ),
                 tags.div(
                     *[
-                        _option_field(form, inner, columns, t, values, f"{option.name}.{one.name}.")
+                        _option_field(form, inner, columns, t, values, f"{name}.{one.name}.")
                         for inner in one.options
                     ],
                     class_="fields",

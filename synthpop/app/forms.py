@@ -16,7 +16,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from synthpop.app.docstrings import ParameterText, first_sentence, parameter_texts, quoted_choices
+from synthpop.app.docstrings import (
+    ParameterText,
+    first_sentence,
+    parameter_texts,
+    quoted_choices,
+    quoted_words,
+)
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.methods import TYPE, Method
 
@@ -26,6 +32,13 @@ Kind = Literal[
 NUMBERS = {"int": "integer", "float": "number", "bool": "flag"}
 MAIN = 4
 NO_COLUMN = "formula"
+WITH_WORDS = ("column", "text", "value")
+UNTYPED = "options"
+SEE = re.compile(r"[Ss]ee `(\w+)`\.?\s*")
+COLUMN = re.compile(
+    r"(?:A|The|Column|Columns|Name)\b.*?[Cc]olumn|[Cc]olumns? "
+    r"|(?:A |Numeric |A numeric |Categorical )(?:variable|column) |A variable that"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +54,13 @@ class Option:
     default : object
         None where there is none, or where the default is None.
     choices : tuple of pairs (value, description)
+        Kind "object": words that it takes besides.
+    suggestions : tuple of str
+        Words that a free entry takes besides other values.
     forms : tuple of Form
         Kind "object": the records that the option takes, each with its own options.
+    typed : bool
+        Whether a record says which one it is.
     from_role : str
         The role of the project that fills the option when it is left empty.
     main : bool
@@ -55,7 +73,9 @@ class Option:
     default: Any = None
     required: bool = False
     choices: tuple[tuple[str, str], ...] = ()
+    suggestions: tuple[str, ...] = ()
     forms: tuple[Form, ...] = ()
+    typed: bool = True
     from_role: str = ""
     main: bool = True
 
@@ -86,6 +106,7 @@ def make_form(
     name: str = "",
     skip: Collection[str] = ("data",),
     roles: Mapping[str, str] | None = None,
+    related: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Form:
     """Return the form of a function.
 
@@ -97,6 +118,8 @@ def make_form(
         Parameters that are no options.
     roles : mapping
         Option -> role that fills it when it is left empty.
+    related : mapping
+        Functions or classes by the name at which docstrings say "see `Name`" of a parameter.
 
     Examples
     --------
@@ -114,9 +137,8 @@ def make_form(
     >>> [(one.name, one.kind, one.default) for one in make_form(blur).options]
     [('column', 'column', None), ('level', 'number', 0.1), ('method', 'choice', 'normal')]
     """
-    texts = parameter_texts(function) | parameter_texts(function, "Attributes")
-    if inspect.isclass(function):  # attributes describe the parameters too
-        texts = parameter_texts(function, "Attributes") | parameter_texts(function)
+    texts = _texts(function)
+    types = getattr(getattr(function, "func", function), "OPTION_TYPES", {})
     hints = _hints(function)
     options = []
     for parameter in inspect.signature(function).parameters.values():
@@ -125,14 +147,19 @@ def make_form(
             parameter.VAR_POSITIONAL,
         ):
             continue
-        text = texts.get(parameter.name, ParameterText())
+        text = _related_text(texts.get(parameter.name, ParameterText()), parameter.name, related)
         role = (roles or {}).get(parameter.name, "")
-        options.append(_option(parameter, text, hints.get(parameter.name), role))
+        records = _records(hints.get(parameter.name), types.get(parameter.name))
+        forms = tuple(
+            make_form(one, name=word, skip=(), related=related) for word, one in records.items()
+        )
+        options.append(_option(parameter, text, forms, role))
     shown = [one.name for one in options if not one.from_role and one.name != "seed"][:MAIN]
     placed = tuple(
         dataclasses.replace(one, main=one.required or one.name in shown) for one in options
     )
-    return Form(name or function.__name__, first_sentence(function), placed)
+    described = getattr(function, "func", function)
+    return Form(name or described.__name__, first_sentence(described), placed)
 
 
 def protection_forms() -> dict[str, Form]:
@@ -146,24 +173,49 @@ def protection_forms() -> dict[str, Form]:
     }
 
 
+def _texts(function: Callable[..., Any]) -> dict[str, ParameterText]:
+    """Return what its docstring says; of a class, attributes describe the parameters too."""
+    described = getattr(function, "func", function)
+    attributes, parameters = (
+        parameter_texts(described, section) for section in ("Attributes", "Parameters")
+    )
+    return attributes | parameters if inspect.isclass(described) else parameters | attributes
+
+
+def _related_text(
+    text: ParameterText, name: str, related: Mapping[str, Callable[..., Any]] | None
+) -> ParameterText:
+    """Return the text of the function that a text refers to, and what it adds itself."""
+    see = SEE.match(text.type) or SEE.match(text.description)
+    if see is None or see[1] not in (related or {}):
+        return text
+    other = _texts(related[see[1]])[name]  # type: ignore[index]
+    added = SEE.sub("", text.description, count=1)
+    return ParameterText(
+        other.type if SEE.match(text.type) else text.type, f"{other.description} {added}".strip()
+    )
+
+
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    function = getattr(function, "func", function)
     try:
         return typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
     except (NameError, TypeError, AttributeError):  # names that only type checkers import
         return {}
 
 
-def _option(parameter: inspect.Parameter, text: ParameterText, hint: Any, role: str) -> Option:
+def _option(
+    parameter: inspect.Parameter, text: ParameterText, forms: tuple[Form, ...], role: str
+) -> Option:
     default = None if parameter.default is parameter.empty else parameter.default
     required = parameter.default is parameter.empty and not role
-    records = _records(hint)
-    choices = quoted_choices(text)
+    choices = tuple((value, _plain_text(said)) for value, said in quoted_choices(text))
     parts = _parts(str(parameter.annotation))
     kind: Kind
-    forms: tuple[Form, ...] = ()
-    if records:
+    names = [form.name for form in forms]
+    if forms:
         kind = "object"
-        forms = tuple(make_form(one, name=_short_name(one), skip=()) for one in records)
+        choices = tuple((word, "") for word in quoted_words(text.type) if word not in names)
     elif choices and ("str" in parts or not parts or isinstance(default, str)):
         kind = "choice"
     else:
@@ -171,8 +223,10 @@ def _option(parameter: inspect.Parameter, text: ParameterText, hint: Any, role: 
     if not isinstance(default, (bool, int, float, str, type(None))) and kind != "object":
         default = None if default in ((), [], {}) else default
     return Option(
-        parameter.name, kind, _plain_text(text.description), default, required, choices, forms, role
-    )
+        parameter.name, kind, _plain_text(text.description), default, required, choices,
+        suggestions=tuple(quoted_words(text.type)) if kind in WITH_WORDS else (),
+        forms=forms, typed=UNTYPED not in names, from_role=role,
+    )  # fmt: skip
 
 
 def _parts(annotation: str) -> list[str]:
@@ -195,15 +249,13 @@ def _parts(annotation: str) -> list[str]:
 
 def _plain_kind(name: str, parts: list[str], text: ParameterText, default: Any) -> Kind:
     about_columns = re.search(r"[Cc]olumn|[Vv]ariable|[Nn]ames of|[Kk]ey", text.type + " " + name)
-    described = re.match(
-        r"(?:A|The|Column|Columns|Name)\b.*?[Cc]olumn|[Cc]olumns? ", text.description
-    )
+    described = COLUMN.match(text.description) or name in ("by", "means_by")
     if "DataFrame" in text.type and not any("Mapping" in part for part in parts):
         return "table"
     if parts == ["str"]:
         return "column" if (about_columns or described) and name != NO_COLUMN else "text"
     if "Sequence[str]" in parts and all(p in ("str", "Sequence[str]") for p in parts):
-        return "columns"
+        return "value" if name == "labels" else "columns"
     if len(parts) == 1 and parts[0] in NUMBERS:
         return typing.cast(Kind, NUMBERS[parts[0]])
     if not parts and isinstance(default, bool):
@@ -211,21 +263,22 @@ def _plain_kind(name: str, parts: list[str], text: ParameterText, default: Any) 
     return "value"
 
 
-def _records(hint: Any) -> list[type]:
-    """Return the records that an option takes: dataclasses, and those derived from a base."""
+def _records(hint: Any, kinds: Any = None) -> dict[str, Any]:
+    """Return the records that an option takes, by name: those of a run file, or of its type.
+
+    Of a base of methods they are the methods; a class that stands alone has the name `UNTYPED`.
+    """
+    if kinds is not None:
+        return dict(kinds) if isinstance(kinds, Mapping) else {UNTYPED: kinds}
     members = [one for one in typing.get_args(hint) or (hint,) if inspect.isclass(one)]
-    records: dict[type, None] = {}
+    records: dict[str, Any] = {}
     while members:
         one = members.pop(0)
         if dataclasses.is_dataclass(one):
-            records[one] = None
-        if dataclasses.is_dataclass(one) or issubclass(one, Method):
+            records[str(getattr(one, "type", UNTYPED))] = one
+        if issubclass(one, Method):
             members.extend(one.__subclasses__())
-    return list(records)
-
-
-def _short_name(record: type) -> str:
-    return str(getattr(record, "type", record.__name__))
+    return records
 
 
 def _plain_text(description: str) -> str:
@@ -325,6 +378,8 @@ def _read_number(faults: Faults, option: Option, text: str) -> float | int | Non
 
 def _read_object(faults: Faults, option: Option, name: str, entries: Mapping[str, Any]) -> Any:
     """Return a record as run files write it: its name, or a table with the name and options."""
+    if name in [value for value, _ in option.choices]:
+        return name
     form = next((one for one in option.forms if one.name == name), None)
     if form is None:
         faults.add(option.name, f"{name!r} is no choice")
@@ -333,5 +388,7 @@ def _read_object(faults: Faults, option: Option, name: str, entries: Mapping[str
     inner = {key[len(head) :]: value for key, value in entries.items() if key.startswith(head)}
     with faults.gathering():
         options = read_form(form, inner)
+        if not option.typed:
+            return options or None
         return {TYPE: name, **options} if options else name
     return None

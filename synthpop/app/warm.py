@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS_OF_DEMO = ["db030", "db040", "age", "rb090", "pl030", "netIncome", "rb050"]
+PARTS_OF_INCOME = [f"py{part:03}n" for part in (10, 50, 90, 100, 110, 120, 130, 140)]
 
 
 def small_file() -> pd.DataFrame:
@@ -72,7 +73,8 @@ def create(workspace: Workspace) -> None:
     from synthpop.app.create.jobs import made_population, starter
     from synthpop.datasets import load_demo_survey
 
-    survey = load_demo_survey().frame.iloc[:150][COLUMNS_OF_DEMO]
+    code_cells()
+    survey = load_demo_survey().frame.iloc[:150][COLUMNS_OF_DEMO + PARTS_OF_INCOME]
     survey.to_parquet(workspace.folder / "data-1.parquet")
 
     file = {"name": "survey.parquet", "file": "data-1.parquet"}
@@ -82,6 +84,28 @@ def create(workspace: Workspace) -> None:
     project = perform(project, "create.take_recipe", recipe)
     made = made_population(workspace, project.create, lambda event: None)
     assess_fit(made["survey"], made["population"])
+
+
+def code_cells() -> None:
+    """Code cells of few and of very many classes, of columns of each type; solve for two totals."""
+    import numpy as np
+
+    from synthpop.kernels.raking import weighted_gram
+    from synthpop.models.encoding import Digits, cell_codes
+
+    present = np.zeros(2, dtype=np.int8)
+    number = Digits("number", 3, np.array([0.5]))
+    for size in (2, 2**31):  # cells as numbers of 32 and of 64 bits
+        many = Digits("many", size)
+        for kind in (np.int8, np.int16, np.int32, np.int64, np.float64):
+            column = np.zeros(2, dtype=kind)
+            cell_codes([many, number], [present, column], 2)
+            if kind is not np.float64:
+                cell_codes([many, Digits("code", 3)], [present, column], 2)
+        column.flags.writeable = False
+        cell_codes([many, number], [present, column], 2)
+    rows = np.arange(3, dtype=np.int32)
+    weighted_gram(rows, rows[:2], np.ones(2), np.ones(2), np.zeros((2, 2)))
 
 
 JOURNEYS: dict[str, Callable[[Workspace], None]] = {

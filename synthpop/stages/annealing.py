@@ -76,7 +76,7 @@ class Anneal(PopulationStage):
     split : str, optional
         Column of regions: each is a unit of its own, its households are exchanged among
         themselves, and every margin must have this column.
-    split_upper : str, optional
+    split_upper : str or "all", optional
         Column of larger areas, or "all" for everybody. A region that has too few households for a
         cell (its total is more than `max_copies` times theirs) takes such households from the
         other regions of the same larger area: they get the name of the region, all else stays.

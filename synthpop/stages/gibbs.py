@@ -57,8 +57,9 @@ class GibbsPass(BlockStage):
         Variables that `Categorical` steps before this one made, in the order in which to go
         through them. What an earlier `Derive` or `Relation` used cannot be among them.
     passes : int
+        How often each variable is drawn again.
     predictors : "all", "basic", list of names, or formula text
-        See `Categorical`; "all" is everything that the population has at this step, those made
+        See `Categorical`. "all" is everything that the population has at this step, those made
         after the variable included. The other `variables` are always predictors; terms of a
         formula that hold the variable itself are left out for it.
     model : see `Categorical`

@@ -33,8 +33,9 @@ class CorrectHeaping(SurveyStage):
     name : str
         Column of ages in years. Missing ages stay missing.
     heaps : "5year", "10year" or a list of ages
+        Ages 0, 5, 10, ...; 0, 10, 20, ...; or those of the list.
     method : {"lognormal", "normal", "uniform"}
-        See `correct_heaps`.
+        Distribution of the new ages around the heap; see `correct_heaps`.
     window : (before, after), optional
         Years before and after the heap; needed with a list of ages.
     by : str, optional

@@ -81,6 +81,7 @@ class Relation(BlockStage):
         A household without a head in this sense takes its first member; this is recorded. Of
         several heads the first counts, the others are members like any other.
     direct : levels of `relationship`
+        Members who take the value of the head, as children may.
     model : see `Categorical`
     predictors : see `Categorical`
     pooling : see `Categorical`

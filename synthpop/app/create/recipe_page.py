@@ -30,9 +30,15 @@ from synthpop.microdata.methods import TYPE
 @lru_cache(maxsize=1)
 def forms() -> dict[str, Form]:
     """Return the form of each kind of stage, made from its class."""
+    from synthpop.stages.continuous.binned_method import Binned
+    from synthpop.stages.continuous.regression_methods import Regressed
     from synthpop.stages.registry import STAGES
 
-    return {kind: make_form(cls, name=kind, skip=("margins",)) for kind, cls in STAGES.items()}
+    by_name = {cls.__name__: cls for cls in (*STAGES.values(), Binned, Regressed)}
+    return {
+        kind: make_form(cls, name=kind, skip=("margins",), related=by_name)
+        for kind, cls in STAGES.items()
+    }
 
 
 def render(view: View) -> Tag:
@@ -149,12 +155,21 @@ def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
 
 def _entries(form: Form, name: str, value: Any) -> dict[str, Any]:
     """Return the entries that an option of the recipe stands for; a record has one an option."""
-    kind = next((one.kind for one in form.options if one.name == name), "")
-    if isinstance(value, Mapping) and kind == "object" and TYPE in value:
-        head = f"{name}.{value[TYPE]}."
-        inner = {head + key: _plain(one) for key, one in value.items() if key != TYPE}
-        return {name: value[TYPE], **inner}
-    return {name: value if kind == "columns" else _plain(value)}
+    option = next((one for one in form.options if one.name == name), None)
+    if option is None:
+        return {}
+    if option.kind == "object" and value not in [word for word, _ in option.choices]:
+        if not isinstance(value, Mapping):
+            first = option.forms[0].options[0].name
+            value = {TYPE: value} if option.typed else {first: value}
+        record = value.get(TYPE, option.forms[0].name)
+        chosen = next((one for one in option.forms if one.name == record), option.forms[0])
+        entries = {name: record}
+        for key, one in value.items():
+            inner = _entries(chosen, key, one)
+            entries |= {f"{name}.{record}.{place}": entry for place, entry in inner.items()}
+        return entries
+    return {name: value if option.kind == "columns" else _plain(value)}
 
 
 def _plain(value: Any) -> Any:
@@ -168,12 +183,15 @@ def _json(value: Any) -> str:
 
 
 def set_stage(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the command for the changed options of a stage."""
+    """Return the command for the changed options of a stage; those without an entry stay."""
     place = int(message["place"])
     kind = str(view.project.create.stages[place]["type"])
-    options = read_form(forms()[kind], message.get("entries", {}))
+    form, stage = forms()[kind], view.project.create.stages[place]
+    shown_options = {TYPE, *(one.name for one in form.options)}
+    other = {name: value for name, value in stage.items() if name not in shown_options}
+    options = read_form(form, message.get("entries", {}))
     return [
-        command("create.set_stage", place=place, options=options),
+        command("create.set_stage", place=place, options={**options, **other}),
         choose(stage=None),
     ]
 

@@ -68,22 +68,25 @@ def _chosen(view: View) -> tuple[str, dict[str, Any]]:
 
 
 @cache
-def _form(detail: str) -> Form:
+def detail_forms() -> dict[str, Form]:
+    """Return the form of each detail whose measure has options."""
     import riskeval
 
-    name, filled = OPTIONS[detail]
-    return make_form(getattr(riskeval, name), name=detail, skip=filled)
+    return {
+        detail: make_form(getattr(riskeval, name), name=detail, skip=filled)
+        for detail, (name, filled) in OPTIONS.items()
+    }
 
 
 def set_options(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the choice of the options of a detail."""
     detail = message["detail"]
-    options = read_form(_form(detail), message.get("entries", {}))
+    options = read_form(detail_forms()[detail], message.get("entries", {}))
     return [choose(**{f"options-{detail}": options})]
 
 
 def _options(view: View, detail: str, chosen: dict[str, Any]) -> Tag:
-    t, form = view.t, _form(detail)
+    t, form = view.t, detail_forms()[detail]
     return tags.details(
         tags.summary(t("Options")),
         tags.form(

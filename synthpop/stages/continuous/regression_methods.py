@@ -186,7 +186,7 @@ class BinnedRegressed(_Around):
     Parameters
     ----------
     constant, trim, residuals, upper
-        See `Regressed`; without "leaves".
+        See `Regressed`. The residuals cannot be "leaves".
     within_class : "steps", "exponential" or "uniform"
         Of negative values; see `Binned`.
 

@@ -112,8 +112,8 @@ class Continuous(BlockStage):
         Fit models to the levels of this variable instead of the strata; see `Categorical`. Limits
         of classes, values inside them and the tail are those of all.
     means_by : str, optional
-        Name of a predictor that is a category: the survey's weighted means by its levels are held
-        (probabilities of classes tilted in a pilot population; the tail by level).
+        Name of a predictor that is a category: the population keeps the survey's weighted means by
+        its levels (probabilities of classes are adjusted in a pilot population, the tail by level).
     options
         Options of the named method, by name: ``Continuous("income", tail="gpd")`` is
         ``Continuous("income", Binned(tail="gpd"))``; `threshold` and `estimator` are the tail's.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 pytest.importorskip("shiny")
 
+from synthpop.app.create import recipe_page
+from synthpop.app.forms import protection_forms, read_form
 from synthpop.app.tab import Tab
 from tests.synthpop.app.helpers import do, open_tab, people, play
 
@@ -141,15 +144,60 @@ def test_totals_are_met(tmp_path: Path) -> None:
     assert population["region"].value_counts().sort_index().tolist() == [400, 320, 360, 360]
 
 
-def test_the_options_of_a_method_come_back_in_its_form() -> None:
-    from synthpop.app.create.recipe_page import _entries, forms
-    from synthpop.app.forms import protection_forms, read_form
+STAGES_WITH_OPTIONS = [
+    {"type": "structure", "variables": ["age", "sex"], "jitter": {"age": 2}, "pooling": 12},
+    {"type": "derive", "name": "class", "source": "age", "breaks": [-1, 15, 120],
+     "labels": ["young", "old"]},
+    {"type": "categorical", "name": ["status"], "predictors": ["class"], "pooling": "complete",
+     "by_household": "sequential", "impossible": [{"levels": ["1"], "when": {"class": ["young"]}}]},
+    {"type": "categorical", "name": ["status"], "pooling": {"amount": 5, "smallest_stratum": 9}},
+    {"type": "continuous", "name": "income", "by_household": "shared",
+     "method": {"type": "binned", "upper": 9000.0, "tail": {"type": "gpd", "threshold": 700.0}}},
+    {"type": "continuous", "name": "income", "method": "negative-binomial", "means_by": "status"},
+    {"type": "components", "total": "income", "parts": ["a", "b"], "by": ["income"],
+     "empty": "sequential"},
+]  # fmt: skip
 
-    method = {"type": "binned", "tail": "gpd", "upper": 9000.0}
-    entries = {"name": "income", **_entries(forms()["continuous"], "method", method)}
-    assert read_form(forms()["continuous"], entries)["method"] == method
+
+@pytest.mark.parametrize("stage", STAGES_WITH_OPTIONS, ids=lambda stage: str(stage["type"]))
+def test_the_options_of_a_stage_come_back_in_its_form(stage: dict[str, Any]) -> None:
+    form = recipe_page.forms()[stage["type"]]
+    entries: dict[str, Any] = {}
+    for name, value in stage.items():
+        entries |= recipe_page._entries(form, name, value)
+    assert {"type": stage["type"], **read_form(form, entries)} == stage
+
+
+def test_the_options_of_a_method_come_back_in_its_form() -> None:
     noise = protection_forms()["add_noise"]
     record = {"type": "outlier", "cutoff": 0.9}
-    entries = {"variables": ["income"], **_entries(noise, "method", record)}
-    assert entries["method.outlier.cutoff"] == 0.9
+    entries = {"variables": ["income"], **recipe_page._entries(noise, "method", record)}
     assert read_form(noise, entries)["method"] == record
+
+
+def test_a_number_for_pooling_stands_for_its_amount() -> None:
+    form = recipe_page.forms()["categorical"]
+    entries = {"name": ["status"], **recipe_page._entries(form, "pooling", 5)}
+    assert read_form(form, entries)["pooling"] == {"amount": 5}
+
+
+def test_options_without_an_entry_stay_when_a_stage_is_changed(tmp_path: Path) -> None:
+    tab = creating(tmp_path)
+    stages = tab.project.create.stages
+    place = next(k for k, one in enumerate(stages) if one["type"] == "continuous")
+    plain = {"name": stages[place]["name"], "method": "binned", "tail": "gpd"}
+    play(tab, [do("create.set_stage", place=place, options=plain)])
+    play(tab, [{"action": "stage", "place": place, "entries": {**plain, "upper": "", "tail": ""}}])
+    assert tab.notice is not None  # the form has no entry of that name
+    entries = {"name": plain["name"], "method": "pmm"}
+    play(tab, [{"action": "stage", "place": place, "entries": entries}])
+    assert tab.project.create.stages[place] == {"type": "continuous", **entries, "tail": "gpd"}
+
+
+def test_every_stage_has_a_form_with_help() -> None:
+    for kind, form in recipe_page.forms().items():
+        assert form.help.endswith("."), kind
+        for option in form.options:
+            assert option.help or option.choices or option.suggestions, (kind, option.name)
+            assert not option.help.startswith("See Cat"), (kind, option.name)
+            assert len({one.name for one in option.forms}) == len(option.forms)

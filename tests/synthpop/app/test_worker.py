@@ -56,6 +56,16 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def test_cells_of_every_type_are_coded_ahead() -> None:
+    """Which kernel the first population needs depends on the types and classes of its survey."""
+    from synthpop.app.warm import code_cells
+    from synthpop.kernels import cells
+
+    code_cells()
+    for kernel, types in ((cells.add_codes, 4), (cells.add_table, 4), (cells.add_classes, 2)):
+        assert len(kernel.signatures) >= 2 * types  # cells of 32 and of 64 bits
+
+
 def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
     worker = Worker(tmp_path)
     worker.start()
