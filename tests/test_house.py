@@ -80,6 +80,39 @@ def test_files_can_be_read_at_once() -> None:
     assert {str(file): n for file, n in sizes.items() if n > LARGEST_FILE} == {}
 
 
+def imported(file: Path, modules: dict[str, Path]) -> set[str]:
+    """Return the modules that a file imports as it runs, inside functions too."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    hints = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node not in hints:
+            whole = [f"{node.module}.{one.name}" for one in node.names]
+            names |= {name if name in modules else str(node.module) for name in whole}
+    return names & modules.keys()
+
+
+def test_no_module_imports_itself_over_others() -> None:
+    modules = {
+        ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): file
+        for package in (ROOT, ROOT.parent / "riskeval")
+        for file in package.rglob("*.py")
+    }
+    left = {name: imported(file, modules) - {name} for name, file in modules.items()}
+    while ground := [name for name, others in left.items() if not others & left.keys()]:
+        for name in ground:
+            del left[name]
+    assert sorted(left) == []
+
+
 @pytest.mark.parametrize(
     "package", [synthpop, synthpop.calibration, synthpop.heaping, synthpop.sampling]
 )

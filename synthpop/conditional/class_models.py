@@ -15,9 +15,9 @@ from synthpop.conditional.fallback import (
     MODELS,
     FallbackSequence,
     ModelDesign,
-    fit_with_fallback,
     known_model,
 )
+from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects
 from synthpop.conditional.predictors import Predictors

@@ -32,6 +32,7 @@ from synthpop.pipeline.fingerprint import (
     replicate_seed,
 )
 from synthpop.pipeline.identity import check_described, identity_of
+from synthpop.pipeline.learn import learn
 from synthpop.pipeline.replicates import (
     NOISE_ONLY,
     BootstrapReplicates,
@@ -255,15 +256,13 @@ class FittedPipeline:
         on_event : callable, optional
         """
         rules = tuple(rule.text for rule in self.rules.rules)
-        from synthpop.pipeline.pipeline import Pipeline
-
         steps = self.steps[len(self.survey_stages) :]
         if same_pooling:
             fits = zip(self.stages, self.models, strict=True)
             poolings = {stage.label: model.poolings() for stage, model in fits}
             steps = tuple(with_earlier_pooling(x, poolings.get(x.label, {})) for x in steps)
-        recipe = Pipeline(steps, rules=rules)
-        fitted = recipe.fit(survey, seed=self.seed if seed is None else seed, on_event=on_event)
+        seed = self.seed if seed is None else seed
+        fitted = learn(FittedPipeline, steps, rules, (), survey, seed, on_event)
         return replace(
             fitted, stages=self.stages, survey_stages=self.survey_stages, prepared=self.prepared
         )

@@ -4,41 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.conditional.rules.enforce import (
-    households_that_break,
-    plan_rules,
-)
-from synthpop.conditional.rules.parse import parse_rules
-from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.events import Listener
 from synthpop.microdata.frames import listed_names
-from synthpop.microdata.output import listener_of
 from synthpop.microdata.show import diagram, step_text, view
-from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
 from synthpop.pipeline.fitted import FittedPipeline
-from synthpop.pipeline.known_totals import calibrate_coarsely, with_annealing
-from synthpop.pipeline.model_hash import model_hash
-from synthpop.pipeline.pilot import Pilot, make_pilot, needs_pilot
-from synthpop.pipeline.postprocess import (
-    seed_of,
-)
-from synthpop.population.plain_values import json_values
+from synthpop.pipeline.learn import learn
 from synthpop.population.population import Population
 from synthpop.stages.base import BlockStage
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
 from synthpop.stages.recipe import (
-    check_recipe,
-    extended,
-    make_layout,
-    make_sample,
-    storable,
     take_apart,
 )
-from synthpop.stages.structure import without_households
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,55 +101,6 @@ class Pipeline:
         InputError
             Lists everything in the recipe that does not fit the survey.
         """
-        listener = listener_of(on_event)
-        seed = resolve_seed(seed)
-        streams = Streams(seed)
-        survey = storable(survey.survey() if isinstance(survey, Population) else survey)
-        rules, recipe = parse_rules(self.rules), self.stages
-        if self.known_totals and isinstance(survey, Survey):
-            recipe = with_annealing(recipe, self.known_totals, survey.roles.strata)
-        steps, stages = take_apart(recipe), take_apart(recipe).stages
-        columns = check_recipe(recipe, survey, rules)
-        prepared = []
-        for number, step in enumerate(steps.survey_stages):
-            survey, record = step.prepare(survey, seed_of(seed, steps.survey_stages, number))
-            prepared.append(record)
-        if prepared:
-            columns = check_recipe(recipe, survey, rules)
-        layout = make_layout(survey, columns)
-        sample = make_sample(survey, columns, layout)
-        if self.known_totals:
-            survey, record = calibrate_coarsely(survey, sample, stages, self.known_totals)
-            prepared.append(record)
-            sample = make_sample(survey, columns, layout)
-        models: list[Any] = []
-        pilot: Pilot | None = None
-        for number, stage in enumerate(stages):
-            listener(Event("progress", "fit", number, len(stages), stage.label))
-            model = stage.fit(sample, streams.at("fit", stage.label))
-            if number == 0 and needs_pilot(stages):
-                pilot = make_pilot(stages, model, sample, layout, streams)
-            if pilot is not None:
-                model = pilot.held(stage, model)
-                if needs_pilot(stages[number + 1 :]):
-                    pilot = pilot.after(stage, model)
-            models.append(model)
-            sample = extended(sample, stage, model, number == 0)
-        plan = plan_rules(rules, stages, models, sample)
-        if 0 in plan.at:
-            models[0] = without_households(models[0], households_that_break(plan, sample))
-        listener(Event("end", "fit", len(stages), len(stages)))
-        return FittedPipeline(
-            stages,
-            tuple(models),
-            layout,
-            sample,
-            survey,
-            seed,
-            steps.survey_stages,
-            steps.population_stages,
-            tuple(json_values(prepared, lambda _: None)),
-            model_hash((layout, tuple(models))),
-            plan,
-            places=steps.places,
+        return learn(
+            FittedPipeline, self.stages, self.rules, self.known_totals, survey, seed, on_event
         )

@@ -11,7 +11,7 @@ from htmltools import Tag, TagChild, tags
 from synthpop.app.elements import ask, button, card, choose, entry, select, sentence, waiting
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
-from synthpop.app.protect.session import session_of, steps_stamp
+from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.events import Listener
@@ -138,14 +138,10 @@ def run_recode(
     workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
 ) -> Any:
     """Join categories of the current file; the page knows them as texts."""
-    from synthpop.app.protect.jobs import apply
-
-    column = arguments["column"]
-    values = session_of(workspace, project.protect).data[column].dropna().unique()
+    column, session = arguments["column"], session_of(workspace, project.protect)
     groups: dict[str, list[Any]] = {}
-    for value in values:
+    for value in session.data[column].dropna().unique():
         group = arguments["groups"].get(str(value))
         if group:
             groups.setdefault(group, []).append(value)
-    step = {"verb": VERB, "arguments": {"column": column, "groups": groups}}
-    return apply(workspace, project, step, listen)
+    return recorded_step(session, session.apply(VERB, column=column, groups=groups))

@@ -16,9 +16,9 @@ from synthpop.conditional.fallback import (
     MODELS,
     ModelDesign,
     cumulative,
-    fit_with_fallback,
     predict_with_fallback,
 )
+from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.models.empirical import fit_empirical, predict_empirical
 from synthpop.models.encoding import (
     Digits,

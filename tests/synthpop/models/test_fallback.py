@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.conditional.fallback import ModelDesign, fit_with_fallback, predict_with_fallback
+from synthpop.conditional.fallback import ModelDesign, predict_with_fallback
+from synthpop.conditional.fit_fallback import fit_with_fallback
 
 
 def design(n_classes: int = 4) -> ModelDesign:

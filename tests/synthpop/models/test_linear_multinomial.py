@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from synthpop.conditional.fallback import ModelDesign, fit_with_fallback, predict_with_fallback
+from synthpop.conditional.fallback import ModelDesign, predict_with_fallback
+from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.models.encoding import cell_codes, split_cells, value_digits
 from synthpop.models.learners import PredictorCodes, fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial

@@ -9,10 +9,10 @@ import pytest
 
 from synthpop.conditional.fallback import (
     ModelDesign,
-    fit_with_fallback,
     predict_pooled,
     predict_with_fallback,
 )
+from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score
 from synthpop.conditional.pooling.opinion_pool import (
     MIXTURE_GRID,

@@ -16,10 +16,10 @@ from synthpop.conditional.design import (
 )
 from synthpop.conditional.fallback import (
     ModelDesign,
-    fit_with_fallback,
     predict_pooled,
     predict_with_fallback,
 )
+from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.conditional.pooling.choose import (
     GRID,
     best,

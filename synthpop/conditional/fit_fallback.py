@@ -1,0 +1,58 @@
+"""Fit of a sequence of models with fallbacks, pooled over strata or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.fallback import FallbackSequence, ModelDesign, fit_model, uses_strata
+from synthpop.conditional.pooling.options import Pooling
+from synthpop.conditional.pooling.partial import fit_partial
+
+
+def fit_with_fallback(
+    model: Any,
+    design: ModelDesign,
+    *,
+    smallest_stratum: int,
+    seed: int = 0,
+    pooling: str | float | Pooling = "none",
+    pairs: Sequence[tuple[int, ...]] | None = None,
+) -> FallbackSequence:
+    """Fit every level of the fallback.
+
+    Parameters
+    ----------
+    model : key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier
+    smallest_stratum : strata with fewer persons have no model of their own
+    seed : int
+        Used by models that learn with randomness, and to deal households to folds.
+    pooling : "none", "complete", "cross-validated", a number or Pooling
+        Amount of partial pooling, and the way of it that the model has
+        (`synthpop.conditional.pooling.options`); a `Pooling` is what another fit has chosen.
+    pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
+        Only for multinomial models.
+    """
+    marginals = _marginals(design)
+    sizes = np.bincount(design.strata, minlength=design.n_strata)
+    enough = sizes >= max(1, smallest_stratum)
+    if pooling not in ("none", "complete"):
+        return fit_partial(model, design, marginals, enough, seed, pooling, pairs)
+    by_stratum: list[Any] = [None] * design.n_strata
+    for stratum in np.flatnonzero(enough) if pooling == "none" else ():
+        part = design.rows(np.flatnonzero(design.strata == stratum))
+        by_stratum[stratum] = fit_model(model, part, seed + int(stratum) + 1)
+    pooled = fit_model(model, design.with_strata() if uses_strata(model, design) else design, seed)
+    return FallbackSequence(model, tuple(by_stratum), pooled, marginals, Pooling(kind=str(pooling)))
+
+
+def _marginals(design: ModelDesign) -> np.ndarray:
+    """Weighted class shares by stratum; those of all strata where one has no case."""
+    cell = design.strata.astype(np.int64) * design.n_classes + design.classes
+    total = np.bincount(cell, weights=design.weights, minlength=design.n_strata * design.n_classes)
+    counts = total.reshape(design.n_strata, design.n_classes)
+    counts[counts.sum(axis=1) == 0] = counts.sum(axis=0)
+    shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
+    return shares

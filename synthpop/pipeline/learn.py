@@ -1,0 +1,111 @@
+"""Learn a recipe from a survey: check it as a whole, prepare the survey, fit stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from synthpop.calibration.margins import Margin
+from synthpop.conditional.rules.enforce import households_that_break, plan_rules
+from synthpop.conditional.rules.parse import parse_rules
+from synthpop.microdata.block import Sample
+from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.output import listener_of
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.survey import Survey
+from synthpop.pipeline.known_totals import calibrate_coarsely, with_annealing
+from synthpop.pipeline.model_hash import model_hash
+from synthpop.pipeline.pilot import Pilot, make_pilot, needs_pilot
+from synthpop.pipeline.postprocess import seed_of
+from synthpop.population.plain_values import json_values
+from synthpop.population.population import Population
+from synthpop.stages.base import BlockStage
+from synthpop.stages.id_columns import IdColumns
+from synthpop.stages.population_stages import PopulationStage, SurveyStage
+from synthpop.stages.recipe import (
+    check_recipe,
+    extended,
+    make_layout,
+    make_sample,
+    storable,
+    take_apart,
+)
+from synthpop.stages.structure import without_households
+
+FittedT = TypeVar("FittedT")
+
+
+def learn(
+    make: Callable[..., FittedT],
+    recipe: Sequence[BlockStage | SurveyStage | PopulationStage],
+    rules: Sequence[str],
+    known_totals: Sequence[Margin],
+    survey: Survey | Population,
+    seed: int | None,
+    on_event: Listener | None,
+) -> FittedT:
+    """Learn every stage from the survey; `make` holds what was learned (`FittedPipeline`)."""
+    listener = listener_of(on_event)
+    seed = resolve_seed(seed)
+    streams = Streams(seed)
+    survey = storable(survey.survey() if isinstance(survey, Population) else survey)
+    edit_rules = parse_rules(rules)
+    if known_totals and isinstance(survey, Survey):
+        recipe = with_annealing(recipe, known_totals, survey.roles.strata)
+    steps, stages = take_apart(recipe), take_apart(recipe).stages
+    columns = check_recipe(recipe, survey, edit_rules)
+    prepared = []
+    for number, step in enumerate(steps.survey_stages):
+        survey, record = step.prepare(survey, seed_of(seed, steps.survey_stages, number))
+        prepared.append(record)
+    if prepared:
+        columns = check_recipe(recipe, survey, edit_rules)
+    layout = make_layout(survey, columns)
+    sample = make_sample(survey, columns, layout)
+    if known_totals:
+        survey, record = calibrate_coarsely(survey, sample, stages, known_totals)
+        prepared.append(record)
+        sample = make_sample(survey, columns, layout)
+    models, sample = _fit_stages(stages, sample, layout, streams, listener)
+    plan = plan_rules(edit_rules, stages, models, sample)
+    if 0 in plan.at:
+        models[0] = without_households(models[0], households_that_break(plan, sample))
+    listener(Event("end", "fit", len(stages), len(stages)))
+    return make(
+        stages,
+        tuple(models),
+        layout,
+        sample,
+        survey,
+        seed,
+        steps.survey_stages,
+        steps.population_stages,
+        tuple(json_values(prepared, lambda _: None)),
+        model_hash((layout, tuple(models))),
+        plan,
+        places=steps.places,
+    )
+
+
+def _fit_stages(
+    stages: Sequence[BlockStage],
+    sample: Sample,
+    layout: IdColumns,
+    streams: Streams,
+    listener: Listener,
+) -> tuple[list[Any], Sample]:
+    """Return a fitted model for each stage, and the sample with what the stages add to it."""
+    models: list[Any] = []
+    pilot: Pilot | None = None
+    for number, stage in enumerate(stages):
+        listener(Event("progress", "fit", number, len(stages), stage.label))
+        model = stage.fit(sample, streams.at("fit", stage.label))
+        if number == 0 and needs_pilot(stages):
+            pilot = make_pilot(stages, model, sample, layout, streams)
+        if pilot is not None:
+            model = pilot.held(stage, model)
+            if needs_pilot(stages[number + 1 :]):
+                pilot = pilot.after(stage, model)
+        models.append(model)
+        sample = extended(sample, stage, model, number == 0)
+    return models, sample
