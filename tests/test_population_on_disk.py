@@ -7,8 +7,9 @@ import pytest
 import riskeval
 from synthpop import Population, assess_fit, check_rules, open_population
 from synthpop.report.write import write_report
-from synthpop.sampling import Cluster, SimpleRandom
+from synthpop.sampling import Cluster, SimpleRandom, draw_setup, simulate_study, study_samples
 from synthpop.sampling.draw import draw_sample
+from synthpop.sampling.source import PopulationSource
 from tests.small import small_pipeline, small_survey
 
 KEYS = ["age", "sex"]
@@ -89,6 +90,53 @@ def test_by_column(name, people, monkeypatch) -> None:
     else:
         assert result.summary() == whole.summary()
     assert 0 < len(set(read)) <= 3
+
+
+def mean_age(survey) -> float:
+    return float((survey.weights * survey.frame["age"]).sum() / survey.weights.sum())
+
+
+def women(survey) -> dict[str, float]:
+    return survey.frame["sex"].value_counts(normalize=True).to_dict()
+
+
+@pytest.mark.parametrize("rows", [1, 500, 1_000_000])  # drawn rows that are in memory together
+def test_a_study_reads_the_drawn_rows(rows, people, in_memory, monkeypatch, tmp_path) -> None:
+    call = {
+        "estimators": [mean_age, women], "repetitions": 12, "seed": 1, "columns": ["hid", *KEYS],
+        "design": Cluster("hid", SimpleRandom(20)), "truth": {"mean_age": 40.0},
+    }  # fmt: skip
+    whole = simulate_study(in_memory, **call)
+    sizes, take, frame = [], PopulationSource.take, Population.frame
+    monkeypatch.setattr(study_samples, "ROWS", rows)
+
+    def counted(self, rows):
+        sizes.append(len(rows))
+        return take(self, rows)
+
+    def of_the_design(self, columns=None):
+        assert columns == ["hid"]
+        return frame(self, columns)
+
+    monkeypatch.setattr(PopulationSource, "take", counted)
+    monkeypatch.setattr(Population, "frame", of_the_design)
+    study = simulate_study(people, **call, workers=2, out=tmp_path / "study")
+    assert study.estimates.equals(whole.estimates)
+    assert len(sizes) == {1: 12, 500: 2, 1_000_000: 1}[rows]
+    assert max(sizes) < 0.9 * len(people)
+    monkeypatch.setattr(PopulationSource, "take", refuse)
+    again = simulate_study(people, **call, out=tmp_path / "study")
+    assert again.estimates.equals(whole.estimates)
+
+
+def test_a_study_of_stored_samples_on_disk(people, in_memory) -> None:
+    samples = draw_setup(people, SimpleRandom(20), n_samples=3, seed=1)
+    call = {"repetitions": 3, "seed": 1, "columns": KEYS}
+    names = [lambda survey: len(survey.frame.columns), mean_age]
+    study, whole = (simulate_study(one, samples, names, **call) for one in (people, in_memory))
+    assert study.estimates.equals(whole.estimates)
+    assert study.truth.equals(whole.truth)
+    assert study.estimates["estimate"].iloc[0] == len(KEYS) + 2  # with weight and probability
 
 
 def test_the_page(survey, people, monkeypatch, tmp_path) -> None:

@@ -18,6 +18,7 @@ from synthpop.variance.bootstrap import Bootstrap
 from synthpop.variance.bootstrap_plan import first_line
 
 Estimator = Callable[[Survey], Any]
+Sample = Callable[[int, np.random.Generator], tuple[Survey, Survey | None]]
 NUMBERS = ("estimate", "standard_error", "lower", "upper")
 
 
@@ -49,7 +50,8 @@ class Repetition:
     Attributes
     ----------
     sample : function (repetition, Generator) -> (Survey, census Survey or None)
-        The census is what true values are computed from where they differ by repetition.
+        The census is what true values are computed from where they differ by repetition. None
+        before the repetitions are at hand.
     estimators : dict
     contamination, missing : tuples of Level
     grid : tuple of str
@@ -59,7 +61,7 @@ class Repetition:
         Given true values of a study whose populations are generated.
     """
 
-    sample: Callable[[int, np.random.Generator], tuple[Survey, Survey | None]]
+    sample: Sample | None
     estimators: dict[str, Estimator]
     streams: Streams
     contamination: tuple[Level, ...]
@@ -81,6 +83,7 @@ class Repetition:
 
     def __call__(self, repetition: int) -> list[tuple[Any, ...]]:
         """Return the rows of one repetition."""
+        assert self.sample is not None
         try:
             rng = self.streams.at("study", repetition, "sample")
             survey, census = self.sample(repetition, rng)

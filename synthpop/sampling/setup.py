@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,8 +65,14 @@ class SampleSetup(Result):
         part = self.samples.iloc[inside]
         return part["row"].to_numpy(), part["probability"].to_numpy()
 
-    def sampler(self, population: Any) -> Sampler:
+    def sampler(self, population: Any, columns: Sequence[str] | None = None) -> Sampler:
         """Return a sampler for the population that the samples were drawn from.
+
+        Parameters
+        ----------
+        population : DataFrame, Survey or Population
+        columns : sequence of str, optional
+            Columns that the samples have. Default: all.
 
         Raises
         ------
@@ -75,7 +81,7 @@ class SampleSetup(Result):
         """
         from synthpop.sampling.source import open_source
 
-        source = open_source(population)
+        source = open_source(population, columns)
         if source.n != self.n_population:
             faults = Faults("sample set-up")
             what = f"has {plural(source.n, 'row')}, the samples were drawn from {self.n_population}"

@@ -109,12 +109,11 @@ def open_source(population: Any, columns: Sequence[str] | None = None) -> Sampli
     return FrameSource(frame if columns is None else frame[list(columns)])
 
 
-def in_memory(population: Any, columns: Sequence[str] | None = None) -> Any:
-    """Return a population of blocks as one frame, so that drawing again does not read again."""
-    if not reads_blocks(population):
+def unless_stored(population: Any, columns: Sequence[str] | None = None) -> Any:
+    """Return a population of blocks as one frame, unless it lies in a folder."""
+    if not reads_blocks(population) or getattr(population, "path", None) is not None:
         return population
-    source = open_source(population, columns)
-    return population.frame(list(source.names))
+    return population.frame(list(open_source(population, columns).names))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.chunks import reads_blocks
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.frames import listed_names
@@ -25,19 +26,18 @@ from synthpop.microdata.parameters import SHARE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
-from synthpop.sampling.draw import prepare
 from synthpop.sampling.repetition import (
     Estimator,
     Repetition,
-    census_of,
     levels_of,
     numbers_of,
     plain_label,
     true_values,
 )
 from synthpop.sampling.setup import SampleSetup
-from synthpop.sampling.source import in_memory
+from synthpop.sampling.source import unless_stored
 from synthpop.sampling.study_result import FAILURES, GRID, Study
+from synthpop.sampling.study_samples import DrawnSamples, GeneratedSamples
 from synthpop.sampling.study_store import StudyStore, as_objects
 from synthpop.variance.bootstrap_plan import first_line
 
@@ -94,8 +94,9 @@ def simulate_study(
     household : str, optional
         As in `draw_sample`.
     columns : sequence of str, optional
-        Columns of the population that are needed: they are held in memory during the study, so
-        that fewer are faster and take less of it. Default: all.
+        Columns of the population that are needed. Default: all. A population in a folder is read
+        block by block: the columns of the design are held, and the drawn rows with these columns.
+        Without `truth` all persons with these columns are in memory once, for the true values.
     level : float
         Confidence level of intervals from standard errors.
     workers : int
@@ -142,64 +143,18 @@ def simulate_study(
     inner, inner_grid = levels_of(missing)
     grid = tuple(n for n, used in zip(GRID, (outer_grid, inner_grid), strict=True) if used)
     known = None if truth is None else _known_truth(truth)
-    job = Repetition(_no_sample, named, Streams(seed), outer, inner, grid, calibrate, level, known)
+    job = Repetition(None, named, Streams(seed), outer, inner, grid, calibrate, level, known)
+    samples: DrawnSamples | GeneratedSamples
     if callable(population) and not isinstance(population, type):
-        source: Any = population
-        job = replace(job, sample=_generated(population, design, household, columns))
+        samples = GeneratedSamples(population, design, household, columns)
     else:
-        source = in_memory(population, columns)
-        draw, census = _drawn(source, design, household, columns)
-        job = replace(job, sample=draw, truth=known or _truth_of(census, named, level))
-    identity = "" if out is None else _identity(source, design, job, household, columns)
+        population = unless_stored(population, columns)
+        samples = DrawnSamples(population, design, household, columns)
+        job = replace(job, truth=known or _truth_of(samples.census, named, level))
+    identity = "" if out is None else _identity(population, design, job, household, columns)
     store = StudyStore(out, identity, job.columns)
-    table = _all_rows(job, store, int(repetitions), workers, listener_of(on_event))
+    table = _all_rows(samples, job, store, int(repetitions), workers, listener_of(on_event))
     return _study(table, job, callable(population), int(repetitions), seed, level)
-
-
-def _no_sample(repetition: int, rng: np.random.Generator) -> tuple[Survey, Survey | None]:
-    raise NotImplementedError  # replaced before the study starts
-
-
-def _drawn(
-    population: Any, design: Any, household: str | None, columns: Sequence[str] | None
-) -> tuple[Callable[[int, np.random.Generator], tuple[Survey, None]], Callable[[], Survey]]:
-    """How to draw from a population, and how to get all of it."""
-    stored = isinstance(design, SampleSetup)
-    if stored:
-        sampler = design.sampler(population)
-    else:
-        sampler = prepare(population, design, household=household, columns=columns)
-
-    def draw(repetition: int, rng: np.random.Generator) -> tuple[Survey, None]:
-        if stored:
-            return sampler.survey(*design.positions(repetition)), None
-        return sampler.draw(rng), None
-
-    def census() -> Survey:
-        frame = sampler.source.take(np.arange(sampler.source.n))
-        return census_of(frame, sampler.household)
-
-    return draw, census
-
-
-def _generated(
-    generate: Callable[[np.random.Generator], Any],
-    design: Any,
-    household: str | None,
-    columns: Sequence[str] | None,
-) -> Callable[[int, np.random.Generator], tuple[Survey, Survey | None]]:
-    """How to generate a population and to draw from it."""
-
-    def draw(repetition: int, rng: np.random.Generator) -> tuple[Survey, Survey | None]:
-        data = generate(rng)
-        if design is None:
-            survey = data if isinstance(data, Survey) else census_of(data, household)
-            return survey, None
-        sampler = prepare(data, design, household=household, columns=columns)
-        frame = sampler.source.take(np.arange(sampler.source.n))
-        return sampler.draw(rng), census_of(frame, sampler.household)
-
-    return draw
 
 
 def _truth_of(
@@ -218,7 +173,12 @@ def _truth_of(
 
 
 def _all_rows(
-    job: Repetition, store: StudyStore, repetitions: int, workers: int, on_event: Listener
+    samples: DrawnSamples | GeneratedSamples,
+    job: Repetition,
+    store: StudyStore,
+    repetitions: int,
+    workers: int,
+    on_event: Listener,
 ) -> pd.DataFrame:
     """Rows of all repetitions, stored or new, in order."""
     stored = store.read(repetitions)
@@ -226,11 +186,12 @@ def _all_rows(
     missing = sorted(set(range(repetitions)) - set(stored["repetition"]))
     finished = repetitions - len(missing)
     on_event(Event("start", "study", finished, repetitions))
-    for chunk, rows in _work(job, missing, workers):
-        store.append(rows)
-        parts.append(rows)
-        finished += len(chunk)
-        on_event(Event("progress", "study", finished, repetitions))
+    for group, sample in samples.groups(missing, job.streams):
+        for chunk, rows in _work(replace(job, sample=sample), group, workers):
+            store.append(rows)
+            parts.append(rows)
+            finished += len(chunk)
+            on_event(Event("progress", "study", finished, repetitions))
     on_event(Event("end", "study", repetitions, repetitions))
     table = pd.concat(parts, ignore_index=True)
     order = np.argsort(table["repetition"].to_numpy(), kind="stable")
@@ -325,7 +286,9 @@ def _series(values: Mapping[tuple[str, Any], float]) -> pd.Series:
     return pd.Series(list(values.values()), index=index, name="truth", dtype=np.float64)
 
 
-def _work(job: Repetition, todo: list[int], workers: int) -> Iterable[tuple[list[int], Any]]:
+def _work(
+    job: Repetition, todo: Sequence[int], workers: int
+) -> Iterable[tuple[Sequence[int], Any]]:
     """Yield chunks of repetitions with their rows, in order."""
     chunks = [todo[i : i + CHUNK] for i in range(0, len(todo), CHUNK)]
     if workers == 1:
@@ -344,6 +307,8 @@ def _identity(
 ) -> str:
     """Hash of what makes a study: population, design, seed, steps and the code of functions."""
     data = source.frame if isinstance(source, Survey) else source
+    if reads_blocks(source):
+        data = [block.hash for block in source.manifest.blocks]
     steps = [(one.label, one.steps) for one in (*job.contamination, *job.missing)]
     calibrate = job.calibrate
     if calibrate is not None and not callable(calibrate):
