@@ -139,6 +139,22 @@ def test_a_study_of_stored_samples_on_disk(people, in_memory) -> None:
     assert study.estimates["estimate"].iloc[0] == len(KEYS) + 2  # with weight and probability
 
 
+def test_compare_reads_the_columns_of_its_roles(survey, people, in_memory, monkeypatch) -> None:
+    def compared(release):
+        return riskeval.compare(
+            survey, {"a": release}, keys=KEYS, numeric=["income"], seed=1,
+            sample_sizes={"model": "nearest"},
+        )  # fmt: skip
+
+    read, frame = [], Population.frame
+    whole = compared(in_memory.frame())
+    monkeypatch.setattr(
+        Population, "frame", lambda p, names: (read.extend(names), frame(p, names))[1]
+    )
+    assert compared(people).table.equals(whole.table)
+    assert set(read) == {"age", "sex", "income", "hid"}
+
+
 def test_the_page(survey, people, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(Population, "frame", refuse)
     assert write_report(tmp_path / "page.html", survey, people).exists()

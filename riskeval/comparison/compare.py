@@ -226,6 +226,7 @@ def _sides(
         faults.add("releases", "there is none", remedy="Give a mapping of names to releases.")
         return []
     variables = tuple(dict.fromkeys([*request.keys, *request.sensitive, *request.numeric]))
+    others = (*request.roles(), request.household, request.strata)
     listed = []
     for name, release in releases.items():
         if not isinstance(name, str) or name == ORIGINAL:
@@ -234,7 +235,7 @@ def _sides(
         more = tuple(release.replicates) if isinstance(release, Release) else ()
         files = [release, *(replace(release, data=data) for data in more)]
         read = [
-            read_release(faults, name, file, request.original, index, variables, weights)
+            read_release(faults, name, file, request.original, index, variables, weights, others)
             for file in files
         ]
         sides = [side for side in read if side is not None]

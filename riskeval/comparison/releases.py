@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -127,6 +127,7 @@ def read_release(
     index: pd.Index,
     variables: tuple[str, ...],
     weights: str | None,
+    others: Sequence[str | None] = (),
 ) -> Side | None:
     """Read one release; note faults and return None where it cannot be used.
 
@@ -136,10 +137,14 @@ def read_release(
         Rows numbered from 0; `index` has its labels.
     variables : names that tell whether rows are the same units
     weights : column of the original's weights
+    others : further columns that are used; of a `Population` those that are not are left unread
     """
     release = item if isinstance(item, Release) else Release(item)
     problems = Faults(f"release {name}")
-    frame, labels, default = _frame(problems, release.data, name)
+    used = {*variables, *others, weights, release.identifier}
+    if isinstance(release.weights, str):
+        used.add(release.weights)
+    frame, labels, default = _frame(problems, release.data, name, used)
     if frame is None:
         faults.found += problems.found
         return None
@@ -182,12 +187,12 @@ def read_release(
 
 
 def _frame(
-    faults: Faults, data: Any, name: str
+    faults: Faults, data: Any, name: str, used: Container[str | None]
 ) -> tuple[pd.DataFrame | None, pd.Index | None, str | None]:
     """Return the frame, its labels, and the column of weights that the object declares."""
     weights = None
     if callable(getattr(data, "frame", None)):  # a Population
-        data = data.frame()
+        data = data.frame([column for column in data.columns if column in used])
     elif hasattr(data, "roles") and isinstance(getattr(data, "frame", None), pd.DataFrame):
         weights, data = data.roles.weight, data.frame
     elif hasattr(data, "changes") and hasattr(data, "data"):  # a Protected
