@@ -128,6 +128,21 @@ def check_paired(faults: Faults, sides: FilePair) -> None:
         )
 
 
+def compares_rows(faults: Faults, files: FilePair, rows: str) -> bool:
+    """Return whether row i of both files is compared; note files that cannot be paired.
+
+    Parameters
+    ----------
+    rows : {"auto", "paired", "unpaired"}
+        "auto" takes files of equal length as paired.
+    """
+    check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
+    if rows == "paired" and not files.paired:
+        text = f"{count(len(files.x))} and {plural(len(files.y), 'record')} cannot be paired"
+        faults.add("rows", text)
+    return files.paired and rows != "unpaired"
+
+
 def check_level(faults: Faults, level: float) -> None:
     """Note a confidence level that is not between 0 and 1."""
     check(faults, {"level": SHARE}, {"level": level})

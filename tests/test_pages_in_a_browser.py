@@ -116,7 +116,7 @@ def population(path: Path, audience: str, language: str = "en") -> None:
 
 def study(path: Path, audience: str, language: str = "en") -> None:
     from synthpop import simulate_study, write_study
-    from synthpop.microdata.indicators import gini
+    from synthpop.microdata.indicators.measures import gini
     from synthpop.sampling import MissingUnits, SimpleRandom, levels_of_rate
 
     def inequality(survey: Any) -> Any:

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.registry import ATTACKS
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SyntheticRisk(Result):
+class SyntheticRisk(TableResult):
     """What several intruders learn from a synthetic file.
 
     Attributes
@@ -48,10 +48,6 @@ class SyntheticRisk(Result):
     story: str
     seed: int
     no_strangers: str = ""
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table."""
-        return self.table
 
     @property
     def above(self) -> list[str]:

@@ -13,7 +13,7 @@ from riskeval.measures.request import Limits
 from riskeval.report.show import ORIGINAL, shown
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.places import Place
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ UTILITIES = ("overlap", "pmse", "tables", "il1s")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison(Result):
+class Comparison(TableResult):
     """The same measures of risk and utility on every release.
 
     Attributes
@@ -84,10 +84,6 @@ class Comparison(Result):
     holdout: bool
     seed: int
     no_strangers: str = ""
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     @property
     def notes(self) -> pd.DataFrame:

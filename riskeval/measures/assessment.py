@@ -17,7 +17,7 @@ from synthpop.microdata.atomic import write_error
 from synthpop.microdata.errors import (
     OutputError,
 )
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import number, plural
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Assessment(Result):
+class Assessment(TableResult):
     """Everything that was measured, number by number.
 
     Attributes
@@ -62,10 +62,6 @@ class Assessment(Result):
     def exceeded(self) -> pd.DataFrame:
         """Rows of `table` whose limit is exceeded."""
         return self.table[[within is False for within in self.table["within"]]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return which limits are met, then the sentence of each measure."""

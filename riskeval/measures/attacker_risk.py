@@ -18,7 +18,7 @@ from synthpop.microdata.codes import encode_keys, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between, check
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count, number, percent, plural
 
 THRESHOLD = 0.2
@@ -26,7 +26,7 @@ THRESHOLD = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AttackerRisk(Result):
+class AttackerRisk(TableResult):
     """Risk of a file against the three intruders of the literature.
 
     Attributes
@@ -59,10 +59,6 @@ class AttackerRisk(Result):
     threshold: float
     source: str
     n_unmatched: int
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def violations(self, k: float) -> int:
         """Return the records whose keys fewer than k persons of the population have (k-map)."""

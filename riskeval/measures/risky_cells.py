@@ -16,12 +16,12 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RiskyCells(Result):
+class RiskyCells(TableResult):
     """Small cells of every table of up to so many keys.
 
     Attributes
@@ -39,10 +39,6 @@ class RiskyCells(Result):
     table: pd.DataFrame
     per_record: np.ndarray
     combinations: tuple[tuple[str, ...], ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return how many records are in a small cell of some table."""

@@ -18,7 +18,7 @@ from riskeval.keys.table import ALONE, read_keys, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count, number, percent, plural
 
 METHODS = ("pitman", "zayatz", "snb")
@@ -28,7 +28,7 @@ LARGEST_SHAPE = 10.0  # above it all keys are about equally frequent, which no k
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PopulationUniqueness(Result):
+class PopulationUniqueness(TableResult):
     """Estimated number of persons who are alone in the population with their key.
 
     Attributes
@@ -78,10 +78,6 @@ class PopulationUniqueness(Result):
         if estimates.empty:
             return float("nan"), float("nan")
         return float(estimates.min()), float(estimates.max())
-
-    def to_frame(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return the estimate of the chosen method and why it was chosen."""

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import check_both, check_option, ones, read_files
+from riskeval.files import check_both, check_option, compares_rows, ones, read_files
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.results import TableResult
+from synthpop.microdata.text import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MissingLoss(Result):
+class MissingLoss(TableResult):
     """Missing values that the release has and the original does not.
 
     Attributes
@@ -37,10 +37,6 @@ class MissingLoss(Result):
     table: pd.DataFrame
     total: int
     paired: bool
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return how many values were lost, and where most."""
@@ -108,13 +104,8 @@ def missing_loss(
         shared = listed_names(variables)
     names = as_names(faults, shared, "variables")
     check_both(faults, sides, names, "variable")
-    check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
-    if rows == "paired" and not sides.paired:
-        faults.add(
-            "rows", f"{count(len(sides.x))} and {plural(len(sides.y), 'record')} cannot be paired"
-        )
+    paired = compares_rows(faults, sides, rows)
     faults.raise_if_any()
-    paired = sides.paired and rows != "unpaired"
     wx, wy = ones(len(sides.x), sides.wx), ones(len(sides.y), sides.wy)
     records = []
     for name in names:
@@ -141,7 +132,7 @@ def missing_loss(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entropy(Result):
+class Entropy(TableResult):
     """Entropy of categorical variables in both files, in nats.
 
     Attributes
@@ -155,10 +146,6 @@ class Entropy(Result):
 
     table: pd.DataFrame
     missing: str
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return the variable that lost most detail."""

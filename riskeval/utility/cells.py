@@ -14,7 +14,7 @@ from riskeval.files import check_both, read_files
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count, number, percent, plural
 
 Metric = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -35,7 +35,7 @@ METRICS: dict[str, Metric] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellChanges(Result):
+class CellChanges(TableResult):
     """How far the cells of a table moved.
 
     Attributes
@@ -56,10 +56,6 @@ class CellChanges(Result):
     false_zero: int
     false_nonzero: int
     unit: str
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Say how far cells moved."""

@@ -17,11 +17,11 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number, numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistributionDistance(Result):
+class DistributionDistance(TableResult):
     """Distances between distributions, one row a variable; 0 is no loss, 1 the largest.
 
     Attributes
@@ -39,10 +39,6 @@ class DistributionDistance(Result):
     table: pd.DataFrame
     largest: float
     mean: float
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return the mean distance and the variable with the largest."""

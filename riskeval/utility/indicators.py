@@ -16,12 +16,12 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IndicatorComparison(Result):
+class IndicatorComparison(TableResult):
     """Indicators of both files, overall and by domain.
 
     Attributes
@@ -45,10 +45,6 @@ class IndicatorComparison(Result):
     table: pd.DataFrame
     overlap: float
     level: float
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return the overall differences, and the means over domains."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import FilePair, check_numbers, check_option, ones, read_files
+from riskeval.files import FilePair, check_numbers, compares_rows, ones, read_files
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import classical, correlations, robust, squared_distances
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.text import percent
 
 NAN = float("nan")
 
@@ -50,8 +50,7 @@ class InformationLoss(Result):
     paired : bool
         Whether rows were compared one by one.
     notes : tuple of str
-        Fallbacks and what could not be computed.
-        Used by the robust estimates only.
+        Fallbacks of the robust estimates, and what could not be computed.
     """
 
     variables: tuple[str, ...]
@@ -144,13 +143,8 @@ def information_loss(
     sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_numbers(faults, sides, names, "variable")
-    check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
-    if rows == "paired" and not sides.paired:
-        faults.add(
-            "rows", f"{count(len(sides.x))} and {plural(len(sides.y), 'record')} cannot be paired"
-        )
+    paired = compares_rows(faults, sides, rows)
     faults.raise_if_any()
-    paired = sides.paired and rows != "unpaired"
     x, y = numbers(sides.x, names), numbers(sides.y, names)
     notes: list[str] = []
     if not paired:

@@ -15,14 +15,14 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import percent, plural
 
 MEASURES = ["total_variation", "ut", "ut2", "aitchison", "hellinger"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TableDistances(Result):
+class TableDistances(TableResult):
     """Distances of every table of a size.
 
     Attributes
@@ -41,10 +41,6 @@ class TableDistances(Result):
     table: pd.DataFrame
     mean: float
     largest: float
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return the mean, and the table that fits worst."""

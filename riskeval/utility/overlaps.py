@@ -18,7 +18,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import Result, TableResult
 from synthpop.microdata.text import percent
 from synthpop.microdata.weighted import as_numbers
 
@@ -116,7 +116,7 @@ def _part(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IntervalOverlap(Result):
+class IntervalOverlap(TableResult):
     """Overlap of confidence intervals, term by term.
 
     Attributes
@@ -140,10 +140,6 @@ class IntervalOverlap(Result):
     table: pd.DataFrame
     level: float
     without: int
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return the mean overlap and the worst term."""

@@ -19,12 +19,12 @@ from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.regression_models import FittedRegression, Model, build_model
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RegressionComparison(Result):
+class RegressionComparison(TableResult):
     """Coefficients of the same regression from both files.
 
     Attributes
@@ -56,10 +56,6 @@ class RegressionComparison(Result):
     used: tuple[int, int]
     dropped: tuple[str, ...]
     level: float
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return how many coefficients keep their meaning, and the mean overlap."""

@@ -99,3 +99,17 @@ def describe_columns(frame: pd.DataFrame) -> dict[str, Any]:
             entry["meaning"] = meanings[name].to_dict()
         described.append(entry)
     return {"records": len(frame), "columns": described}
+
+
+def suggest_roles_of(frame: pd.DataFrame, names: dict[str, str]) -> dict[str, Any]:
+    """Return the role that the data suggest for each column, and why."""
+    from riskeval import suggest_roles
+
+    suggested = suggest_roles(frame)
+    return {
+        "text": suggested.summary(),
+        "columns": {
+            one.name: {"role": names.get(one.role, one.role), "why": one.why}
+            for one in suggested.columns
+        },
+    }

@@ -15,7 +15,7 @@ from synthpop.evaluation.holdout import Judge, deal, part_of
 from synthpop.microdata.block import Sample
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import percent, plural
@@ -24,7 +24,7 @@ from synthpop.stages.recipe import check_recipe, make_layout, make_sample, stora
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CrossValidation(Result):
+class CrossValidation(TableResult):
     """Candidates for one variable, ranked on households that they have not seen.
 
     Attributes
@@ -69,10 +69,6 @@ class CrossValidation(Result):
     def best_stage(self) -> Candidate:
         """The candidate with the lowest score."""
         return self.candidates[self.best]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the ranked table."""
-        return self.table
 
     def summary(self) -> str:
         """Say which candidate is best and which others cannot be told from it."""

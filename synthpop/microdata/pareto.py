@@ -7,9 +7,9 @@ the k values above the threshold, density ``f(y) = theta y^-(1 + theta)``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +23,8 @@ from synthpop.microdata.weighted import check_option, clean, mean, quantile
 TAIL_PROBS = (0.97, 0.98)
 
 
-class Distribution(Protocol):
-    """What a tail can be asked for."""
-
-    def cdf(self, values: npt.ArrayLike) -> np.ndarray:
-        """Return the distribution function."""
-
-    def quantile(self, probs: npt.ArrayLike) -> np.ndarray:
-        """Return the quantile function."""
-
-
 def drawn_between(
-    tail: Distribution, uniforms: np.ndarray, lower: float | None, upper: float | None
+    tail: Tail, uniforms: np.ndarray, lower: float | None, upper: float | None
 ) -> np.ndarray:
     """Turn uniform numbers into draws from a tail, given that these lie between two bounds.
 
@@ -59,8 +49,57 @@ def drawn_between(
     return np.clip(drawn, lower, upper) if lower is not None or upper is not None else drawn
 
 
+class Tail(Result, ABC):
+    """A distribution of large values, from which values are drawn."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def cdf(self, values: npt.ArrayLike) -> np.ndarray:
+        """Distribution function; NaN stays NaN."""
+
+    @abstractmethod
+    def quantile(self, probs: npt.ArrayLike) -> np.ndarray:
+        """Quantile function, inverse of `cdf`."""
+
+    def draw(
+        self,
+        rng: np.random.Generator,
+        size: int,
+        *,
+        lower: float | None = None,
+        upper: float | None = None,
+    ) -> np.ndarray:
+        """Draw values, truncated to ``lower < x < upper`` where these are given.
+
+        Parameters
+        ----------
+        rng : Generator
+            One uniform number is used for each value.
+        lower, upper : float, optional
+            Truncation: the values follow the distribution given that they lie between.
+
+        Returns
+        -------
+        array, shape (size,)
+
+        Raises
+        ------
+        InputError
+            The interval is empty or the tail gives it no probability.
+
+        Examples
+        --------
+        >>> tail = ParetoTail(threshold=100.0, shape=2.0)
+        >>> drawn = tail.draw(np.random.default_rng(1), 1000, upper=150.0)
+        >>> bool(100 <= drawn.min() and drawn.max() <= 150)
+        True
+        """
+        return drawn_between(self, rng.random(size), lower, upper)
+
+
 @dataclass(frozen=True, slots=True)
-class ParetoTail(Result):
+class ParetoTail(Tail):
     """Pareto distribution of the values above a threshold.
 
     Attributes
@@ -127,27 +166,6 @@ class ParetoTail(Result):
             return self.threshold * np.exp(
                 -np.log1p(-np.asarray(probs, dtype=np.float64)) / self.shape
             )
-
-    def draw(
-        self,
-        rng: np.random.Generator,
-        size: int,
-        *,
-        lower: float | None = None,
-        upper: float | None = None,
-    ) -> np.ndarray:
-        """Draw values, truncated to ``lower < x < upper`` where these are given.
-
-        Parameters
-        ----------
-        rng : Generator
-            One uniform number is used for each value.
-
-        Returns
-        -------
-        array, shape (size,)
-        """
-        return drawn_between(self, rng.random(size), lower, upper)
 
     def summary(self) -> str:
         """Return what the tail says about large values."""

@@ -10,6 +10,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.show import view
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 
@@ -82,3 +83,14 @@ def _in_library(method: Callable[..., Any]) -> Callable[..., Any]:
         return frame if library is None else library.frame(frame)
 
     return to_frame
+
+
+class TableResult(Result):
+    """Mixin of results whose numbers are one table."""
+
+    __slots__ = ()
+    table: pd.DataFrame
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table

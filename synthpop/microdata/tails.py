@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.amse import AmseThreshold, amse_threshold
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.pareto import ParetoTail, drawn_between, fit_pareto, van_kerm_threshold
-from synthpop.microdata.results import Result
+from synthpop.microdata.pareto import ParetoTail, Tail, fit_pareto, van_kerm_threshold
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import check_option, clean
 
@@ -34,7 +33,7 @@ LEAST_SHAPE = -1.0
 
 
 @dataclass(frozen=True, slots=True)
-class GpdTail(Result):
+class GpdTail(Tail):
     """Generalised Pareto distribution above a threshold.
 
     Attributes
@@ -116,41 +115,6 @@ class GpdTail(Result):
         if abs(self.shape) < NEARLY_EXPONENTIAL:
             return self.location + self.scale * exponential
         return self.location + self.scale * np.expm1(self.shape * exponential) / self.shape
-
-    def draw(
-        self,
-        rng: np.random.Generator,
-        size: int,
-        *,
-        lower: float | None = None,
-        upper: float | None = None,
-    ) -> np.ndarray:
-        """Draw values, truncated to ``lower < x < upper`` where these are given.
-
-        Parameters
-        ----------
-        rng : Generator
-            One uniform number is used for each value.
-        lower, upper : float, optional
-            Truncation: the values follow the distribution given that they lie between.
-
-        Returns
-        -------
-        array, shape (size,)
-
-        Raises
-        ------
-        InputError
-            The interval is empty or the tail gives it no probability.
-
-        Examples
-        --------
-        >>> tail = GpdTail(location=100.0, scale=20.0, shape=0.25)
-        >>> drawn = tail.draw(np.random.default_rng(1), 1000, upper=150.0)
-        >>> bool(100 <= drawn.min() and drawn.max() <= 150)
-        True
-        """
-        return drawn_between(self, rng.random(size), lower, upper)
 
     def summary(self) -> str:
         """Return what the tail says about large values."""

@@ -72,7 +72,7 @@ def write_study(
     Examples
     --------
     >>> import tempfile
-    >>> from synthpop.microdata.indicators import gini
+    >>> from synthpop.indicators import gini
     >>> from synthpop.sampling import SimpleRandom, simulate_study
     >>> people = pd.DataFrame({"income": np.random.default_rng(1).lognormal(9, 0.5, 2000)})
     >>> def estimate(survey):

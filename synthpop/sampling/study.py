@@ -122,7 +122,7 @@ def simulate_study(
 
     Examples
     --------
-    >>> from synthpop.microdata.indicators import gini
+    >>> from synthpop.indicators import gini
     >>> from synthpop.sampling import SimpleRandom
     >>> rng = np.random.default_rng(1)
     >>> people = pd.DataFrame({"income": rng.lognormal(9, 0.5, 5000)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -125,15 +125,9 @@ class Anneal(PopulationStage):
         """Keep copies of lists."""
         keep_copies(self)
 
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return "anneal"
+    label: ClassVar[str] = "anneal"
 
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the step makes: none."""
-        return ()
+    provides: ClassVar[tuple[str, ...]] = ()
 
     @property
     def search(self) -> Search:

@@ -290,10 +290,7 @@ class Categorical(BlockStage):
         )
         return {model.fields[0].name: levels}
 
-    @property
-    def is_revisable(self) -> bool:
-        """Whether a later stage may draw the variables again."""
-        return True
+    is_revisable: ClassVar[bool] = True
 
     @property
     def structural_zeros(self) -> Sequence[Mapping[str, Any]]:

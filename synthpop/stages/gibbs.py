@@ -101,10 +101,7 @@ class GibbsPass(BlockStage):
         """Name for messages, progress and random streams."""
         return f"gibbs_pass {', '.join(self.variables)}"
 
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the stage makes: none."""
-        return ()
+    provides: ClassVar[tuple[str, ...]] = ()
 
     @property
     def revises(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -79,10 +79,7 @@ class Impute(SurveyStage):
         """Name for messages and progress."""
         return f"impute {', '.join(self.variables)}"
 
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the step makes: none."""
-        return ()
+    provides: ClassVar[tuple[str, ...]] = ()
 
     def expect(self, faults: Faults, survey: Survey) -> None:
         """Note everything in the options that cannot work, before anything is computed."""

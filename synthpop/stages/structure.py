@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from types import NoneType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -108,10 +108,7 @@ class Structure(BlockStage):
         object.__setattr__(self, "jitter", own_copy(self.jitter))
         object.__setattr__(self, "variables", as_names("variables", self.variables))
 
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return "structure"
+    label: ClassVar[str] = "structure"
 
     @property
     def provides(self) -> tuple[str, ...]:

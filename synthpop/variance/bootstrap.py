@@ -204,7 +204,7 @@ def bootstrap(
 
     Examples
     --------
-    >>> from synthpop.microdata.indicators import gini
+    >>> from synthpop.indicators import gini
     >>> income = np.arange(1.0, 401.0)
     >>> result = bootstrap(gini, income, weights=np.ones(400), replicates=100, seed=1)
     >>> round(result.estimate, 1), 0.8 < result.standard_error < 1.6

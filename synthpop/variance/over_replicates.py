@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.design_variance import t_quantile
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import number, plural, short_percent
 from synthpop.variance.bootstrap import bootstrap
@@ -23,7 +23,7 @@ PARTS = ("sampling", "modelling", "simulation")
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicateEstimates(Result):
+class ReplicateEstimates(TableResult):
     """Estimates over replicates, one row an estimate (or domain).
 
     Attributes
@@ -74,10 +74,6 @@ class ReplicateEstimates(Result):
         """Sampling, modelling and simulation as shares of the variance."""
         parts = self.table[list(PARTS)]
         return parts.div(self.table["standard_error"] ** 2, axis=0)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
 
     def summary(self) -> str:
         """Return the first estimate with its interval and its parts, in sentences."""

@@ -25,7 +25,7 @@ from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members, combine_probabilities
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count
 
 __all__ = ["Attribution", "Disco", "ReplicatedUniques", "disco", "replicated_uniques", "tcap"]
@@ -44,7 +44,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attribution(Result):
+class Attribution(TableResult):
     """Probabilities that an intruder attributes the right target value.
 
     Attributes
@@ -103,10 +103,6 @@ class Attribution(Result):
             faults.add(measure, "no such measure", remedy=f"There are: {[*self.table['measure']]}.")
             faults.raise_if_any()
         return float(values.iloc[0])
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table of measures."""
-        return self.table
 
     def summary(self) -> str:
         """Say what the main measures mean."""

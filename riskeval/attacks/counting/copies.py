@@ -30,7 +30,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count, percent
 
 KINDS = ("amounts", "shares", "compositions")
@@ -46,7 +46,7 @@ NEAR = 0.001  # relative distance of the values that stand for chance
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CopiedValues(Result):
+class CopiedValues(TableResult):
     """What of the respondents a release repeats exactly.
 
     Attributes
@@ -68,10 +68,6 @@ class CopiedValues(Result):
     unit: str
     digits: int
     notes: tuple[str, ...] = field(default=())
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table."""
-        return self.table
 
     def summary(self) -> str:
         """Say how much of the respondents stands in the release."""

@@ -32,7 +32,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import percent
 
@@ -41,7 +41,7 @@ CLOSE_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistanceScreen(Result):
+class DistanceScreen(TableResult):
     """How near synthetic records are to original ones.
 
     Attributes
@@ -99,10 +99,6 @@ class DistanceScreen(Result):
     variables: tuple[str, ...]
     notes: tuple[str, ...] = ()
     footnote: str = ""
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table of distances."""
-        return self.table
 
     def summary(self) -> str:
         """Say what the screen found, and what it can never show."""

@@ -17,7 +17,7 @@ from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count, percent, plural
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReplicatedRisk(Result):
+class ReplicatedRisk(TableResult):
     """Risk of a way to generate populations, not of one population.
 
     Attributes
@@ -56,10 +56,6 @@ class ReplicatedRisk(Result):
     target: str
     scenario: Scenario
     seed: int
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table of means."""
-        return self.table
 
     def summary(self) -> str:
         """Say what the means and their intervals mean, one sentence a scenario."""

@@ -16,7 +16,7 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
+from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count, percent, plural
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ CAVEAT = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IntruderRisk(Result):
+class IntruderRisk(TableResult):
     """What five intruders learn from a synthetic population about the persons of the sample.
 
     Attributes
@@ -109,10 +109,6 @@ class IntruderRisk(Result):
     excess: dict[tuple[str, int, float | None], Excess]
     models: dict[str, str]
     seed: int
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table of scenarios."""
-        return self.table
 
     def summary(self) -> str:
         """Say what each intruder learns, one sentence a scenario, and what the numbers are not."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthpop.app.jobs import BackgroundJob
 from synthpop.app.judge.state import JudgeState
-from synthpop.app.reading import describe_columns
+from synthpop.app.reading import describe_columns, suggest_roles_of
 from synthpop.app.tables import plain_table
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.errors import Faults
@@ -68,16 +68,7 @@ def suggest(
     workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
 ) -> Any:
     """Return the roles that the original suggests, each with the reason."""
-    from riskeval import suggest_roles
-
-    suggested = suggest_roles(_original(workspace, project.judge))
-    return {
-        "text": suggested.summary(),
-        "columns": {
-            one.name: {"role": ROLE_NAMES.get(one.role, one.role), "why": one.why}
-            for one in suggested.columns
-        },
-    }
+    return suggest_roles_of(_original(workspace, project.judge), ROLE_NAMES)
 
 
 def _comparison(workspace: Workspace, state: JudgeState, listen: Listener) -> Comparison:

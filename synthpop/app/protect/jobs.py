@@ -15,7 +15,7 @@ from synthpop.app.protect.session import (
     session_of,
     steps_stamp,
 )
-from synthpop.app.reading import describe_columns, preview_source
+from synthpop.app.reading import describe_columns, preview_source, suggest_roles_of
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.events import Listener
 from synthpop.microdata.language import current_language
@@ -50,16 +50,7 @@ def suggest(
     workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
 ) -> Any:
     """Return the roles that the data suggest, each with the reason."""
-    from riskeval import suggest_roles
-
-    suggested = suggest_roles(original(workspace, project.protect))
-    return {
-        "text": suggested.summary(),
-        "columns": {
-            one.name: {"role": ROLE_NAMES.get(one.role, one.role), "why": one.why}
-            for one in suggested.columns
-        },
-    }
+    return suggest_roles_of(original(workspace, project.protect), ROLE_NAMES)
 
 
 def quick_risk(

@@ -101,7 +101,6 @@ def at_risk_of_poverty(
         The line as a share of the median.
     threshold : float, optional
         A given line in units of the values, instead of a share of the median.
-
     line : {"overall", "domain"}
         The line of all rows, or for each domain a share of its own median.
 
@@ -198,7 +197,6 @@ def poverty_gap(
     p : float
     threshold : float, optional
         As in `at_risk_of_poverty`.
-
     line : {"overall", "domain"}
         The line of all rows, or for each domain a share of its own median.
 

@@ -92,7 +92,7 @@ def over_years(
 
     Examples
     --------
-    >>> from synthpop.microdata.indicators import median
+    >>> from synthpop.indicators import median
     >>> table = over_years(median, [1.0, 2.0, 3.0, 9.0, 8.0, 7.0], years=[1, 1, 1, 2, 2, 2])
     >>> table["estimate"].tolist()
     [2.0, 8.0]

@@ -43,7 +43,7 @@ class Indicator(Result):
 
     Examples
     --------
-    >>> from synthpop.microdata.indicators import gini
+    >>> from synthpop.indicators import gini
     >>> result = gini([10.0, 20.0, 40.0, 90.0], by=["a", "a", "b", "b"])
     >>> result.value, result.by.to_dict()
     (40.625, {'a': 16.666666666666675, 'b': 19.23076923076923})
@@ -167,7 +167,7 @@ class Indicator(Result):
 
         Examples
         --------
-        >>> from synthpop.microdata.indicators import gini
+        >>> from synthpop.indicators import gini
         >>> result = gini(np.arange(1.0, 101.0)).with_variance()
         >>> round(result.value, 1), round(result.standard_error, 2)
         (33.0, 2.41)

@@ -141,10 +141,7 @@ class Binned(ValueMethod):
     intervals: tuple[str, str] | None = None
     within_class: str = "steps"
 
-    @property
-    def type(self) -> str:
-        """Name of the method in run files."""
-        return "binned"
+    type: ClassVar[str] = "binned"
 
     @property
     def bound(self) -> float | None:

@@ -209,10 +209,7 @@ class BinnedRegressed(_Around):
     within_class: str = "steps"
     upper: float | None = None
 
-    @property
-    def type(self) -> str:
-        """Name of the method in run files."""
-        return "binned+regression"
+    type: ClassVar[str] = "binned+regression"
 
     def classes(
         self, values: np.ndarray, weights: np.ndarray, rows: np.ndarray, label: str
@@ -253,10 +250,7 @@ class Matched(_Around):
     trim: tuple[float, float] = TRIM
     zeros: bool | None = None
 
-    @property
-    def type(self) -> str:
-        """Name of the method in run files."""
-        return "pmm"
+    type: ClassVar[str] = "pmm"
 
     def regression_and_draw(self) -> tuple[Any, str]:
         """Return the regression and what is drawn around it."""
