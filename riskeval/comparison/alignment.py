@@ -160,10 +160,7 @@ class MatchedLevels:
 
 
 def match_levels(
-    x: pd.Series,
-    y: pd.Series,
-    rows: np.ndarray | None,
-    declared: Mapping[Any, Any] | None = None,
+    x: pd.Series, y: pd.Series, rows: np.ndarray | None, declared: Mapping[Any, Any] | None = None
 ) -> MatchedLevels:
     """Bring one column of both files to common levels.
 

@@ -216,11 +216,7 @@ def _request(
 
 
 def _sides(
-    faults: Faults,
-    releases: Any,
-    request: CompareRequest,
-    index: pd.Index,
-    weights: str | None,
+    faults: Faults, releases: Any, request: CompareRequest, index: pd.Index, weights: str | None
 ) -> list[Side]:
     if not isinstance(releases, Mapping) or not releases:
         faults.add("releases", "there is none", remedy="Give a mapping of names to releases.")

@@ -44,11 +44,7 @@ def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     streams = Streams(request.seed)
     return [
         *attempt(INFOS[:1], "", lambda: [_linkage(request, x, y, rows, names, note, streams)]),
-        *attempt(
-            INFOS[1:2],
-            "",
-            lambda: [_interval(pair, y, names, note)],
-        ),
+        *attempt(INFOS[1:2], "", lambda: [_interval(pair, y, names, note)]),
         *attempt(INFOS[2:], "", lambda: [_outliers(request, pair, y, names, note, streams)]),
     ]
 

@@ -321,8 +321,7 @@ def _with_uniques(frame: pd.DataFrame, columns: Sequence[ColumnRole]) -> RoleSug
     share = _unique_share(frame, keys)
     complete = [
         replace(
-            item,
-            uniques=100 * (share - _unique_share(frame, [k for k in keys if k != item.name])),
+            item, uniques=100 * (share - _unique_share(frame, [k for k in keys if k != item.name]))
         )
         if item.role == "key"
         else item

@@ -18,14 +18,7 @@ from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from synthpop.microdata.charts import part_bar
 from synthpop.microdata.language import gettext, said, use_language
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.page_facts import (
-    Svg,
-    card,
-    finding,
-    limit_mark,
-    table,
-    verdict,
-)
+from synthpop.microdata.page_facts import Svg, card, finding, limit_mark, table, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.suppression import rounded
 from synthpop.microdata.text import BLANK, change, count, number

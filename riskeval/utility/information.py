@@ -264,11 +264,7 @@ def _inverse_difference(rx: np.ndarray, ry: np.ndarray, notes: list[str]) -> flo
 
 
 def _robust(
-    x: np.ndarray,
-    y: np.ndarray,
-    paired: bool,
-    weights: np.ndarray | None,
-    notes: list[str],
+    x: np.ndarray, y: np.ndarray, paired: bool, weights: np.ndarray | None, notes: list[str]
 ) -> tuple[float, float]:
     """Robust eigenvalue difference, and mean relative difference of Mahalanobis distances."""
     whole_x, whole_y = ~np.isnan(x).any(axis=1), ~np.isnan(y).any(axis=1)

@@ -38,11 +38,7 @@ def solve_raking(problem: Problem, *, tolerance: float, max_iterations: int) -> 
         multipliers=multipliers,
     )
     return Solution(
-        solution.g,
-        solution.converged,
-        solution.iterations + sweeps,
-        solution.gap,
-        solution.proof,
+        solution.g, solution.converged, solution.iterations + sweeps, solution.gap, solution.proof
     )
 
 

@@ -267,9 +267,7 @@ def dictionary(
 
 @app.command()
 def verify(
-    folder: options.Folder,
-    repair: options.Repair = None,
-    workers: options.Workers = "1",
+    folder: options.Folder, repair: options.Repair = None, workers: options.Workers = "1"
 ) -> None:
     """Check every file of a population: manifest, parts, records, levels, types, report.
 

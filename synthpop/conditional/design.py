@@ -50,11 +50,7 @@ class TermLayout:
 
 
 def lay_out(
-    digits: np.ndarray,
-    blocks: np.ndarray,
-    sizes: Sequence[int],
-    terms: Terms,
-    tables: Numbers = (),
+    digits: np.ndarray, blocks: np.ndarray, sizes: Sequence[int], terms: Terms, tables: Numbers = ()
 ) -> TermLayout:
     """Number the levels that cells have; arguments as in `TermLayout`, digits of shape (c, m).
 

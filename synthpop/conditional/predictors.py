@@ -12,12 +12,7 @@ from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.microdata.formula import Allowed, read_formula
-from synthpop.models.encoding import (
-    FEW_VALUES,
-    cell_codes,
-    coded_digits,
-    numeric_digits,
-)
+from synthpop.models.encoding import FEW_VALUES, cell_codes, coded_digits, numeric_digits
 
 Predictors = str | Sequence[str]
 Term = tuple[str, ...]

@@ -144,10 +144,7 @@ def with_first_value(coding: Coding, digits: Digits, *, ordered: bool) -> Coding
     strides(variables)  # refuses more combinations than can be told apart
     last = (len(variables) - 1,)
     return replace(
-        coding,
-        variables=variables,
-        terms=(*coding.terms, last),
-        ordered=(*coding.ordered, ordered),
+        coding, variables=variables, terms=(*coding.terms, last), ordered=(*coding.ordered, ordered)
     )
 
 

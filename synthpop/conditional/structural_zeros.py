@@ -112,12 +112,7 @@ def _position(faults: Faults, label: str, name: str, levels: Sequence[Any], leve
 
 
 def _digits_of(
-    faults: Faults,
-    label: str,
-    sample: Sample,
-    coding: Coding,
-    name: str,
-    wanted: Sequence[Any],
+    faults: Faults, label: str, sample: Sample, coding: Coding, name: str, wanted: Sequence[Any]
 ) -> tuple[int, ...]:
     field = sample.fields[name]
     if field.kind == "categorical":

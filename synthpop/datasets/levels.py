@@ -8,15 +8,7 @@ REGION = tuple(region.name for region in REGIONS)
 SEX = ("male", "female")
 RELATION = ("head", "partner", "child", "parent", "other")
 CITIZENSHIP = ("national", "EU", "other")
-STATUS = (
-    "full-time",
-    "part-time",
-    "unemployed",
-    "education",
-    "retired",
-    "disabled",
-    "domestic",
-)
+STATUS = ("full-time", "part-time", "unemployed", "education", "retired", "disabled", "domestic")
 EDUCATION = ("primary", "lower secondary", "upper secondary", "post-secondary", "tertiary")
 MARITAL = ("never married", "married", "separated", "widowed", "divorced")
 COMPONENTS = ("py010n", "py050n", "py090n", "py100n", "py110n", "py120n", "py130n", "py140n")

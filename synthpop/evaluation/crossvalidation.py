@@ -285,9 +285,7 @@ def _prepared(
     field = coded_field(sample, name)  # numbers get the levels of all folds
     codes = codes_of(sample, name, field).astype(field.dtype)
     return replace(
-        sample,
-        fields={**sample.fields, name: field},
-        columns={**sample.columns, name: codes},
+        sample, fields={**sample.fields, name: field}, columns={**sample.columns, name: codes}
     )
 
 

@@ -11,12 +11,7 @@ import numpy as np
 from synthpop.conditional.distribution import distribution_table
 from synthpop.conditional.household_values import heads_of_block
 from synthpop.conditional.members_before import GIVEN_MEMBERS
-from synthpop.evaluation.scores import (
-    brier_scores,
-    crps_of_draws,
-    log_scores,
-    pinball_of_draws,
-)
+from synthpop.evaluation.scores import brier_scores, crps_of_draws, log_scores, pinball_of_draws
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.weighted import quantile

@@ -10,11 +10,7 @@ import pandas as pd
 
 from synthpop.evaluation import classifier
 from synthpop.evaluation.factors import Factor, make_classes
-from synthpop.evaluation.household_rows import (
-    HouseholdRows,
-    rows_of_population,
-    rows_of_survey,
-)
+from synthpop.evaluation.household_rows import HouseholdRows, rows_of_population, rows_of_survey
 from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_distances
 from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.tabulate import numbers_of

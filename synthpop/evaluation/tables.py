@@ -12,11 +12,7 @@ from synthpop.evaluation import shares, values
 from synthpop.evaluation.request import FitRequest
 from synthpop.evaluation.shares import ShareTables
 from synthpop.evaluation.tabulate import ALL, Counts
-from synthpop.microdata.distances import (
-    effective_size,
-    expected_total_variation,
-    total_variation,
-)
+from synthpop.microdata.distances import effective_size, expected_total_variation, total_variation
 
 
 def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

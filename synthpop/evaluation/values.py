@@ -87,10 +87,7 @@ def statistics(
             n = np.nan_to_num(n_rows[statistic])
             row = {"variable": name, "statistic": statistic, "n_sample": round(float(n))}
             rows.append({**row, **compared(q, value)})
-    return pd.DataFrame(
-        rows,
-        columns=["variable", "statistic", "n_sample", *COMPARED],
-    )
+    return pd.DataFrame(rows, columns=["variable", "statistic", "n_sample", *COMPARED])
 
 
 def safe_numbers(

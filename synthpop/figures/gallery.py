@@ -51,10 +51,7 @@ def draw_all(
         pictures["distances"] = distance_dots(overall, names)
     if len(fit.tables["sizes"]):
         pictures["sizes"] = household_sizes(
-            fit.tables["households_by_size"],
-            fit.tables["households_by_stratum"],
-            fit.strata,
-            names,
+            fit.tables["households_by_size"], fit.tables["households_by_stratum"], fit.strata, names
         )
     for name, part in _by(fit.tables["one_way"], "variable"):
         pictures[f"shares {name}"] = share_bars(part, names)

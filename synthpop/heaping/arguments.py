@@ -98,10 +98,7 @@ def heap_ages(
 
 
 def read_window(
-    heaps: str | Sequence[float],
-    window: tuple[float, float] | None,
-    method: str,
-    faults: Faults,
+    heaps: str | Sequence[float], window: tuple[float, float] | None, method: str, faults: Faults
 ) -> tuple[float, float]:
     """Return the years before and after a heap that new ages come from."""
     if window is not None:

@@ -243,11 +243,7 @@ def _check_nesting(faults: Faults, unit: np.ndarray, rows: np.ndarray) -> None:
 
 
 def _stage(
-    faults: Faults,
-    unit: np.ndarray | None,
-    rows: np.ndarray,
-    sizes: np.ndarray,
-    factor: np.ndarray,
+    faults: Faults, unit: np.ndarray | None, rows: np.ndarray, sizes: np.ndarray, factor: np.ndarray
 ) -> SamplingStage:
     """Collect one stage: `rows` is the stratum and `sizes` the correction of each row."""
     n_strata = int(rows.max(initial=-1)) + 1

@@ -50,8 +50,5 @@ def check_complete(faults: Faults, frame: pd.DataFrame, name: str | None, role: 
     missing = frame[name].isna().to_numpy()
     if missing.any():
         faults.add(
-            name,
-            f"{role} is missing",
-            rows=np.flatnonzero(missing),
-            remedy="Every row needs one.",
+            name, f"{role} is missing", rows=np.flatnonzero(missing), remedy="Every row needs one."
         )

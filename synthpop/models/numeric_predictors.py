@@ -178,10 +178,7 @@ def model_columns(
 
 
 def learner_columns(
-    digits: np.ndarray,
-    seen: Sequence[np.ndarray],
-    ordered: Sequence[bool],
-    numbers: Numbers = (),
+    digits: np.ndarray, seen: Sequence[np.ndarray], ordered: Sequence[bool], numbers: Numbers = ()
 ) -> np.ndarray:
     """Return the columns that a learner sees.
 

@@ -16,9 +16,7 @@ from synthpop.pipeline.learn import learn
 from synthpop.population.population import Population
 from synthpop.stages.base import BlockStage
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
-from synthpop.stages.recipe import (
-    take_apart,
-)
+from synthpop.stages.recipe import take_apart
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,7 @@ from synthpop.pipeline.whole_strata import WholeStrata, threads
 from synthpop.population.manifest import FinishRecord, StepRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
-from synthpop.population.storage import (
-    read_manifest,
-    read_record,
-)
+from synthpop.population.storage import read_manifest, read_record
 from synthpop.stages.blocks import BlockPlan
 from synthpop.stages.id_columns import IdColumns
 from synthpop.stages.population_stages import PopulationStage, as_lists

@@ -19,12 +19,7 @@ from synthpop.microdata.places import Place
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
 from synthpop.pipeline.engines import Workers, map_blocks
-from synthpop.pipeline.fingerprint import (
-    fingerprint,
-    margin_to_dict,
-    replicate_seed,
-    stage_to_dict,
-)
+from synthpop.pipeline.fingerprint import fingerprint, margin_to_dict, replicate_seed, stage_to_dict
 from synthpop.population.folders import MANIFEST
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population

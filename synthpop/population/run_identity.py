@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from synthpop.population.plain_values import (
-    Data,
-    checked_values,
-    content_hash,
-    json_values,
-)
+from synthpop.population.plain_values import Data, checked_values, content_hash, json_values
 
 
 @dataclass(frozen=True, slots=True)

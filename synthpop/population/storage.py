@@ -23,13 +23,7 @@ from synthpop.microdata.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.places import Place, files_below, name_below
 from synthpop.microdata.streams import resolve_seed
-from synthpop.population.folders import (
-    FOLDER,
-    MANIFEST,
-    PART,
-    RECORDS,
-    record_path,
-)
+from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
 from synthpop.population.lock import LOCK, only_writer
 from synthpop.population.manifest import RUNNING, BlockRecord, Manifest
 from synthpop.population.plain_values import ManifestError

@@ -106,10 +106,7 @@ def members_correlate(
 
 
 def most_informative(
-    target: np.ndarray,
-    candidates: Sequence[tuple[str, np.ndarray]],
-    weights: np.ndarray,
-    most: int,
+    target: np.ndarray, candidates: Sequence[tuple[str, np.ndarray]], weights: np.ndarray, most: int
 ) -> list[str]:
     """Return the candidates that tell most of the target, in their own order; none by chance."""
     explained = {name: information(target, codes, weights) for name, codes in candidates}

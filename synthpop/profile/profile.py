@@ -13,10 +13,7 @@ from synthpop.microdata.native import same_library
 from synthpop.microdata.text import number
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
-from synthpop.profile.household_columns import (
-    household_sum,
-    relation_column,
-)
+from synthpop.profile.household_columns import household_sum, relation_column
 from synthpop.profile.reader import MOST_LEVELS, ColumnReader, are_whole, joined_notes
 
 SMALL_STRATUM = 30

@@ -330,6 +330,5 @@ def strongest(risk: Any) -> dict[str, Any] | None:
     if not records:
         return None
     return max(
-        records,
-        key=lambda r: r["tau"] - r["zeros"] if r["expected"] is None else r["expected"],
+        records, key=lambda r: r["tau"] - r["zeros"] if r["expected"] is None else r["expected"]
     )

@@ -24,12 +24,7 @@ from synthpop.report.pairs import all_pairs, farthest_pairs
 from synthpop.report.provenance import provenance_facts
 from synthpop.report.recipe import fallbacks, run_facts, steps
 from synthpop.report.risk import risk_facts
-from synthpop.report.stored import (
-    StoredCalibration,
-    StoredReport,
-    SurveySize,
-    stored_risk,
-)
+from synthpop.report.stored import StoredCalibration, StoredReport, SurveySize, stored_risk
 from synthpop.report.suppression import suppressed
 from synthpop.report.totals import totals_facts, totals_pictures
 from synthpop.report.variables import variable_rows

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthpop.microdata.errors import (
-    Faults,
-    RunFileError,
-    did_you_mean,
-)
+from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
 from synthpop.microdata.places import Place, lies_below
 from synthpop.microdata.survey import Survey
 from synthpop.stages.derive import Derive

@@ -49,11 +49,7 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
 
 def _stages() -> list[dict[str, object]]:
     return [
-        {
-            "type": "structure",
-            "variables": ["age", "rb090", "relation"],
-            "jitter": {"age": 2},
-        },
+        {"type": "structure", "variables": ["age", "rb090", "relation"], "jitter": {"age": 2}},
         {
             "type": "derive",
             "name": "age_class",
@@ -99,12 +95,7 @@ def _stages() -> list[dict[str, object]]:
             "means_by": "pl030",
             "by_household": "sequential",
         },
-        {
-            "type": "components",
-            "total": "netIncome",
-            "parts": PARTS,
-            "by": ["pl030", "netIncome"],
-        },
+        {"type": "components", "total": "netIncome", "parts": PARTS, "by": ["pl030", "netIncome"]},
     ]
 
 

@@ -11,12 +11,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.files import read_table
 
 FILES = ("D", "H", "R", "P")
-KEYS = {
-    "D": ("db030",),
-    "H": ("hb030",),
-    "R": ("rb030",),
-    "P": ("pb030",),
-}
+KEYS = {"D": ("db030",), "H": ("hb030",), "R": ("rb030",), "P": ("pb030",)}
 HOUSEHOLD_OF_PERSON = ("rx030", "rb040")
 AGE, BIRTH_YEAR, SURVEY_YEAR = "rx020", "rb080", "rb010"
 STATUS = ("pl031", "pl030", "pl032")

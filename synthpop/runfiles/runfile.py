@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.atomic import write_text
-from synthpop.microdata.errors import (
-    Faults,
-    InputError,
-    MicrodataError,
-    RunFileError,
-)
+from synthpop.microdata.errors import Faults, InputError, MicrodataError, RunFileError
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.places import Place, place

@@ -46,11 +46,7 @@ def runfile_schema() -> dict[str, Any]:
         **{name: schema_of(model) for name, model in SECTIONS.items()},
         "rules": {"type": "array", "items": {"type": "string"}},
         "known_totals": margins,
-        "stage": {
-            "type": "array",
-            "items": {"oneOf": list(stages.values())},
-            "$defs": definitions,
-        },
+        "stage": {"type": "array", "items": {"oneOf": list(stages.values())}, "$defs": definitions},
     }
     return joined_schema("Run file of synthpop", properties, ["survey"])
 

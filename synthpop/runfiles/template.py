@@ -256,10 +256,7 @@ def _derive(name: str, profile: SurveyProfile) -> list[str]:
         return [*lines, f"expression = {quoted(rule['expression'])}", ""]
     lines.append(f"source = {quoted(item.detail)}")
     if "breaks" in rule:
-        lines += [
-            f"breaks = {number_list(rule['breaks'])}",
-            f"labels = {listed(rule['labels'])}",
-        ]
+        lines += [f"breaks = {number_list(rule['breaks'])}", f"labels = {listed(rule['labels'])}"]
     else:
         pairs = [f"{quoted(old)} = {quoted(new)}" for old, new in rule["mapping"].items()]
         lines.append(f"mapping = {{ {', '.join(pairs)} }}")

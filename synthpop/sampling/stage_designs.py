@@ -13,13 +13,7 @@ from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import plural
 from synthpop.sampling.allocation import Allocation, Fixed, Neyman, Power, Proportional
 from synthpop.sampling.designs import SimpleRandom
-from synthpop.sampling.plans import (
-    ClusterPlan,
-    CollectPlan,
-    Plan,
-    StratifiedPlan,
-    TwoStagePlan,
-)
+from synthpop.sampling.plans import ClusterPlan, CollectPlan, Plan, StratifiedPlan, TwoStagePlan
 from synthpop.sampling.source import ClusterSource, Units
 
 

@@ -10,13 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from synthpop.annealing.population_table import (
-    PopulationTable,
-    take_table,
-)
-from synthpop.annealing.search import (
-    Search,
-)
+from synthpop.annealing.population_table import PopulationTable, take_table
+from synthpop.annealing.search import Search
 from synthpop.calibration.margins import Margin, margin_list, resolve_margins
 from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.checks import check_columns

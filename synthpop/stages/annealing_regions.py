@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import vstack
 
-from synthpop.annealing.population_table import (
-    PopulationTable,
-    expand,
-    map_regions,
-)
+from synthpop.annealing.population_table import PopulationTable, expand, map_regions
 from synthpop.annealing.search import (
     Exchanged,
     Search,

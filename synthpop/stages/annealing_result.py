@@ -18,9 +18,7 @@ from synthpop.annealing.population_table import (
     variable_counts,
     variable_distances,
 )
-from synthpop.annealing.search import (
-    Exchanged,
-)
+from synthpop.annealing.search import Exchanged
 from synthpop.calibration.margins import Controls
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
@@ -238,10 +236,7 @@ def regions_searched(
 
 
 def annealed_of(
-    parts: Sequence[RegionsSearched],
-    tolerance: float,
-    seed: int,
-    data: pd.DataFrame | None = None,
+    parts: Sequence[RegionsSearched], tolerance: float, seed: int, data: pd.DataFrame | None = None
 ) -> Annealed:
     """Return the result for a population, or for several parts of one without its persons."""
     first = parts[0]

@@ -22,9 +22,7 @@ from synthpop.conditional.class_models import (
 from synthpop.conditional.coded_sample import code_sample
 from synthpop.conditional.coding import Coding, make_design
 from synthpop.conditional.distribution import draw_levels
-from synthpop.conditional.fallback import (
-    FallbackSequence,
-)
+from synthpop.conditional.fallback import FallbackSequence
 from synthpop.conditional.held_margins import hold_margins, with_targets
 from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
 from synthpop.conditional.make_up import MakeUp
@@ -42,10 +40,7 @@ from synthpop.conditional.predictors import (
     grouped,
     notes_by_level,
 )
-from synthpop.conditional.reference_member import (
-    FIRST_MEMBER,
-    knows_first,
-)
+from synthpop.conditional.reference_member import FIRST_MEMBER, knows_first
 from synthpop.conditional.schema import Schema
 from synthpop.conditional.structural_zeros import (
     AllowedRule,
@@ -59,13 +54,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.methods import keep_copies
-from synthpop.stages.base import (
-    BlockStage,
-    StageModel,
-    StratumPooling,
-    as_names,
-    check_in_survey,
-)
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
 
 BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")
 

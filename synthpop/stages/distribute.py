@@ -20,13 +20,7 @@ from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.stages.distribute_plan import (
-    AreaPlan,
-    Distributed,
-    all_areas,
-    collapse,
-    note_absent,
-)
+from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
 from synthpop.stages.population_stages import (
     Finished,
     PopulationStage,

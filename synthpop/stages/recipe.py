@@ -19,12 +19,7 @@ from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey, unit_of_households
 from synthpop.stages.base import BlockStage, after
 from synthpop.stages.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
-from synthpop.stages.population_stages import (
-    PopulationStage,
-    Prospect,
-    SurveyStage,
-    known_levels,
-)
+from synthpop.stages.population_stages import PopulationStage, Prospect, SurveyStage, known_levels
 from synthpop.stages.structure import Structure
 
 ALL = "all"

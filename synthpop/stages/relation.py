@@ -192,11 +192,7 @@ class Relation(BlockStage):
         seed = int(rng.integers(2**31))
         sequences = [
             fit_classes(
-                self.model,
-                design,
-                self.pooling,
-                self.predictors,
-                seed=seed + number * OTHERS_SEED,
+                self.model, design, self.pooling, self.predictors, seed=seed + number * OTHERS_SEED
             )
             for number, design in enumerate(designs)
         ]

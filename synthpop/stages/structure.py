@@ -34,13 +34,7 @@ from synthpop.microdata.methods import own_copy
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells
-from synthpop.stages.base import (
-    BlockStage,
-    StageModel,
-    StratumPooling,
-    as_names,
-    check_in_survey,
-)
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
 from synthpop.stages.jitter import JitterLaw, jitter_laws
 
 METHODS = ("direct", "distribution", "multinomial")

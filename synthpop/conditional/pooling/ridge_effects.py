@@ -16,10 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from synthpop.conditional.design import (
-    Margins,
-    TermLayout,
-)
+from synthpop.conditional.design import Margins, TermLayout
 from synthpop.models.numeric_predictors import in_classes
 
 TOLERANCE = 1e-5  # of class probabilities, in the mean over persons

@@ -80,10 +80,7 @@ def _sorted(values: npt.ArrayLike, weights: npt.ArrayLike | None) -> tuple[np.nd
 
 
 def mean_excess_figure(
-    values: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
-    *,
-    threshold: float | None = None,
+    values: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, threshold: float | None = None
 ) -> Figure:
     """Draw the mean-excess plot.
 
@@ -109,10 +106,7 @@ def mean_excess_figure(
 
 
 def pareto_quantile_figure(
-    values: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
-    *,
-    threshold: float | None = None,
+    values: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, threshold: float | None = None
 ) -> Figure:
     """Draw the Pareto quantile plot.
 

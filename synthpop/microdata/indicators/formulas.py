@@ -184,10 +184,7 @@ def _level(
 ]:
     if method == "mean":
         return mean, mean_influence
-    return (
-        lambda x, w: quantile_of(x, w, 0.5),
-        lambda x, w: quantile_influence(x, w, 0.5),
-    )
+    return (lambda x, w: quantile_of(x, w, 0.5), lambda x, w: quantile_influence(x, w, 0.5))
 
 
 def pay_gap(x: np.ndarray, w: np.ndarray, men: np.ndarray, women: np.ndarray, method: str) -> float:

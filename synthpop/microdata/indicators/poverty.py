@@ -12,12 +12,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.formulas import Line
-from synthpop.microdata.indicators.measures import (
-    Sorted,
-    local_influence,
-    make_indicator,
-    prepare,
-)
+from synthpop.microdata.indicators.measures import Sorted, local_influence, make_indicator, prepare
 from synthpop.microdata.indicators.results import Indicator
 
 LINES = ("overall", "domain")
@@ -140,11 +135,7 @@ def _origin(p: float, threshold: float | None) -> str:
 
 
 def at_risk_of_poverty_threshold(
-    values: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
-    *,
-    by: Any = None,
-    p: float = 0.6,
+    values: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, by: Any = None, p: float = 0.6
 ) -> Indicator:
     """Poverty line: a share of the median.
 

@@ -8,9 +8,7 @@ of weight zero count for nothing.
 
 from __future__ import annotations
 
-from synthpop.microdata.weighted.columns import (
-    SHARE_TOLERANCE as SHARE_TOLERANCE,
-)
+from synthpop.microdata.weighted.columns import SHARE_TOLERANCE as SHARE_TOLERANCE
 from synthpop.microdata.weighted.columns import Missing as Missing
 from synthpop.microdata.weighted.columns import as_numbers as as_numbers
 from synthpop.microdata.weighted.columns import check_option as check_option

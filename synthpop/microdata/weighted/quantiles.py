@@ -9,12 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.weighted.columns import (
-    SHARE_TOLERANCE,
-    Missing,
-    check_option,
-    clean,
-)
+from synthpop.microdata.weighted.columns import SHARE_TOLERANCE, Missing, check_option, clean
 
 if TYPE_CHECKING:
     pass

@@ -10,10 +10,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import count, plural
-from synthpop.microdata.weighted.columns import (
-    check_option,
-    checked_weights,
-)
+from synthpop.microdata.weighted.columns import check_option, checked_weights
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,11 +12,7 @@ from synthpop.microdata.block import Fallback
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import Options
 from synthpop.microdata.parameters import NONE, Constraint, Flag, OneOf, check
-from synthpop.stages.continuous.binned import (
-    Classes,
-    value_classes,
-    with_zeros,
-)
+from synthpop.stages.continuous.binned import Classes, value_classes, with_zeros
 from synthpop.stages.continuous.method_base import NUMBER, ValueMethod
 from synthpop.stages.continuous.tail import ESTIMATORS, TopClass, fit_top_class
 

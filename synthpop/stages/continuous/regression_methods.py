@@ -14,10 +14,7 @@ from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
 from synthpop.microdata.parameters import NONE, Constraint, Flag, OneOf, check
 from synthpop.models.leaves import has_leaves
 from synthpop.models.residuals import log_constant, trimmed
-from synthpop.stages.continuous.binned import (
-    Classes,
-    classes_up_to_zero,
-)
+from synthpop.stages.continuous.binned import Classes, classes_up_to_zero
 from synthpop.stages.continuous.binned_method import WITHIN_CLASS
 from synthpop.stages.continuous.method_base import NUMBER, ValueMethod
 from synthpop.stages.continuous.values import ValueRule

@@ -39,10 +39,7 @@ from synthpop.conditional.predictors import (
     grouped,
     notes_by_level,
 )
-from synthpop.conditional.reference_member import (
-    FIRST,
-    knows_first,
-)
+from synthpop.conditional.reference_member import FIRST, knows_first
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
@@ -51,12 +48,7 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import NONE, Instance, OneOf, check
 from synthpop.models.decimals import decimals_of
-from synthpop.stages.base import (
-    DECIMALS,
-    BlockStage,
-    check_in_survey,
-    check_numeric_field,
-)
+from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
 from synthpop.stages.continuous.binned import Classes, WithinClass
 from synthpop.stages.continuous.binned_method import Binned
 from synthpop.stages.continuous.means import group_means, hold_means
@@ -383,10 +375,7 @@ class Continuous(BlockStage):
         return adjusted
 
     def _of_units(
-        self,
-        model: ContinuousModel,
-        block: Block,
-        draw: Callable[[Block], dict[str, np.ndarray]],
+        self, model: ContinuousModel, block: Block, draw: Callable[[Block], dict[str, np.ndarray]]
     ) -> dict[str, np.ndarray]:
         if knows_first(model.coding):
             return drawn_given_members(block, self.name, model.coding, draw, FIRST)
