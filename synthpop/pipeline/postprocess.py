@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.block import Fallback
-from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import ConvergenceWarning, MicrodataWarning
 from synthpop.microdata.events import Listener
 from synthpop.microdata.places import Place
 from synthpop.microdata.streams import Streams
@@ -39,19 +40,28 @@ from synthpop.stages.population_stages import PopulationStage, as_lists
 
 ALL = "all"
 PERSONS_AT_ONCE = 1_000_000  # of small strata that are in memory together
+STEP_BYTES = 200  # of a person beside the columns, while a step works
 MOVED = 0.01  # totals of an earlier step that move by more than this share are warned of
 
 
 def parts_of(
-    plans: Sequence[BlockPlan], steps: Sequence[PopulationStage], layout: IdColumns
+    plans: Sequence[BlockPlan],
+    steps: Sequence[PopulationStage],
+    layout: IdColumns,
+    fields: Sequence[Field],
 ) -> list[list[BlockPlan]]:
     """Return the blocks that the steps need in memory together.
 
     A part has whole strata that follow each other, at most `PERSONS_AT_ONCE` persons or one
     stratum; everybody is in one part where a step needs households of several strata.
+
+    Warns
+    -----
+    MicrodataWarning
+        Everybody is needed, and these are more persons than `PERSONS_AT_ONCE`.
     """
-    strata = layout.strata
-    if strata is None or any(step.region != strata.name for step in steps):
+    if (step := across_strata(steps, layout)) is not None:
+        _warn_of_memory(step, plans, fields, layout)
         return [list(plans)]
     parts: list[list[BlockPlan]] = []
     persons = 0
@@ -64,6 +74,41 @@ def parts_of(
         parts[-1] += blocks
         persons += size
     return parts
+
+
+def across_strata(steps: Sequence[PopulationStage], layout: IdColumns) -> PopulationStage | None:
+    """Return the first step that does not work apart in the strata, or in areas within them."""
+    apart = set() if layout.strata is None else {layout.strata.name}
+    for step in steps:
+        if step.region not in apart:
+            return step
+        apart.update(step.parts_of_region)
+    return None
+
+
+def _warn_of_memory(
+    step: PopulationStage,
+    plans: Sequence[BlockPlan],
+    fields: Sequence[Field],
+    layout: IdColumns,
+) -> None:
+    persons = sum(plan.n_persons for plan in plans)
+    if persons <= PERSONS_AT_ONCE:
+        return
+    size = persons * (2 * sum(item.dtype.itemsize for item in fields) + STEP_BYTES)
+    remedy = ""
+    if layout.strata is not None:
+        remedy = (
+            f" Where it works within {layout.strata.name}, or within areas that an earlier step "
+            "made there, a few strata at a time are in memory."
+        )
+    warnings.warn(
+        MicrodataWarning(
+            f"{step.label} needs the whole population in memory: about "
+            f"{number_text(size / 1e9, 2)} GB for {plural(persons, 'person')}.{remedy}"
+        ),
+        stacklevel=5,
+    )
 
 
 @dataclass(slots=True)

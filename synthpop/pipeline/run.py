@@ -112,7 +112,9 @@ class Run:
         )  # fmt: skip
         parts = [self.plans]
         if root is not None:
-            parts = parts_of(self.plans, self.fitted.population_stages, self.recipe.layout)
+            parts = parts_of(
+                self.plans, self.fitted.population_stages, self.recipe.layout, self.recipe.fields
+            )
         blocks: list[BlockRecord] = []
         manifest, done = self._manifest([], []), 0
         for plans in parts:

@@ -58,8 +58,9 @@ class Anneal(PopulationStage):
     """Exchange whole households until margins over persons and households are met together.
 
     In a recipe it works on the finished population, and the steps after it draw for the households
-    that it leaves. Split by the strata, without `split_upper`, a population that is written to a
-    folder is held in memory a few strata at a time, else as a whole. After `Distribute`, households
+    that it leaves. Split by the strata or by areas that `Distribute` made within them, without
+    `split_upper`, a population that is written to a folder is in memory a few strata at a time,
+    else as a whole. After `Distribute`, households
     that are exchanged bring their area with them: split by the area, or give the areas' totals
     among the margins.
 

@@ -37,9 +37,9 @@ from synthpop.stages.population_stages import (
 class Distribute(PopulationStage):
     """Give every household of a region one of the small areas of that region.
 
-    In a recipe it comes behind the steps whose variables its tables name. Within the strata, a
-    population that is written to a folder is held in memory a few strata at a time, else as a
-    whole.
+    In a recipe it comes behind the steps whose variables its tables name. Within the strata, or
+    within areas that an earlier `Distribute` made there, a population that is written to a folder
+    is in memory a few strata at a time, else as a whole.
 
     Parameters
     ----------
@@ -87,6 +87,13 @@ class Distribute(PopulationStage):
     def region(self) -> str | None:
         """Column by whose values the step works apart."""
         return self.within
+
+    @property
+    def parts_of_region(self) -> tuple[str, ...]:
+        """The areas, unless areas of two regions have one name."""
+        tables = [margin.frame[[self.within, self.name]] for margin in margin_list(self.margins)]
+        pairs = pd.concat([table.map(level_text) for table in tables]).drop_duplicates()
+        return () if pairs[self.name].duplicated().any() else (self.name,)
 
     def expect(self, faults: Faults, prospect: Prospect) -> None:
         """Note everything in the options that cannot work, before anything is computed."""

@@ -105,6 +105,11 @@ class PopulationStage(ABC):
     def region(self) -> str | None:
         """Column by whose values the step works apart; None where it needs everybody."""
 
+    @property
+    def parts_of_region(self) -> tuple[str, ...]:
+        """Columns that the step makes, each value of which lies in one region."""
+        return ()
+
     @abstractmethod
     def joined(self, results: Sequence[Any], seed: int) -> Any:
         """Return the result for the whole population from those of its parts."""

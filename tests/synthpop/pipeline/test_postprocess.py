@@ -33,7 +33,13 @@ from synthpop import (
 )
 from synthpop.heaping import whipple_index
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import ConvergenceWarning, InputError, OutputError, RunFileError
+from synthpop.microdata.errors import (
+    ConvergenceWarning,
+    InputError,
+    MicrodataWarning,
+    OutputError,
+    RunFileError,
+)
 from synthpop.pipeline.postprocess import seed_of
 from synthpop.pipeline.whole_strata import row_blocks, threads
 from synthpop.population.manifest import FinishRecord
@@ -210,7 +216,7 @@ def test_memory_and_disk_hold_the_same(fitted, population, tmp_path) -> None:
     assert len(list((tmp_path / "p").rglob("*.parquet"))) > 6
 
 
-@pytest.mark.parametrize("case", ["areas", "amounts", "numbers", "single persons"])
+@pytest.mark.parametrize("case", ["areas", "in areas", "amounts", "numbers", "single persons"])
 def test_a_few_strata_at_a_time_give_the_same_bytes(case, tables, tmp_path, monkeypatch) -> None:
     frame, steps = small_frame(), [*BASE]
     sex = Margin(tables["sex"])
@@ -233,11 +239,13 @@ def test_a_few_strata_at_a_time_give_the_same_bytes(case, tables, tmp_path, monk
         "area", within="region", margins=Margin(areas, level=level), max_proposals=20_000
     )
     exchange = Anneal([sex], split="region", tolerance=0.002, max_proposals=20_000)
+    of_areas = areas.drop(columns="region").assign(total=areas["total"] + 3)
     steps += {
         "areas": [
             within,
             Anneal([sex, north], split="region", tolerance=0.01, max_proposals=20_000),
         ],
+        "in areas": [within, Anneal(Margin(of_areas, level=level), split="area", tolerance=0.1)],
         "amounts": [exchange, Continuous("income", predictors=["age"]), within],
         "numbers": [exchange, within],
         "single persons": [exchange, within],
@@ -257,6 +265,28 @@ def test_a_few_strata_at_a_time_give_the_same_bytes(case, tables, tmp_path, monk
     assert max(seen) < 0.6 * apart.n_persons
     assert contents(tmp_path / "together") == contents(tmp_path / "apart")
     assert len(set(apart.frame()["region"])) == 3
+
+
+def test_areas_of_one_name_in_two_regions_are_not_parts_of_a_region(tables) -> None:
+    areas = tables["areas"]
+    twice = areas.assign(area=areas["area"].str[-1])
+    steps = [Distribute("area", within="region", margins=Margin(one)) for one in (areas, twice)]
+    assert [step.parts_of_region for step in steps] == [("area",), ()]
+
+
+def test_a_step_that_needs_everybody_says_so_before_it_begins(
+    tables, monkeypatch, tmp_path
+) -> None:
+    monkeypatch.setattr(postprocess, "PERSONS_AT_ONCE", 1)
+    step = Anneal(Margin(tables["sex"]), tolerance=0.1)
+    fitted = Pipeline([*BASE, step]).fit(small_survey(), seed=1)
+    text = r"^anneal needs the whole population in memory: about 0\.00\d+ GB for [\d,]+ persons\. "
+
+    def begun(event) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.warns(MicrodataWarning, match=text), pytest.raises(KeyboardInterrupt):
+        fitted.simulate(out=tmp_path / "p", on_event=begun)
 
 
 def test_totals_that_no_part_has_are_a_fault_of_the_whole(tables, monkeypatch, tmp_path) -> None:
