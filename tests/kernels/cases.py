@@ -196,7 +196,7 @@ def protection() -> list[np.ndarray]:
     from riskeval import protect
 
     frame = keys_with_holes(150)
-    many = keys_with_holes(400)[list("abcde")]
+    many = keys_with_holes(220)[list("abcde")]
     suppressed = protect.local_suppression(many, list("abcde"), k=5).data
     odd = frame.iloc[:149]  # one record is left without a partner
     swapped = protect.rank_swap(odd, ["wage", "rent"], p=0.2, seed=1).data[["wage", "rent"]]
@@ -262,7 +262,7 @@ def population() -> list[np.ndarray]:
         Continuous("income", predictors=["age_class", "status"]),
     ]  # fmt: skip
     frames = [
-        Pipeline(steps).fit(small_survey(150), seed=1).simulate(scale=0.3).frame()
+        Pipeline(steps).fit(small_survey(90), seed=1).simulate(scale=0.4).frame()
         for steps in (stages, binned)
     ]
     return [

@@ -286,8 +286,7 @@ def too_many_alarms(kind: str, unit: str, seeds: range) -> dict[str, int]:
     return {name: count for name, count in alarms(kind, unit, seeds).items() if count > allowed}
 
 
-@pytest.mark.parametrize("unit", ["person", "household"])
-@pytest.mark.parametrize("kind", ["mixed", "categorical"])
+@pytest.mark.parametrize(("kind", "unit"), [("mixed", "household"), ("categorical", "person")])
 def test_fair_files_raise_few_alarms(kind: str, unit: str) -> None:
     assert too_many_alarms(kind, unit, QUICK) == {}
 

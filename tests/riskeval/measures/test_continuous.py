@@ -60,7 +60,9 @@ class TestReference:
         np.testing.assert_allclose(width * hit, vectors["riskvec1"], atol=1e-10)
         np.testing.assert_allclose(width * alone, vectors["riskvec2"], atol=1e-10)
 
-    @pytest.mark.parametrize("case", CASES)
+    @pytest.mark.parametrize(
+        "case", [CASES[0], *(pytest.param(case, marks=pytest.mark.slow) for case in CASES[1:])]
+    )
     def test_rmdid_with_our_own_covariance_is_close(self, case: str) -> None:
         facts, original, released, names = files(case)
         expected = facts["dRiskRMD_k0.7"]

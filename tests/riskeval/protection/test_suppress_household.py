@@ -21,7 +21,7 @@ AGES = [-1, 15, 29, 44, 64, 120]
 EUSILC = ["db040", "hsize", "age", "rb090", "pl030", "pb220a"]
 # file, keys, household, weights, cells that suppression takes without households
 SURVEYS = [
-    ("eusilc", EUSILC, "db030", "rb050", 660),
+    pytest.param("eusilc", EUSILC, "db030", "rb050", 660, marks=pytest.mark.slow),
     ("eusilcS", EUSILC, "db030", "rb050", 584),
     ("testdata", ["urbrur", "roof", "walls", "water", "relat", "sex"], "ori_hid", None, 105),
     ("ghanaS", ["region", "hsize", "age", "sex", "relate", "nation"], "hhid", "weight", 951),

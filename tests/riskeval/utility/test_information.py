@@ -71,7 +71,7 @@ def test_against_the_formula() -> None:
     assert utility.information_loss is information_loss
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(1, 1000), st.floats(0.1, 100))
 def test_no_change_no_loss_and_scale_free(seed: int, factor: float) -> None:
     x, y = pair(30, seed)

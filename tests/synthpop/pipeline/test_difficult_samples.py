@@ -116,9 +116,9 @@ def levels(survey: Survey, name: str) -> set[Any]:
 
 
 def every_sample(number: int, but: Any = None) -> pytest.MarkDecorator:
-    """Every damage in the slow suite; the quick one has every second, others for the next test."""
+    """Every damage in the slow suite; the quick one has every third, others for the next test."""
     damages = [
-        damage if (k + number) % 2 else pytest.param(damage, marks=pytest.mark.slow)
+        damage if (k + number) % 3 == 0 else pytest.param(damage, marks=pytest.mark.slow)
         for k, damage in enumerate(DAMAGES)
         if damage is not but
     ]

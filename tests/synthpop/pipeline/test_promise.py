@@ -56,7 +56,7 @@ def test_there_are_several_blocks_in_a_stratum(reference) -> None:
     assert len(reference.manifest.blocks) > 3 * 3
 
 
-@pytest.mark.parametrize("workers", [2, 5, "processes:2"])
+@pytest.mark.parametrize("workers", [2, 5])
 def test_any_number_of_workers_in_memory(fitted, reference, workers) -> None:
     again = fitted.simulate(rows_per_block=ROWS, workers=workers)
     assert same(reference, again)

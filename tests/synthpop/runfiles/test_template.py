@@ -67,7 +67,7 @@ def some_households(frame: pd.DataFrame, household: str, share: float) -> pd.Dat
     return frame[frame[household].isin(ids)].reset_index(drop=True)
 
 
-@pytest.mark.parametrize("name", ["demo", "eusilcS"])
+@pytest.mark.parametrize("name", [pytest.param("demo", marks=pytest.mark.slow), "eusilcS"])
 def test_incomes_by_status_are_those_of_the_survey(name: str, tmp_path: Path) -> None:
     frame = load_demo_survey().frame if name == "demo" else survey_data(name)
     path = of_frame(some_households(frame, "db030", 0.4), tmp_path)

@@ -88,7 +88,8 @@ def test_seeds_and_blocks(method) -> None:
     assert not a.dropna().reset_index(drop=True).equals(c.dropna().reset_index(drop=True))
 
 
-def test_workers_and_processes_draw_the_same() -> None:
+@pytest.mark.parametrize("workers", [2, pytest.param("processes:2", marks=pytest.mark.slow)])
+def test_workers_and_processes_draw_the_same(workers) -> None:
     frame = frame_with_income(300)
     stages = [
         AGE_CLASS,
@@ -99,12 +100,9 @@ def test_workers_and_processes_draw_the_same() -> None:
         Continuous("children", method="negative-binomial", predictors=["status", "sex"]),
     ]
     fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(Survey(frame, **ROLES), seed=1)
-    one, two, three = (
-        fitted.simulate(rows_per_block=300, workers=workers) for workers in (1, 2, "processes:2")
-    )
+    one, two = (fitted.simulate(rows_per_block=300, workers=number) for number in (1, workers))
     pd.testing.assert_frame_equal(one.frame(), two.frame())
-    pd.testing.assert_frame_equal(one.frame(), three.frame())
-    assert one.fallbacks == two.fallbacks == three.fallbacks
+    assert one.fallbacks == two.fallbacks
 
 
 # regression

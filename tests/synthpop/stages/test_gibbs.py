@@ -193,7 +193,7 @@ def test_a_value_is_kept_where_no_model_has_an_answer() -> None:
     assert sum(f.n_persons for f in notes) >= absent.sum()
 
 
-@pytest.mark.parametrize("workers", ["processes:2"])
+@pytest.mark.parametrize("workers", [2, pytest.param("processes:2", marks=pytest.mark.slow)])
 def test_workers_and_folders_hold_the_same(tmp_path, workers) -> None:
     steps = (FIRST, GibbsPass(["three", "one"]))
     one = people(*steps, rows_per_block=900)

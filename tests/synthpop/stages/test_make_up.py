@@ -53,7 +53,7 @@ def test_heads_and_partners_keep_their_shares_when_drawn_given_the_first() -> No
 
 
 def test_numbers_of_heads_are_given_the_make_up_too() -> None:
-    frame = families()
+    frame = families(800)
     stage = Continuous("wage", predictors=["sex"], by_household="first")
     fitted, people = simulate(frame, stage)
     assert fitted.models[1].make_up is not None
