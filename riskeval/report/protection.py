@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.measurement import Measurement
-from riskeval.measures.request import Limits
-from riskeval.report.advice import advice
 from riskeval.report.protection_variables import safe_columns, variable_rows
+from riskeval.report.protection_verdicts import sides, verdict_rows, worst_rows
 from riskeval.report.riskiest import limit, riskiest_records
-from riskeval.report.values import ROUNDING, limit_text, shown, visible
+from riskeval.report.values import ROUNDING, visible
 from synthpop.microdata.charts import part_bar
 from synthpop.microdata.language import gettext, said, use_language
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.page_facts import Svg, card, finding, limit_mark, table, verdict
+from synthpop.microdata.page_facts import Svg, card, limit_mark, table
 from synthpop.microdata.places import Place
 from synthpop.microdata.suppression import rounded
-from synthpop.microdata.text import BLANK, change, count, number
+from synthpop.microdata.text import count, number
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
@@ -54,17 +51,6 @@ NOT_SHOWN = (
     "Means and deviations are not shown where a single value could be computed from them: fewer "
     "than ten values changed, or one of them dominates."
 )
-MOST_FINDINGS = 5
-NOTABLE_CHANGE = 0.1
-"""Relative change of a risk below which two files count as alike."""
-FEW_CELLS, MANY_CELLS = 0.05, 0.2
-COMPARED = {
-    "l_diversity": (
-        "Attribute disclosure", "Records whose key leaves fewer than two sensitive values",
-    ),
-    "interval_disclosure": ("Amounts", "Records whose true amounts all lie near the released ones"),
-}  # fmt: skip
-"""Number -> row of the summary, and how its sentence begins."""
 
 
 def write_protection(
@@ -89,7 +75,7 @@ def protection_facts(session: ProtectionSession, external: bool) -> dict[str, An
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "cards": _cards(session, external),
         "verdicts": verdict_rows(session, external),
-        "worst": _worst(session, external),
+        "worst": worst_rows(session, external),
         "utility_text": "" if external else session.utility().summary(),
         "roles": [
             (title, _names(getattr(session.roles, role)))
@@ -107,121 +93,11 @@ def protection_facts(session: ProtectionSession, external: bool) -> dict[str, An
     }
 
 
-def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
-    """Return the rows of the summary: identity, rare keys, attributes, amounts, and the cost.
-
-    Expected re-identifications, records that are not diverse and amounts near the truth of both
-    files are compared: "lower" from a tenth less. A row is green only where what is left is within
-    the limits of `Limits` (mean and highest risk of a record) or nothing is left. Rare keys asks
-    whether records below 3-anonymity are left. Values changed reads their share: "few" below 5 %,
-    "many" from 20 % on.
-    """
-    if not session.steps:
-        none = "No step is in effect: the file is the original."
-        return [verdict("Identity disclosure", "unchanged", "look", none, "#risk")]
-    rows = [_identity(session, external), _rare_keys(session, external)]
-    both = session.risk().measurements
-    for name, (what, text) in COMPARED.items():
-        for key, one in both["current"].items():
-            if one.info.name == name and one.value == one.value and key in both["original"]:
-                word, level = _direction(both["original"][key].value, one.value, one.value == 0)
-                texts = _sides(session, key, external)
-                target = f" of {one.target}" if one.target else ""
-                reason = f"{text}{target}: {texts[0]} before, {texts[1]} now."
-                rows.append(verdict(what, word, level, reason, "#risk"))
-    share = session.cells_changed / max(session.original_frame.size, 1)
-    word = "few" if share < FEW_CELLS else "some" if share < MANY_CELLS else "many"
-    level = {"few": "good", "some": "look", "many": "bad"}[word]
-    cells = rounded(session.cells_changed) if external else count(session.cells_changed)
-    reason = f"{cells} of {count(session.original_frame.size)} values differ from the original."
-    rows.append(verdict("Values changed", word, level, reason, "#utility"))
-    return rows
-
-
-def _direction(before: float, after: float, is_safe: bool) -> tuple[str, str]:
-    """Return the direction as a word, and its level; what is left decides about green."""
-    if after > (1 + NOTABLE_CHANGE) * before:
-        return "higher", "bad"
-    word = "lower" if after < (1 - NOTABLE_CHANGE) * before else "hardly changed"
-    if before == after:
-        word = "unchanged" if before else "none"
-    return word, "good" if is_safe else "look"
-
-
-def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
-    name = "expected_reidentifications"
-    risks = session.risk().table
-    before, after = (float(risks[side][name]) for side in ("original", "current"))
-    over = [
-        f"{one.title.lower()} is above {one.limit:g}"
-        for one in map(_with_limit, session.risk().measurements["current"].values())
-        if one.info.name in RISK_LIMITS and one.within is False
-    ]
-    word, level = _direction(before, after, not over)
-    texts = _sides(session, name, external)
-    reason = f"Expected re-identifications went from {texts[0]} to {texts[1]}"
-    if before and not external:
-        reason += f" ({change(after / before - 1, 0)})"
-    if over:
-        reason += f"; the {' and the '.join(over)}"
-    return verdict("Identity disclosure", word, level, f"{reason}.", "#risk")
-
-
-RISK_LIMITS = ("global_risk", "record_risk")
-
-
-def _with_limit(one: Measurement) -> Measurement:
-    """Return the mean and the highest risk of a record with the limits of `Limits`."""
-    if one.info.name not in RISK_LIMITS or one.limit is not None:
-        return one
-    return replace(one, limit=getattr(Limits(), one.info.name))
-
-
-def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
-    risks = session.risk().table
-    left = float(risks["current"].get("below_3_after_recovery", risks["current"]["below_3"]))
-    texts = _sides(session, "below_3", external)
-    reason = f"Records whose key fewer than 3 records share: {texts[0]} before, {texts[1]} now"
-    again = _sides(session, "below_3_after_recovery", external)[1]
-    if again not in (BLANK, texts[1]):
-        reason += f", {again} once values that follow from the file are filled in"
-    word, level = ("none left", "good") if left == 0 else ("some left", "look")
-    return verdict("Rare keys", word, level, f"{reason}.", "#risk")
-
-
-def _worst(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
-    """Return the limits that the current file exceeds, and risks that went up."""
-    both = session.risk().measurements
-    now = [_with_limit(one) for one in both["current"].values()]
-    findings = [
-        finding(f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted", "#risk",
-                advice(one))
-        for one in now if one.within is False
-    ]  # fmt: skip
-    for one in now if session.steps else ():
-        first = both["original"].get(one.key)
-        if first is None or one.within is False or not one.applies or not visible([one], external):
-            continue
-        if one.info.direction == "low" and one.value > first.value * (1 + NOTABLE_CHANGE) + 1e-12:
-            texts = f"from {shown(first, external)} to {shown(one, external)}"
-            findings.append(finding(f"{one.title} went up, {texts}", "#risk", advice(one)))
-    return findings[:MOST_FINDINGS]
-
-
 def _names(value: Any) -> str:
     if isinstance(value, str):
         return value
     parts = [f"{v[0]} -> {', '.join(v[1])}" if isinstance(v, tuple) else str(v) for v in value]
     return ", ".join(parts)
-
-
-def _sides(session: ProtectionSession, name: str, external: bool) -> list[str]:
-    """A number of the risk before and after; a dash where a file does not have it."""
-    both = session.risk().measurements
-    return [
-        shown(both[side][name], external) if name in both[side] else BLANK
-        for side in ("original", "current")
-    ]
 
 
 def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
@@ -230,10 +106,10 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
         card("Steps", f"{len(session.history())}", "in effect"),
         card("Values changed", rounded(cells) if external else count(cells),
              f"of {count(session.original_frame.size)} in the file"),
-        card("Violations of 3-anonymity", " → ".join(_sides(session, "below_3", external)),
+        card("Violations of 3-anonymity", " → ".join(sides(session, "below_3", external)),
              "records, before and after"),
         card("Expected re-identifications",
-             " → ".join(_sides(session, "expected_reidentifications", external)),
+             " → ".join(sides(session, "expected_reidentifications", external)),
              "among all records, before and after"),
     ]  # fmt: skip
 
@@ -261,7 +137,7 @@ def _risk(session: ProtectionSession, external: bool) -> dict[str, Any]:
             continue
         current = both["current"].get(key, one)
         marked = limit(limit_mark(current.within, current.applies))
-        rows.append((one.title, one.info.meaning, *_sides(session, key, external), marked))
+        rows.append((one.title, one.info.meaning, *sides(session, key, external), marked))
     head = ["Number", "What it means", "Original", "Current", "Limit"]
     return table(head, rows, text_columns=2)
 

@@ -113,7 +113,7 @@ def risk_measurements(
     roles: SessionRoles,
     numbers: Collection[str] | None = None,
 ) -> list[Measurement]:
-    """Numbers of the risk of a file, by the registry, and interval disclosure of numeric keys.
+    """Numbers of the risk of a file, by the registry, and what numeric keys give away.
 
     With `numbers`, measures that give none of them are not run.
 
@@ -121,7 +121,6 @@ def risk_measurements(
     check of local suppression.
     """
     from riskeval.measures.assess import file_measurements
-    from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
 
     measured = file_measurements(
         file,
@@ -134,10 +133,25 @@ def risk_measurements(
         numbers=numbers,
     )
     numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
-    if numeric:
-        interval = interval_disclosure(original, file, numeric)
-        measured.append(Measurement(INTERVAL, interval.rate, records=len(file)))
-    return measured
+    return [*measured, *(_risk_of_numbers(original, file, numeric) if numeric else ())]
+
+
+def _risk_of_numbers(
+    original: pd.DataFrame, file: pd.DataFrame, numeric: list[str]
+) -> list[Measurement]:
+    """Released numbers near the true ones, and records linked by all of them together."""
+    from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
+    from riskeval.measures.linkage.linkage import LINKED, record_linkage
+
+    interval = interval_disclosure(original, file, numeric)
+    linkage = record_linkage(original, file, numeric)
+    return [
+        Measurement(INTERVAL, interval.rate, records=len(file)),
+        Measurement(
+            LINKED, linkage.expected_rate_two, records=len(file),
+            baseline=min(2 * linkage.chance, 1.0), against="linking at random",
+        ),
+    ]  # fmt: skip
 
 
 def recovery_arguments(

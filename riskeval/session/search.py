@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
 
 PARAMETERS = {"seconds": Between(0, None, open="low") | NONE, "plans": Whole(1) | NONE}
-SCORED = ("below_k", "expected_reidentifications", "expected_households", "interval_disclosure")
+OF_NUMBERS = ("interval_disclosure", "record_linkage")
+SCORED = ("below_k", "expected_reidentifications", "expected_households", *OF_NUMBERS)
 """Risks that make up the one number of the front, each as a part of that of the original."""
 LIMITS = ("k", "cells_lost", "loss")
 """Limits beside the names of the measures of a session's risk."""
@@ -288,16 +289,16 @@ class _Search:
         if trial.problem:
             return np.nan, np.nan
         risks = self._risks(trial)
-        return max([v for n, v in risks.items() if n != "interval_disclosure"], default=0.0), (
-            self._loss(trial)
-        )
+        of_keys = [value for name, value in risks.items() if name not in OF_NUMBERS]
+        return max(of_keys, default=0.0), self._loss(trial)
 
     def _joined(self, keys: PlanTrial, numbers: PlanTrial) -> tuple[float, float]:
         """Return the expected risk and loss of both parts together."""
-        interval = self._risks(numbers).get("interval_disclosure", 0.0)
+        risks = self._risks(numbers)
+        of_numbers = [risks.get(name, 0.0) for name in OF_NUMBERS]
         numeric = self.session.roles.numeric
         losses = {**keys.losses, **{name: numbers.losses[name] for name in numeric}}
-        return max(self._point(keys)[0], interval), float(np.mean([*losses.values()]))
+        return max(self._point(keys)[0], *of_numbers), float(np.mean([*losses.values()]))
 
     def _within(self, trial: PlanTrial, loss: float) -> bool:
         values = {**trial.values, "loss": loss}

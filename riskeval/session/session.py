@@ -244,9 +244,9 @@ class ProtectionSession(SessionVerbs):
 
         Records below 2, 3 and 5 on the keys, and below 3 once readable values are filled in; mean
         individual risk and expected re-identifications, the same of households; smallest diversity
-        of each sensitive variable; and the share of records whose numeric keys lie within 0.01
-        standard deviations of the true ones. What was measured once for a state of the file is
-        kept: going back and forth costs nothing.
+        of each sensitive variable; the share of records whose numeric keys lie within 0.01
+        standard deviations of the true ones, and of those that they link to their original. What
+        was measured once for a state of the file is kept: going back and forth costs nothing.
         """
         touched = [step.parameters for step in self.steps if step.verb == "pram"]
         uncertain = any(set(p["columns"]) & set(self.roles.keys) for p in touched)

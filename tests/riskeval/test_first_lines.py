@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from riskeval import Release, assess_synthetic, compare
+from riskeval import ProtectionSession, Release, assess_synthetic, compare
 from riskeval.attacks.distance.membership import distance_screen
 from riskeval.attacks.entry import AttackInput
 from riskeval.report.comparison import comparison_facts
 from riskeval.report.judgement import judgement_facts
+from riskeval.report.protection import protection_facts
 
 N = 200
 KEYS = ["age", "sex"]
@@ -86,3 +87,45 @@ def test_a_comparison_without_limits_of_risk_is_never_green() -> None:
     for name in files:
         line = next(line for line in lines if line.startswith(f"{name}:"))
         assert line.startswith(f"{name}: no limit of risk applies; the worst intruder finds ")
+
+
+def rows_of(session: ProtectionSession) -> dict[str, dict[str, str]]:
+    return {row["what"]: row for row in protection_facts(session, False)["verdicts"]}
+
+
+def test_amounts_that_link_records_are_not_green_because_none_is_exact() -> None:
+    original = people(1).assign(
+        rent=lambda x: x["income"].sample(frac=1, random_state=1).to_numpy()
+    )
+    session = ProtectionSession(original, keys=["sex"], numeric=["income", "rent"])
+    session.add_noise(level=0.02, seed=1)
+    risk = session.risk().table["current"]
+    assert risk["interval_disclosure"] < 0.02
+    assert risk["record_linkage"] > 0.2
+    row = rows_of(session)["Amounts"]
+    assert (row["word"], row["level"]) == ("lower", "look")
+    session.rank_swap(p=0.9, seed=1)
+    assert rows_of(session)["Amounts"]["level"] == "good"
+
+
+def test_an_unchanged_risk_is_never_green() -> None:
+    original = people(1).assign(w=5_000.0)
+    session = ProtectionSession(original, keys=KEYS, numeric=["income"], weights="w")
+    session.add_noise(level=0.5, seed=1)
+    risk = session.risk().table["current"]
+    assert risk["record_risk"] < 0.01
+    row = rows_of(session)["Identity disclosure"]
+    assert (row["word"], row["level"]) == ("unchanged", "look")
+
+
+def test_households_and_amounts_that_nobody_named_are_looked_at() -> None:
+    original = people(1).assign(home=np.arange(N) // 5, w=8.0)
+    session = ProtectionSession(original, keys=KEYS, household="home", weights="w")
+    session.global_recode("age", breaks=[0, 54, 99])
+    risk = session.risk().table["current"]
+    assert max(risk["global_risk"], risk["record_risk"]) < 0.01 < risk["household_risk"]
+    rows = rows_of(session)
+    assert rows["Identity disclosure"]["level"] == "look"
+    assert "mean household risk is above 0.01" in rows["Identity disclosure"]["reason"]
+    assert (rows["Amounts"]["word"], rows["Amounts"]["level"]) == ("not assessed", "look")
+    assert rows["Amounts"]["reason"].endswith("its own value: income.")
