@@ -271,14 +271,14 @@ def _bar(one: Measurement) -> str:
     value = one.share if one.info.unit == "records" else one.value
     reach = 1.0
     bound = float("nan")
-    if one.limit is not None:
+    if one.limit is not None and one.applies:
         of = one.records if one.info.unit == "records" and one.records else 1
         bound = one.limit / of
         reach = max(1.25 * bound, value) if value == value else 1.25 * bound
     elif one.info.unit not in ("records", "share", "probability", "overlap"):
         return ""
     text = f"{one.title}: {shown(one)}"
-    text += f", limit {limit_text(one)}" if one.limit is not None else ""
+    text += f", limit {limit_text(one)}" if one.limit is not None and one.applies else ""
     return value_bar(value, bound, reach or 1.0, text, at_least=one.at_least)
 
 

@@ -39,7 +39,7 @@ def verdict_rows(
         text = said(MET, names=join(clean))
         without = [name for name in clean if not _has_limit_of_risk(comparison, name)]
         if without:
-            word, level = "none of risk", "look"
+            word, level = "no risk limit met", "look"
             text += " " + said(NO_RISK_LIMIT, names=join(without))
         limits = verdict("Limits", word, level, text, "#limits")
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -23,6 +24,8 @@ from synthpop.microdata.places import Place, place
 
 PAGES = "synthpop.microdata"
 AUDIENCES = ("internal", "external")
+PERCENT = re.compile(r"(?<=\d) (?=%)")
+"""The space of "5 %", at which no line ends."""
 
 
 def check_page(audience: str, language: str, task: str = "report") -> None:
@@ -80,7 +83,8 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
         "script_hash": _source_hash(script),
         "pictures": {key: Markup(svg) for key, svg in facts.get("pictures", {}).items()},
     }
-    return environment.get_template(template).render(known)
+    page: str = environment.get_template(template).render(known)
+    return PERCENT.sub("\N{NO-BREAK SPACE}", page)
 
 
 def _said(value: Any) -> Any:

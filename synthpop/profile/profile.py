@@ -242,7 +242,9 @@ class _Profiler(ColumnReader):
         if shared is not None:
             use = "left out"
             why += ", which members of a household share: only totals of persons can be split"
-        columns[part] = replace(columns[part], use=use, why=why, detail=total)
+        note = columns[part].note
+        note = joined_notes(*(text for text in note.split("; ") if not text.startswith("rare")))
+        columns[part] = replace(columns[part], use=use, why=why, detail=total, note=note)
 
     # ages
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.codes import level_text
 from synthpop.microdata.missing_codes import suspected_missing_codes
 from synthpop.microdata.names import (
     AGE,
@@ -223,7 +224,7 @@ def _missing_codes(values: np.ndarray | None) -> str:
 
 def _rare(column: pd.Series) -> str:
     counts = column.value_counts()
-    rare = [str(level) for level, n in counts.items() if 0 < n < RARE_LEVEL]
+    rare = [level_text(level) for level, n in counts.items() if 0 < n < RARE_LEVEL]
     return f"rare: {', '.join(rare[:3])}" if rare else ""
 
 

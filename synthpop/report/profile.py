@@ -9,6 +9,7 @@ import pandas as pd
 
 from synthpop.microdata.charts import columns as column_chart
 from synthpop.microdata.checks import as_frame
+from synthpop.microdata.codes import level_text
 from synthpop.microdata.language import gettext, use_language
 from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
@@ -105,9 +106,9 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     for missing or levels have fewer than five persons; strata where they have fewer than 30.
     """
     absent = [role for role in NEEDED if role not in profile.roles]
-    known = join(f"{role} {column}" for role, column in profile.roles.items())
+    known = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
     if absent:
-        reason = f"Not recognised: {join(absent)}. Name them in the table [survey]."
+        reason = f"Not recognised: {join(map(role_text, absent))}. Name them in the table [survey]."
         roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
     else:
         roles = verdict("Roles", "complete", "good", f"Recognised: {known}.", "#columns")
@@ -177,7 +178,7 @@ def _urgency(frame: pd.DataFrame, item: ColumnProfile) -> float:
 def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> dict[str, Any]:
     column = frame[item.name]
     missing = float(column.isna().mean())
-    use = f"role: {item.detail}" if item.use == "role" else item.use
+    use = f"role: {role_text(item.detail)}" if item.use == "role" else item.use
     urgency = _urgency(frame, item)
     sentences = [f"{item.why[0].upper()}{item.why[1:]}." if item.why else "", _note(item)]
     if item.together == "shared":
@@ -205,6 +206,17 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
 
 def _note(item: ColumnProfile) -> str:
     return f"{item.note[0].upper()}{item.note[1:]}." if item.note else ""
+
+
+def role_text(role: str) -> str:
+    """Return the name of a role in words.
+
+    Examples
+    --------
+    >>> role_text("household_weight")
+    'household weight'
+    """
+    return role.replace("_", " ")
 
 
 def _short_note(item: ColumnProfile) -> str:
@@ -252,7 +264,7 @@ def _numbers(column: pd.Series) -> dict[str, Any]:
 def _levels(column: pd.Series) -> dict[str, Any]:
     counts = column.value_counts()
     rows = [
-        [str(level), count(n), percent(n / max(len(column), 1), 1)]
+        [level_text(level), count(n), percent(n / max(len(column), 1), 1)]
         for level, n in counts.head(MOST_LEVELS).items()
     ]
     if len(counts) > MOST_LEVELS:

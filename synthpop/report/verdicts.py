@@ -24,21 +24,21 @@ NEARLY = 0.01
 AUC = "A classifier reaches an AUC of {parts} (0.5 is a coin toss)."
 FEW_LEVELS = "The category of fewer than {n} survey persons is found."
 STRONGEST_LEVEL = (
-    "The strongest of five intruders finds the category of {tau} survey persons at worst."
+    "The strongest of the matching intruders finds the category of {tau} survey persons at worst."
 )
 STRONGEST_LEVEL_EXPECTED = (
-    "The strongest of five intruders finds the category of {tau} survey persons at worst; "
+    "The strongest of the matching intruders finds the category of {tau} survey persons at worst; "
     "{expected} of them are expected to be unique in the country."
 )
 FEW_FOUND = "Fewer than {n} survey persons are found within {within}."
 STRONGEST = (
-    "The strongest of five intruders comes within {within} of the value of {tau} survey persons at "
-    "worst; {zeros} of them have a true value of 0."
+    "The strongest of the matching intruders comes within {within} of the value of {tau} survey "
+    "persons at worst; {zeros} of them have a true value of 0."
 )
 STRONGEST_EXPECTED = (
-    "The strongest of five intruders comes within {within} of the value of {tau} survey persons at "
-    "worst; {zeros} of them have a true value of 0, and {expected} are expected to be unique in "
-    "the country."
+    "The strongest of the matching intruders comes within {within} of the value of {tau} survey "
+    "persons at worst; {zeros} of them have a true value of 0, and {expected} are expected to be "
+    "unique in the country."
 )
 
 

@@ -78,7 +78,7 @@ def test_a_comparison_without_limits_of_risk_is_never_green() -> None:
         sample_sizes={"model": "nearest"},
     )  # fmt: skip
     rows = comparison_facts(result, False)["verdicts"]
-    assert rows[0]["word"] == "none of risk"
+    assert rows[0]["word"] == "no risk limit met"
     assert (rows[1]["what"], rows[1]["word"]) == ("Risk left", "as the original")
     assert all(row["level"] != "good" for row in rows[:3])
     worst = result.values("worst_risk")

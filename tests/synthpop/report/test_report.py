@@ -160,7 +160,7 @@ def test_each_scenario_has_a_sentence(page: str) -> None:
     assert "Not computed: no intervals." in plain
     assert "Keys: region, sex. Value looked for: income." in plain
     assert "7 of the 300 records are unique." in plain
-    assert "Disclosure risk high The strongest of five intruders comes within 5 %" in plain
+    assert "Disclosure risk high The strongest of the matching intruders comes within 5 %" in plain
 
 
 def test_same_arguments_same_bytes(
