@@ -147,6 +147,7 @@ def _risk(plan: Any, fitted: Any, population: Any, workers: int | str) -> list[A
     if plan.risk is None:
         return None
     from riskeval.attacks.matching.scenarios import intruder_scenarios
+    from riskeval.attacks.matching.survey_model import with_survey_baseline
 
     survey = fitted.derived_survey(plan.run.strata)
     further: Iterable[Any] = ()
@@ -155,7 +156,7 @@ def _risk(plan: Any, fitted: Any, population: Any, workers: int | str) -> list[A
             plan.risk.replicates, scale=plan.run.scale, strata=plan.run.strata, workers=workers,
             rows_per_block=plan.run.rows_per_block,
         )  # fmt: skip
-    return [
+    results = [
         intruder_scenarios(
             survey.frame,
             file,
@@ -167,6 +168,8 @@ def _risk(plan: Any, fitted: Any, population: Any, workers: int | str) -> list[A
         )
         for file in chain([population], further)
     ]
+    first = with_survey_baseline(results[0], survey.frame, survey.roles.household)
+    return [first, *results[1:]]
 
 
 def _copies(plan: Any, fitted: Any, population: Any) -> Any:

@@ -73,6 +73,10 @@ EXPECTED = (
     "Expected case: {n} of them are unique in the country as well, so that the intruder could be "
     "sure."
 )
+SURVEY_MODEL = (
+    "The baseline of scenario 5 is the same model fitted to the other half of the survey: what the "
+    "keys tell of anybody."
+)
 PARTS = "{others} found that are not zero, {zeros} true zeros"
 OVER_POPULATIONS = (
     "The interval is that of the mean over {n} populations of the same fit (95 %): how much the "
@@ -102,6 +106,7 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "combinations": None if external else _combinations(getattr(risk, "combinations", None)),
         "copies": _copies(getattr(risk, "copies", None), external),
         "interval": _interval_note(rows),
+        "baseline": "" if external else _baseline_note(rows),
         "own_words": [] if external else risk.summary().splitlines()[:1],
     }
 
@@ -273,6 +278,11 @@ def _interval_note(rows: pd.DataFrame) -> str:
     if "populations" not in rows:
         return ""
     return said(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
+
+
+def _baseline_note(rows: pd.DataFrame) -> str:
+    has_baseline = "rate_baseline" in rows and rows["accuracy"].notna().all()
+    return gettext(SURVEY_MODEL) if has_baseline and rows["rate_baseline"].notna().any() else ""
 
 
 def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
