@@ -4,6 +4,7 @@
     python -m benchmarks.bench_generation parts      # where the time of 8 million persons goes
     python -m benchmarks.bench_generation one SCALE WORKERS [FOLDER]
     python -m benchmarks.bench_generation totals SCALE [FOLDER]  # Anneal, Distribute
+    python -m benchmarks.bench_generation region SCALE FOLDER REGION  # one region of the whole
 
 Seconds are wall time of the process, imports and reading of the survey included, the median of
 three runs with warm kernel caches; the peak is its resident memory.
@@ -40,6 +41,22 @@ def one(scale: float, workers: int, folder: str | None) -> None:
 
     fitted = pipeline().fit(read_survey(), seed=1)
     print(fitted.simulate(scale=scale, workers=workers, out=folder).n_persons)
+
+
+def region(scale: float, folder: str, name: str) -> None:
+    """Run one region as a part of a population of that scale."""
+    import resource
+
+    from benchmarks.eusilc import pipeline, read_survey
+
+    started = time.process_time()
+    fitted = pipeline().fit(read_survey(), seed=1)
+    part = fitted.simulate(scale=scale, strata=[name], out=folder)
+    seconds = time.process_time() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    size = sum(block.bytes for block in part.manifest.blocks) / 1e6
+    row = f"| {name} | {part.n_persons:,} | {len(part.manifest.blocks)} | {seconds:.1f} |"
+    print(f"{row} {peak:,.0f} | {size:,.0f} |", flush=True)
 
 
 def totals(scale: float, folder: str | None) -> None:
@@ -165,6 +182,8 @@ if __name__ == "__main__":
         one(float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None)
     elif sys.argv[1:2] == ["totals"]:
         totals(float(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
+    elif sys.argv[1:2] == ["region"]:
+        region(float(sys.argv[2]), sys.argv[3], sys.argv[4])
     elif sys.argv[1:2] == ["parts"]:
         parts()
     else:

@@ -1,5 +1,8 @@
 """Peak memory and time of every command at a million persons: `python -m benchmarks.peak_memory`.
 
+Names behind it choose commands (`judge run`); `demo` and `export` run in any case, as the others
+need what they write.
+
 Each command is a process of its own; the peak is its resident memory (MB), children not included.
 """
 
@@ -27,6 +30,54 @@ PLANS = {
     "assess.toml": f"{DATA}\n[assess]\nkeys = {KEYS}\n",
     "protect.toml": f'{DATA}{ROLES}\n[[step]]\nverb = "local_suppression"\nk = 3\n',
     "compare.toml": f'{DATA}{ROLES}\n[[release]]\nname = "same"\nfile = "people.parquet"\n',
+    "judge.toml": """
+[data]
+demo = true
+
+[synthetic]
+file = "people.parquet"
+
+[intruder]
+keys = ["db040", "hsize", "age", "rb090", "pl030"]
+targets = ["netIncome"]
+""",
+    "intruders.toml": """
+[data]
+demo = true
+
+[population]
+file = "people.parquet"
+
+[intruder]
+keys = ["db040", "hsize", "age", "rb090", "pl030"]
+targets = ["netIncome"]
+""",
+    "run.toml": """
+[survey]
+file = "people.parquet"
+unweighted = true
+household = "db030"
+household_size = "hsize"
+person = "pid"
+strata = "db040"
+
+[run]
+out = "q"
+
+[[stage]]
+type = "structure"
+variables = ["age", "rb090"]
+
+[[stage]]
+type = "categorical"
+variable = "pl030"
+predictors = ["age", "rb090", "hsize"]
+
+[[stage]]
+type = "continuous"
+variable = "netIncome"
+predictors = ["age", "rb090", "pl030"]
+""",
     "calibrate.toml": """
 [survey]
 file = "people.parquet"
@@ -59,30 +110,39 @@ def run(name: str, package: str, *arguments: str, cwd: Path) -> None:
 def main() -> None:
     """Print one row a command."""
     os.environ["PYTHONPATH"] = os.getcwd()
+    wanted = sys.argv[1:]
     print("| command | seconds | processor seconds | peak MB |\n| --- | --: | --: | --: |")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, text in PLANS.items():
             (folder / file).write_text(text, encoding="utf-8")
-        demo = ["demo", "--scale", str(SCALE), "--out", "p"]
-        run("synthpop demo", "synthpop", *demo, cwd=folder)
-        run("synthpop verify", "synthpop", "verify", "p", cwd=folder)
-        run("synthpop report", "synthpop", "report", "p", "--out", "page.html", cwd=folder)
+
+        def measure(title: str, package: str, *arguments: str, always: bool = False) -> None:
+            if always or not wanted or arguments[0] in wanted:
+                run(f"{package} {title}", package, *arguments, cwd=folder)
+
+        measure("demo", "synthpop", "demo", "--scale", str(SCALE), "--out", "p", always=True)
         export = ["export", "p", "--to", "people.parquet"]
-        run("synthpop export (Parquet)", "synthpop", *export, cwd=folder)
-        run("synthpop export (CSV)", "synthpop", "export", "p", "--to", "people.csv", cwd=folder)
+        measure("export (Parquet)", "synthpop", *export, always=True)
+        measure("verify", "synthpop", "verify", "p")
+        measure("report", "synthpop", "report", "p", "--out", "page.html")
+        measure("export (CSV)", "synthpop", "export", "p", "--to", "people.csv", always=True)
         sample = ["sample", "p", "-n", "5000", "--seed", "1", "--out", "sample.csv"]
-        run("synthpop sample", "synthpop", *sample, cwd=folder)
-        run("synthpop init (CSV)", "synthpop", "init", "people.csv", "--out", "i.toml", cwd=folder)
-        run("synthpop profile", "synthpop", "profile", "people.parquet", cwd=folder)
+        measure("sample", "synthpop", *sample)
+        measure("init (CSV)", "synthpop", "init", "people.csv", "--out", "i.toml")
+        measure("profile", "synthpop", "profile", "people.parquet")
+        measure("dictionary", "synthpop", "dictionary", "people.parquet", "--to", "d.toml")
+        measure("run (survey of a million)", "synthpop", "run", "run.toml")
         import pandas as pd
 
         sexes = pd.read_parquet(folder / "people.parquet", columns=["rb090"])["rb090"]
         counts = sexes.value_counts().rename_axis("rb090").reset_index(name="total")
         counts.to_csv(folder / "sexes.csv", index=False)
-        run("synthpop calibrate", "synthpop", "calibrate", "calibrate.toml", cwd=folder)
-        for command in ("assess", "protect", "compare"):
-            run(f"riskeval {command}", "riskeval", command, f"{command}.toml", cwd=folder)
+        measure("calibrate", "synthpop", "calibrate", "calibrate.toml")
+        measure("init", "riskeval", "init", "people.parquet", "--plan", "assess", "--out", "a.toml")
+        measure("export (SPSS)", "riskeval", "export", "people.parquet", "--to", "people.sav")
+        for command in ("assess", "protect", "compare", "judge", "intruders"):
+            measure(command, "riskeval", command, f"{command}.toml")
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("synthpop.indicators.quantile_interval", 203, 26),
     ("riskeval.protect.household_file", 204, 25),
     ("session", 103, 11),
+    ("riskeval.assess_synthetic", 203, 19),
 ]
 
 

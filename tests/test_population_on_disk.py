@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+
+import pandas as pd
 import pytest
 
 import riskeval
+from riskeval.attacks.entry import GroupedFile
+from riskeval.runfiles.attack_files import ParquetFolder
 from synthpop import Population, assess_fit, check_rules, open_population
+from synthpop.microdata.chunks import open_chunks
+from synthpop.microdata.errors import InputError
 from synthpop.report.write import write_report
 from synthpop.sampling import Cluster, SimpleRandom, draw_setup, simulate_study, study_samples
 from synthpop.sampling.draw import draw_sample
@@ -153,6 +161,33 @@ def test_compare_reads_the_columns_of_its_roles(survey, people, in_memory, monke
     )
     assert compared(people).table.equals(whole.table)
     assert set(read) == {"age", "sex", "income", "hid"}
+
+
+def test_a_folder_named_in_a_run_file_is_read_by_columns_and_never_as_other_data(
+    people, tmp_path
+) -> None:
+    shutil.copytree(people.path, tmp_path / "p")
+    folder = ParquetFolder(tmp_path / "p")
+    assert folder.columns == people.columns
+    whole = pd.concat(open_chunks(folder, columns=KEYS))
+    assert list(whole.columns) == KEYS
+    assert len(whole) == len(people)
+    grouped = GroupedFile(folder, lambda frame: frame.assign(age="1"))
+    assert {tuple(frame) for frame in open_chunks(grouped, columns=["age"])} == {("age",)}
+    part = sorted((tmp_path / "p").rglob("*.parquet"))[1]
+    content, silent = part.read_bytes(), 0
+    for bit in range(0, 8 * len(content), 8 * len(content) // 60):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        part.write_bytes(damaged)
+        with contextlib.suppress(InputError):
+            pd.concat(ParquetFolder(tmp_path / "p").iter_blocks(KEYS))
+            silent += 1
+    assert silent == 0
+    part.write_bytes(content)
+    (tmp_path / "p" / "manifest.json").write_text("half")
+    with pytest.raises(InputError, match="no manifest of a population"):
+        next(ParquetFolder(tmp_path / "p").iter_blocks())
 
 
 def test_the_page(survey, people, monkeypatch, tmp_path) -> None:

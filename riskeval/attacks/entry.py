@@ -87,12 +87,13 @@ class AttackInput:
             if key not in self.categorical and (noisy or is_amount(column)):
                 values = as_numbers(column.dropna())
                 values = values[np.isfinite(values)]
-                cuts = np.quantile(values, np.arange(1, self.n_groups) / self.n_groups)
-                breaks[key] = np.unique(cuts)
+                shares = np.arange(1, self.n_groups) / self.n_groups
+                breaks[key] = np.unique(np.quantile(values, shares)) if len(values) else values
 
         def grouped(frame: pd.DataFrame) -> pd.DataFrame:
+            present = {key: cuts for key, cuts in breaks.items() if key in frame}
             return frame.assign(
-                **{key: number_groups(frame[key], cuts) for key, cuts in breaks.items()}
+                **{key: number_groups(frame[key], cuts) for key, cuts in present.items()}
             )
 
         if not breaks:
@@ -120,9 +121,15 @@ class GroupedFile:
     file: Any
     change: Callable[[pd.DataFrame], pd.DataFrame]
 
-    def iter_blocks(self) -> Iterator[pd.DataFrame]:
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, where the file tells them."""
+        return tuple(getattr(self.file, "columns", ()))
+
+    def iter_blocks(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Yield the frames."""
-        return (self.change(frame) for frame in open_chunks(self.file, "synthetic"))
+        frames = open_chunks(self.file, "synthetic", columns or ())
+        return (self.change(frame) for frame in frames)
 
 
 @dataclass(frozen=True, slots=True)

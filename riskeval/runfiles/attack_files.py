@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.parameters import NONE, Whole, check
+from synthpop.microdata.places import file_hash
 from synthpop.microdata.tomlfile import validate
 
 SUFFIXES = (".csv", ".parquet")
@@ -29,23 +32,62 @@ class ReleasedFile(FileInput):
 
 @dataclass(frozen=True, slots=True)
 class ParquetFolder:
-    """A folder of Parquet files, such as a population on disk; read one after the other."""
+    """A folder of Parquet files, such as a population on disk; read one after the other.
+
+    The pages of a file are compared with their checksums, and the whole of it, the first time, with
+    the hash that the manifest of a population has.
+    """
 
     path: Path
+    hashes: dict[Path, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of the first file."""
+        with self._reading(self._files()[0]) as parquet:
+            return tuple(parquet.schema_arrow.names)
 
     def iter_blocks(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Yield the table of each file, in the order of their names."""
-        import pyarrow.parquet as pq
+        for file in self._files():
+            with self._reading(file) as parquet:
+                names = [name for name in columns or () if name in parquet.schema_arrow.names]
+                frame = parquet.read(columns=names or None).to_pandas()
+            yield frame
 
+    def _files(self) -> list[Path]:
         files = sorted(self.path.rglob("*.parquet"))
         if not files:
-            faults = Faults(str(self.path))
-            faults.add("file", "the folder holds no Parquet file")
-            raise InputError(faults.subject, faults.found)
-        for file in files:
-            parquet = pq.ParquetFile(file)
-            names = [name for name in columns or () if name in parquet.schema_arrow.names]
-            yield parquet.read(columns=names or None).to_pandas()
+            raise _unreadable(self.path, "the folder holds no Parquet file")
+        manifest = self.path / "manifest.json"
+        if not self.hashes and manifest.is_file():
+            try:
+                blocks = json.loads(manifest.read_text(encoding="utf-8"))["blocks"]
+                self.hashes.update({self.path / block["file"]: block["hash"] for block in blocks})
+            except (OSError, ValueError, KeyError, TypeError):
+                raise _unreadable(manifest, "is no manifest of a population") from None
+        return files
+
+    @contextmanager
+    def _reading(self, file: Path) -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            if self.hashes.get(file) and file_hash(file) != self.hashes[file]:
+                raise ValueError("its hash is not that of the manifest")
+            self.hashes[file] = ""  # checked
+            with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+                yield parquet
+        except (OSError, ValueError, pa.ArrowException) as problem:
+            reason = str(problem).splitlines()[0]
+            raise _unreadable(file, f"is damaged: {reason}", "Write it again.") from None
+
+
+def _unreadable(path: Path, what: str, remedy: str = "") -> InputError:
+    faults = Faults(str(path))
+    faults.add("file", what, remedy=remedy)
+    return InputError(faults.subject, faults.found)
 
 
 def read_file_table(

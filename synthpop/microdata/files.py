@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -294,7 +295,7 @@ def _fault(path: Path, what: str, remedy: str) -> InputError:
 DELIMITED = (".csv", ".txt", ".tsv")
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     **dict.fromkeys(DELIMITED, read_delimited),
-    ".parquet": pd.read_parquet,
+    ".parquet": partial(pd.read_parquet, page_checksum_verification=True),
     ".arrow": pd.read_feather,
     ".feather": pd.read_feather,
     ".xlsx": _read_xlsx,

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from hashlib import blake2b
 from os import PathLike, fspath
 from pathlib import Path
 from types import SimpleNamespace
@@ -261,6 +262,15 @@ def files_below(folder: Place, pattern: str = "*") -> Sequence[Place]:
     if isinstance(folder, BucketPath):
         return list(folder.rglob(pattern))
     return sorted(path for path in folder.rglob(pattern) if not path.is_dir())
+
+
+def file_hash(path: Place) -> str:
+    """Return the blake2b hash of a file's content."""
+    digest = blake2b(digest_size=20)
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 22):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def arrow_input(path: Place) -> Any:

@@ -14,7 +14,7 @@ from synthpop.microdata.block import Fallback
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary, with_dictionary
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
-from synthpop.microdata.places import Place, arrow_dataset, arrow_input, place
+from synthpop.microdata.places import Place, arrow_dataset, arrow_input, file_hash, place
 from synthpop.microdata.results import Result
 from synthpop.microdata.show import bars
 from synthpop.microdata.survey import Survey
@@ -29,7 +29,7 @@ from synthpop.population.export import (
 )
 from synthpop.population.manifest import BlockRecord, Manifest
 from synthpop.population.run_identity import StoredRoles
-from synthpop.population.storage import file_hash, read_manifest
+from synthpop.population.storage import read_manifest
 from synthpop.population.verify import missing_parts
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.errors import OutputError
-from synthpop.microdata.places import Place, files_below, name_below
+from synthpop.microdata.places import Place, file_hash, files_below, name_below
 from synthpop.microdata.streams import resolve_seed
 from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
 from synthpop.population.lock import LOCK, only_writer
@@ -114,15 +113,6 @@ def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
             row_group_size=ROW_GROUP,
         )
         return file_hash(draft), draft.stat().st_size
-
-
-def file_hash(path: Place) -> str:
-    """Return the blake2b hash of a file's content."""
-    digest = blake2b(digest_size=20)
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 22):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 @contextmanager

@@ -8,11 +8,18 @@ from typing import Any
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.places import Place, arrow_input, files_below, name_below, place
+from synthpop.microdata.places import (
+    Place,
+    arrow_input,
+    file_hash,
+    files_below,
+    name_below,
+    place,
+)
 from synthpop.microdata.text import count
 from synthpop.population.folders import FOLDER, RECORDS, record_path
 from synthpop.population.manifest import BlockRecord, Manifest
-from synthpop.population.storage import file_hash, read_manifest
+from synthpop.population.storage import read_manifest
 
 
 def verify(root: Place | str, on_event: Listener = silent) -> list[str]:

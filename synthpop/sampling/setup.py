@@ -119,7 +119,11 @@ class SampleSetup(Result):
             "replace": list(self.replace),
         }
         with replacing(path) as draft:
-            pq.write_table(table.replace_schema_metadata({"setup": json.dumps(record)}), draft)
+            pq.write_table(
+                table.replace_schema_metadata({"setup": json.dumps(record)}),
+                draft,
+                write_page_checksum=True,
+            )
 
     def summary(self) -> str:
         """Return what there is, in a sentence."""
@@ -192,7 +196,7 @@ def read_setup(path: Path | str) -> SampleSetup:
 
     faults = Faults("sample set-up")
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
         record = json.loads((table.schema.metadata or {})[b"setup"])
     except (OSError, KeyError, ValueError, pa.ArrowInvalid) as problem:
         faults.add(str(path), "is no sample set-up", remedy="Write one with SampleSetup.write.")
