@@ -10,7 +10,7 @@ made a population again in several ways, and each of these is compared with the 
   own stratum, independent draws, basic variables without household size, status and citizenship
   one by one, income in classes;
 * ours without pooling; ours with the defaults (households of other strata among the donors, models
-  held near the pooled ones, both by cross-validation), members of a household drawn one by one;
+  shrunk towards the pooled ones, both by cross-validation), members drawn one by one;
   and ours with members drawn given all before them (so is ours without pooling).
 
 Beside the tables of persons: two members of a household crossed, and the AUC of boosted trees that

@@ -4,8 +4,8 @@
 
 As `benchmarks.truth`, whose samples, structure and categories are used. The logarithm of income is
 regressed on age class, sex, household size, status and citizenship; the ways differ in the
-residuals that are drawn and in how far the regressions of regions are held near each other. The
-last way cuts income into classes.
+residuals that are drawn and in how far the regressions of regions are shrunk
+towards each other. The last way cuts income into classes.
 """
 
 from __future__ import annotations

@@ -391,7 +391,7 @@ def population(folder: Path) -> list[Row]:
         ),
         row(
             "8.7.4: education 0-1, percent too many", "79.8146953", education["0-1"],
-            "87 persons of the sample: regions are held near each other",
+            "87 persons of the sample: regions are shrunk towards each other",
         ),
         row(
             "8.7.4: education 6, percent too many", "23.0331147", education["6"],

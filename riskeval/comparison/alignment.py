@@ -65,8 +65,8 @@ class Aligned:
 
     def has(self, names: Sequence[str]) -> str:
         """Why these variables cannot all be compared; empty when they can."""
-        gone = [f"{name} {self.lost[name]}" for name in names if name in self.lost]
-        return "; ".join(gone)
+        absent = [f"{name} {self.lost[name]}" for name in names if name in self.lost]
+        return "; ".join(absent)
 
 
 def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Aligned:
@@ -305,10 +305,10 @@ def _mapped(
     x = pd.Series(pd.Categorical.from_codes(table[x_codes], categories))
     used = np.array([place[level] for level in y_levels] + [-1])
     coded = pd.Series(pd.Categorical.from_codes(used[_used(y)[0]], categories))
-    gone = sum(level not in rule for level in x_levels)
+    n_unmapped = sum(level not in rule for level in x_levels)
     how = f"{plural(len(x_levels), 'level')} of the original count as {len(set(rule.values()))}"
-    if gone:
-        how += f"; {gone} {'has' if gone == 1 else 'have'} no counterpart"
+    if n_unmapped:
+        how += f"; {n_unmapped} {'has' if n_unmapped == 1 else 'have'} no counterpart"
     shared = len(common_levels(x, coded)[0])
     if not shared:
         return MatchedLevels(x, coded, "", "has no level in common with the original", (*counts, 0))

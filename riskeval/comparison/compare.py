@@ -248,14 +248,14 @@ Measured = tuple[
 def _run(
     sides: list[Side], request: CompareRequest, workers: int, on_event: Listener
 ) -> list[Measured]:
-    done = 0
+    n_measured = 0
 
     def announced(side: Side) -> Measured:
-        nonlocal done
-        on_event(Event("start", "compare", done, len(sides), side.name))
+        nonlocal n_measured
+        on_event(Event("start", "compare", n_measured, len(sides), side.name))
         measured = measure_release(side, request)
-        done += 1
-        on_event(Event("progress", "compare", done, len(sides), side.name))
+        n_measured += 1
+        on_event(Event("progress", "compare", n_measured, len(sides), side.name))
         return measured
 
     if workers == 1:

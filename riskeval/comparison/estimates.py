@@ -147,12 +147,12 @@ def _estimate(
         notes.append(f"no domains: {aligned.has(by)}")
         by = None
     statistics = list(item.statistics)
-    gone = aligned.has([item.variable])
+    reasons = aligned.has([item.variable])
     if item.gender is not None and aligned.has([item.gender]) and "gender_pay_gap" in statistics:
         notes.append(f"no gender pay gap: {aligned.has([item.gender])}")
         statistics.remove("gender_pay_gap")
-    if gone or not statistics:
-        return _nothing(aligned, item, gone or "; ".join(notes))
+    if reasons or not statistics:
+        return _nothing(aligned, item, reasons or "; ".join(notes))
     try:
         result = indicator_comparison(
             x,

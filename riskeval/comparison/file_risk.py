@@ -26,13 +26,13 @@ def file_risk(
     kind : "original", "perturbed" or "synthetic"
     """
     keys = [name for name in request.keys if name in frame]
-    lost = [name for name in request.keys if name not in frame]
+    absent = [name for name in request.keys if name not in frame]
     sensitive = [
         name for name in request.sensitive if name not in request.numeric and name not in keys
     ]
     if not keys:
         return _nothing("no key is in the release", sensitive)
-    note = f"without {', '.join(lost)}" if lost else ""
+    note = f"without {', '.join(absent)}" if absent else ""
     household = request.household if request.household in frame else None
     measured = file_measurements(
         frame,
@@ -53,9 +53,9 @@ def file_risk(
 
 
 def _nothing(why: str, sensitive: list[str]) -> list[Measurement]:
-    lost = []
+    unmeasured = []
     for measure in MEASURES.values():
         if measure.compared:
             targets = sensitive if "sensitive" in measure.needs else [""]
-            lost += not_measured(measure.infos, why, targets)
-    return lost
+            unmeasured += not_measured(measure.infos, why, targets)
+    return unmeasured

@@ -37,8 +37,8 @@ def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     if not names:
         why = aligned.has(request.numeric) or "no numeric variable was named"
         return not_measured(INFOS, why)
-    gone = [name for name in request.numeric if name in aligned.lost]
-    note = f"without {', '.join(gone)}" if gone else ""
+    absent = [name for name in request.numeric if name in aligned.lost]
+    note = f"without {', '.join(absent)}" if absent else ""
     x, y = aligned.x[names], aligned.y[names]
     pair = x.iloc[rows].reset_index(drop=True)
     streams = Streams(request.seed)

@@ -338,16 +338,16 @@ def _column(faults: Faults, frame: pd.DataFrame, name: str) -> pd.Index | None:
 
 
 def _by_labels(
-    faults: Faults, name: str, index: pd.Index | None, own: pd.Index | None
+    faults: Faults, name: str, index: pd.Index | None, own_index: pd.Index | None
 ) -> np.ndarray | None:
-    if index is None or own is None:
+    if index is None or own_index is None:
         return None
-    for labels, side in ((index, "the original"), (own, name)):
+    for labels, side in ((index, "the original"), (own_index, name)):
         if not labels.is_unique:
             faults.add(name, f"records of {side} do not have names of their own")
     if faults:
         return None
-    rows = index.get_indexer(own)
+    rows = index.get_indexer(own_index)
     if (rows < 0).any():
         faults.add(name, "records that the original does not have", rows=np.flatnonzero(rows < 0))
         return None

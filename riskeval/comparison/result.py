@@ -208,11 +208,11 @@ class Comparison(TableResult):
             lines.append(self._sentence(str(name)))
         drawn = self.risk_utility_map()
         lines.append(drawn.summary())
-        gone = self.measures[self.measures["value"].isna()]
-        if len(gone):
+        unmeasured = self.measures[self.measures["value"].isna()]
+        if len(unmeasured):
             lines.append(
-                f"{len(gone)} numbers could not be measured; the reasons are in notes. No number "
-                "proves a file safe: each describes one intruder."
+                f"{len(unmeasured)} numbers could not be measured; the reasons are in notes. "
+                "No number proves a file safe: each describes one intruder."
             )
         return "\n".join(lines)
 
@@ -235,8 +235,10 @@ class Comparison(TableResult):
             text += "; k-anonymity and individual risk do not apply to synthetic records"
         if rows["note"].str.contains(EMPTY, regex=False).any():
             text += f"; {EMPTY}"
-        lost = self.shared[(self.shared["release"] == name) & ~self.shared["compared"].astype(bool)]
-        if len(lost):
-            parts = [f"{row.variable} {row.how}" for row in lost.itertuples()]
+        not_compared = self.shared[
+            (self.shared["release"] == name) & ~self.shared["compared"].astype(bool)
+        ]
+        if len(not_compared):
+            parts = [f"{row.variable} {row.how}" for row in not_compared.itertuples()]
             text += f"; not compared: {'; '.join(parts)}"
         return text + "."

@@ -149,7 +149,7 @@ def _maps(comparison: Comparison) -> list[tuple[str, RiskUtilityMap]]:
 
 def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
     risk, utility = (comparison.described(name) for name in (item.risk, item.utility))
-    gone = item.frame.loc[item.frame[["risk", "utility"]].isna().any(axis=1), "release"]
+    unmeasured = item.frame.loc[item.frame[["risk", "utility"]].isna().any(axis=1), "release"]
     caption = (
         f"{text}. Risk: {lower(item.risk_title)}, {risk['meaning']} ({risk['source']}). "
         f"{'Utility' if item.better == 'high' else 'Loss'}: {lower(item.utility_title)}, "
@@ -157,8 +157,8 @@ def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
     )
     if (item.frame["parameter"].notna()).any():
         caption += " Lines join releases of one method in the order of its parameter."
-    if len(gone):
-        caption += f" Without a number, so not drawn: {', '.join(gone)}."
+    if len(unmeasured):
+        caption += f" Without a number, so not drawn: {', '.join(unmeasured)}."
     return caption
 
 

@@ -166,7 +166,7 @@ def _comparison(
         for side in ("original", "released")
     ]
     table["same_conclusion"] = (sign[0] == sign[1]) & table["overlap"].notna()
-    gone = table["original"].isna() | table["released"].isna()
+    absent = table["original"].isna() | table["released"].isna()
     return RegressionComparison(
         formula=formula,
         family=model.family,
@@ -174,6 +174,6 @@ def _comparison(
         overlap=mean_of(table["overlap"]),
         r_squared=(fits[0].r_squared, fits[1].r_squared),
         used=(len(fits[0].rows), len(fits[1].rows)),
-        dropped=tuple(table.loc[gone, "term"]),
+        dropped=tuple(table.loc[absent, "term"]),
         level=level,
     )

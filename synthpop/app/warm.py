@@ -91,17 +91,17 @@ def code_cells() -> None:
     import numpy as np
 
     from synthpop.kernels.raking import weighted_gram
-    from synthpop.models.encoding import Digits, cell_codes
+    from synthpop.models.encoding import Encoding, cell_codes
 
     present = np.zeros(2, dtype=np.int8)
-    number = Digits("number", 3, np.array([0.5]))
+    number = Encoding("number", 3, np.array([0.5]))
     for size in (2, 2**31):  # cells as numbers of 32 and of 64 bits
-        many = Digits("many", size)
+        many = Encoding("many", size)
         for kind in (np.int8, np.int16, np.int32, np.int64, np.float64):
             column = np.zeros(2, dtype=kind)
             cell_codes([many, number], [present, column], 2)
             if kind is not np.float64:
-                cell_codes([many, Digits("code", 3)], [present, column], 2)
+                cell_codes([many, Encoding("code", 3)], [present, column], 2)
         column.flags.writeable = False
         cell_codes([many, number], [present, column], 2)
     rows = np.arange(3, dtype=np.int32)

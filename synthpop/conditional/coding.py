@@ -14,7 +14,7 @@ from synthpop.microdata.block import Sample
 from synthpop.microdata.dataset import Field
 from synthpop.models.encoding import (
     DECILES,
-    Digits,
+    Encoding,
     cell_codes,
     coded_digits,
     numeric_digits,
@@ -31,7 +31,7 @@ class Coding:
 
     Attributes
     ----------
-    variables : tuple of Digits
+    variables : tuple of Encoding
         One for each distinct predictor.
     terms : tuple of tuples of int
         Positions in `variables` that make up each term; an interaction has several.
@@ -47,7 +47,7 @@ class Coding:
         `synthpop.conditional.members_before`.
     """
 
-    variables: tuple[Digits, ...]
+    variables: tuple[Encoding, ...]
     terms: tuple[tuple[int, ...], ...]
     ordered: tuple[bool, ...]
     group: int | None = None
@@ -145,14 +145,14 @@ def make_coding(
     )
 
 
-def _side(sample: Sample, name: str, without: np.ndarray | None) -> Digits:
+def _side(sample: Sample, name: str, without: np.ndarray | None) -> Encoding:
     """Return the digits of a number by the limits beyond which nobody has a response."""
     values = sample.columns[name].astype(np.float64)
     has_value = ~np.isnan(values)
     limits = np.zeros(0)
     if without is not None and has_value.any():
         limits = response_limits(values[has_value], without[has_value])
-    return Digits(name, len(limits) + 2, limits)
+    return Encoding(name, len(limits) + 2, limits)
 
 
 def _has_order(field: Field) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.fallback import ModelDesign
-from synthpop.conditional.pooling.choose import Scores, how_chosen, told
+from synthpop.conditional.pooling.choose import Scores, choice_record, choice_text
 from synthpop.conditional.pooling.partial import choose_pooling
 
 MOST_KINDS = 60
@@ -95,7 +95,7 @@ class DonorPooling:
         """Return plain values; "infinite" where an amount has no bound."""
         return {
             "kind": self.kind,
-            **told(self.amount, self.chosen, self.scores),
+            **choice_record(self.amount, self.chosen, self.scores),
             "kept": list(self.totals),
         }
 
@@ -103,7 +103,7 @@ class DonorPooling:
         """Say what the amount means."""
         if self.kind == "none":
             return "Households are copied from the sample of their own stratum."
-        how = how_chosen(self.chosen)
+        how = choice_text(self.chosen)
         far = (
             "as if a stratum had no more to tell than its totals"
             if np.isinf(self.amount)

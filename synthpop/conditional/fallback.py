@@ -114,7 +114,7 @@ def predict_model(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarr
 
 
 @dataclass(frozen=True, slots=True)
-class Tilts:
+class LevelFactors:
     """Factors of the classes by the levels of a predictor.
 
     Attributes
@@ -168,7 +168,7 @@ class FallbackSequence:
     optional : tuple of int
         Terms that tell nothing where they are 0: combinations that no model knows are looked up
         again without them, before the marginal counts.
-    tilts : Tilts or None
+    level_factors : LevelFactors or None
         By which the probabilities of classes that are not missing are multiplied then.
     """
 
@@ -181,7 +181,7 @@ class FallbackSequence:
     targets: np.ndarray | None = None
     factors: np.ndarray | None = None
     first: int = -1
-    tilts: Tilts | None = None
+    level_factors: LevelFactors | None = None
     optional: tuple[int, ...] = ()
 
 
@@ -221,8 +221,8 @@ def predict_with_fallback(
         if sequence.factors is not None:
             part = (digits[rows, -1] == sequence.first).astype(np.int64)
             shares = shares * sequence.factors[part]
-        if sequence.tilts is not None:
-            shares = sequence.tilts.applied(shares, digits[rows])
+        if sequence.level_factors is not None:
+            shares = sequence.level_factors.applied(shares, digits[rows])
         if allowed is not None:
             shares = shares * allowed[rows]
         total = shares.sum(axis=1)
@@ -281,8 +281,8 @@ def predict_own(
         return predict_model(sequence.model, model, digits)
     base, known = predict_pooled(sequence, stratum, digits)
     if isinstance(model, RidgeEffects):
-        shares, seen = shifted(model, base, digits)
-        return shares, known & seen
+        shares, observed = shifted(model, base, digits)
+        return shares, known & observed
     if model.model is None:
         return base, known
     return mixed(*predict_model(sequence.model, model.model, digits), base, known, model.share)

@@ -88,15 +88,15 @@ def hold_margins(
     blocks = [nobody_before(replace(block, fallbacks=[]), model.coding) for block in pilot]
     blocks = [with_column(x, FIRST_VALUE, np.full(x.n_persons, first)) for x in blocks]
     for part in (FIRST_MEMBERS, OTHERS):
-        seen = []
+        tables = []
         for block in blocks:
             members = first_members(block.offsets)
             rows = members.heads if part == FIRST_MEMBERS else members.others
             if len(rows):
                 unit = block_of(block, rows, model.coding)
-                seen.append(_shares(model.coding, sequence, unit, label))
-        if seen:
-            persons, probabilities = (np.concatenate(x) for x in zip(*seen, strict=True))
+                tables.append(_shares(model.coding, sequence, unit, label))
+        if tables:
+            persons, probabilities = (np.concatenate(x) for x in zip(*tables, strict=True))
             factors[part] = factors_of(persons, probabilities, sequence.targets[part])
         sequence = replace(sequence, factors=factors.copy())
         model = replace(model, sequence=sequence)

@@ -30,7 +30,7 @@ from synthpop.conditional.reference_member import (
 )
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.codes import MISSING
-from synthpop.models.encoding import Digits, coded_digits, strides
+from synthpop.models.encoding import Encoding, coded_digits, strides
 
 SEQUENTIAL = "sequential"
 GIVEN_MEMBERS = (FIRST_MEMBER, SEQUENTIAL)
@@ -202,7 +202,7 @@ def with_members_before(
             strict=True,
         )
     )
-    added: list[Digits] = []
+    added: list[Encoding] = []
     for name, column in columns.items():
         known = column != MISSING if rule.coded else ~np.isnan(column)
         if known.sum() < FEWEST_WITH_MEMBERS_BEFORE:

@@ -12,7 +12,7 @@ from synthpop.microdata.weighted import quantile
 from synthpop.models.encoding import (
     DECILES,
     FEW_VALUES,
-    Digits,
+    Encoding,
     coded_digits,
     numeric_digits,
     strides,
@@ -78,7 +78,7 @@ def first_members(offsets: np.ndarray) -> Members:
     return members_beside(offsets[:-1], offsets)
 
 
-def number_digits(values: np.ndarray, weights: np.ndarray, *, top: bool = False) -> Digits:
+def number_digits(values: np.ndarray, weights: np.ndarray, *, top: bool = False) -> Encoding:
     """Choose the classes of the first member's value of a number.
 
     With up to 20 distinct values one class for each. Otherwise weighted deciles of the values that
@@ -115,12 +115,12 @@ def number_digits(values: np.ndarray, weights: np.ndarray, *, top: bool = False)
     return _with_first(limits[limits < values[has_value].max()])
 
 
-def _with_first(limits: np.ndarray) -> Digits:
+def _with_first(limits: np.ndarray) -> Encoding:
     limits = np.append(limits, np.finfo(np.float64).max)
-    return Digits(FIRST_VALUE, len(limits) + 2, limits)
+    return Encoding(FIRST_VALUE, len(limits) + 2, limits)
 
 
-def level_digits(n_levels: int) -> Digits:
+def level_digits(n_levels: int) -> Encoding:
     """Return the classes of the head's value of a variable with levels: all of them, and none."""
     return coded_digits(FIRST_VALUE, n_levels)
 
@@ -138,7 +138,7 @@ def given_first(values: np.ndarray, offsets: np.ndarray, first: float) -> np.nda
     return first_values
 
 
-def with_first_value(coding: Coding, digits: Digits, *, ordered: bool) -> Coding:
+def with_first_value(coding: Coding, digits: Encoding, *, ordered: bool) -> Coding:
     """Return the coding with the value of the first member as last predictor."""
     variables = (*coding.variables, digits)
     strides(variables)  # refuses more combinations than can be told apart
@@ -149,13 +149,13 @@ def with_first_value(coding: Coding, digits: Digits, *, ordered: bool) -> Coding
 
 
 def block_of(
-    block: Block, rows: np.ndarray, coding: Coding, held: np.ndarray | None = None
+    block: Block, rows: np.ndarray, coding: Coding, first_value: np.ndarray | None = None
 ) -> Block:
     """Return some persons of a block, with the predictors of a coding.
 
-    `held` is the value of the first member, shape (n_persons,) of the whole block.
+    `first_value` is the value of the first member, shape (n_persons,) of the whole block.
     """
-    columns = block.columns if held is None else {**block.columns, FIRST_VALUE: held}
+    columns = block.columns if first_value is None else {**block.columns, FIRST_VALUE: first_value}
     names = dict.fromkeys(item.name for item in coding.variables)
     part = {name: columns[name][rows] for name in names}
     ids = np.arange(len(rows) + 1)

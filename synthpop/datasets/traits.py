@@ -76,12 +76,12 @@ def _marital(persons: Persons, draws: Draws) -> np.ndarray:
     ever = np.interp(age, [18, 22, 30, 40, 50, 60, 75], [0, 0.01, 0.10, 0.34, 0.56, 0.76, 0.90])
     ever = np.where(persons.relation == CHILD, ever * 0.35, ever)
     ever = np.where(persons.relation == PARENT, 0.97, ever)
-    lost = np.interp(age, [30, 50, 60, 70, 80, 90], [0.01, 0.07, 0.20, 0.52, 0.82, 0.94])
-    lost = np.where(female, lost, lost * 0.55)
+    share_widowed = np.interp(age, [30, 50, 60, 70, 80, 90], [0.01, 0.07, 0.20, 0.52, 0.82, 0.94])
+    share_widowed = np.where(female, share_widowed, share_widowed * 0.55)
     core = persons.relation <= PARTNER
-    lost = np.where(core & paired[persons.household], lost * 0.08, lost)
+    share_widowed = np.where(core & paired[persons.household], share_widowed * 0.08, share_widowed)
     was_married = draws.chance("ever married", ever)
-    widowed = draws.chance("widowed", lost)
+    widowed = draws.chance("widowed", share_widowed)
     separated = draws.uniform("separated", n) < 0.10
     ended = np.where(widowed, WIDOWED, np.where(separated, SEPARATED, DIVORCED))
     code = np.where(was_married, ended, NEVER_MARRIED)

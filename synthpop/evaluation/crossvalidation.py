@@ -20,7 +20,7 @@ from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import percent, plural
 from synthpop.stages.continuous.stage import Continuous
-from synthpop.stages.recipe import check_recipe, make_layout, make_sample, storable, take_apart
+from synthpop.stages.recipe import check_recipe, make_layout, make_sample, split_recipe, storable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class CrossValidation(TableResult):
         return self.candidates[self.best]
 
     def summary(self) -> str:
-        """Say which candidate is best and which others cannot be told from it."""
+        """Say which candidate is best and which others do not differ significantly."""
         first = self.table.iloc[0]
         name = {"log_score": "log score", "crps": "continuous ranked probability score"}
         lines = [
@@ -79,7 +79,7 @@ class CrossValidation(TableResult):
             f"{plural(self.folds, 'fold')} of whole households "
             f"({plural(self.n_persons, 'person')}), seed {self.seed}.",
             f"Lowest {name[self.score]}: {self.best} ({first[self.score]:.4g}).",
-            *others_told(self.table),
+            *beside_the_best(self.table),
         ]
         second = "brier" if self.score == "log_score" else "pinball_50"
         other = self.table["candidate"].iloc[int(self.table[second].to_numpy().argmin())]
@@ -91,17 +91,17 @@ class CrossValidation(TableResult):
             pairs = zip(surprised["candidate"], surprised["zero"], strict=True)
             text = "; ".join(f"{label} ({percent(share)})" for label, share in pairs)
             lines.append(
-                f"Announced as impossible what persons have, in brackets how many: {text}. Each "
-                f"such value counts as probability {self.smallest_probability:.2g}."
+                f"Predicted zero probability for values that occur, in brackets how many: {text}. "
+                f"Each such value counts as probability {self.smallest_probability:.2g}."
                 if self.score == "log_score"
-                else f"Announced no value for persons who have one, in brackets how many: {text}. "
+                else f"Predicted no value for persons who have one, in brackets how many: {text}. "
                 f"They are scored by the values of all."
             )
         return "\n".join(lines)
 
 
-def others_told(table: pd.DataFrame) -> list[str]:
-    """Say which candidates cannot be told from the best one, the first row."""
+def beside_the_best(table: pd.DataFrame) -> list[str]:
+    """Say how the other candidates differ from the best one, the first row."""
     rest = table.iloc[1:]
     if rest.empty:
         return []
@@ -112,7 +112,7 @@ def others_told(table: pd.DataFrame) -> list[str]:
         lines.append(f"The same score: {'; '.join(rest['candidate'][same])}.")
     if near.any():
         labels = "; ".join(rest["candidate"][near])
-        lines.append(f"Not told from it by this survey (within two standard errors): {labels}.")
+        lines.append(f"Not significantly different (within two standard errors): {labels}.")
     worse = int((~same & ~near).sum())
     if worse:
         others = plural(worse, "other candidate is", "other candidates are")
@@ -254,7 +254,7 @@ def _prepared(
 ) -> Sample:
     """Return the sample as a stage sees it behind these steps; everything is checked first."""
     faults = Faults("cross-validation")
-    steps = take_apart(before)
+    steps = split_recipe(before)
     others: list[Any] = [*steps.survey_stages, *steps.population_stages]
     for other in others:
         what = "works on the survey or on the finished population"

@@ -92,15 +92,15 @@ def rows_of_population(
         return None
     names = list(dict.fromkeys([household, *columns]))
     frame = _sorted(source, names, household)
-    parts, seen, n_rows = [], 0, 0
+    parts, n_before, n_rows = [], 0, 0
     total = _n_households(source, frame, household)
     step = min(1.0, max(n_sample, MOST_HOUSEHOLDS) / max(total, 1))
     for chunk in [frame] if frame is not None else source.chunks(names):
         ids = chunk[household].to_numpy()
         new = np.append(True, ids[1:] != ids[:-1]) if len(ids) else np.zeros(0, dtype=bool)
-        number = seen + np.cumsum(new) - 1
+        number = n_before + np.cumsum(new) - 1
         chosen = np.floor((number + 1) * step) > np.floor(number * step)
-        seen += int(new.sum())
+        n_before += int(new.sum())
         n_rows += len(chunk)
         parts.append(chunk[chosen])
     rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)

@@ -169,16 +169,16 @@ def _add_number(
         joint = row_of_person * grid.n_cells
         joint += cells
         added = _bincount(joint, w, k * grid.n_cells).reshape(k, grid.n_cells)
-        lost = _bincount(everybody[missing], None if weights is None else weights[missing], k)
+        n_missing = _bincount(everybody[missing], None if weights is None else weights[missing], k)
         if zeros is None or weights is None:
-            n_zero = persons[by] - lost - _bincount(row_of_person, None, k)
+            n_zero = persons[by] - n_missing - _bincount(row_of_person, None, k)
         else:
             n_zero = _bincount(everybody[zeros], weights[zeros], k)
         added[:, grid.zero_cell] += n_zero
         if by == ALL:
             counts.squares += centre * centre * float(n_zero[0])
         counts.cells[by] += added
-        counts.missing[by] += lost
+        counts.missing[by] += n_missing
         counts.total[by] += np.bincount(row_of_person, weights=weighted, minlength=k)
         if absolute is not None:
             counts.absolute[by] += np.bincount(row_of_person, weights=absolute, minlength=k)

@@ -93,9 +93,9 @@ def plain_code(value: Any) -> Any:
 
 def distinct_labels(text: dict[Any, str]) -> tuple[tuple[Code, str], ...]:
     """Return labels under which codes can be told apart: equal ones get their code."""
-    seen = list(text.values())
+    texts = list(text.values())
     return tuple(
-        (code, f"{label} ({code})" if seen.count(label) > 1 else label)
+        (code, f"{label} ({code})" if texts.count(label) > 1 else label)
         for code, label in text.items()
     )
 

@@ -84,11 +84,11 @@ def _with_letters(values: pd.Series, variable: Variable, present: list[Any]) -> 
         mixed = values.map(lambda value: isinstance(value, str)).all()
         if mixed or not variable.missing:
             return Coded(values, variable)
-    taken = [code for code, _ in variable.missing if code in list(string.ascii_lowercase)]
-    free = [letter for letter in string.ascii_lowercase if letter not in taken]
+    reserved = [code for code, _ in variable.missing if code in list(string.ascii_lowercase)]
+    free = [letter for letter in string.ascii_lowercase if letter not in reserved]
     meanings = {code: text for code, text in (*variable.values, *variable.missing) if text}
-    codes = [code for code, _ in variable.missing if code not in taken]
-    codes += [code for code in present if code not in codes and code not in taken]
+    codes = [code for code, _ in variable.missing if code not in reserved]
+    codes += [code for code in present if code not in codes and code not in reserved]
     letters = dict(zip(codes, free, strict=False))
     if letters:
         named = values.map(lambda value: letters.get(value, value), na_action="ignore")
@@ -96,15 +96,15 @@ def _with_letters(values: pd.Series, variable: Variable, present: list[Any]) -> 
     labels = {
         letters.get(code, code): text
         for code, text in variable.values
-        if not (isinstance(code, str) and code not in taken)
+        if not (isinstance(code, str) and code not in reserved)
     }
     labels |= {
         letter: meanings.get(code, f"missing {code}")
         for code, letter in letters.items()
         if code in present or code in meanings
     }
-    labels |= {code: text for code, text in variable.missing if code in taken and text}
-    missing = tuple((letter, labels.get(letter, "")) for letter in (*taken, *letters.values()))
+    labels |= {code: text for code, text in variable.missing if code in reserved and text}
+    missing = tuple((letter, labels.get(letter, "")) for letter in (*reserved, *letters.values()))
     changed = replace(variable, values=tuple(labels.items()), missing=missing, missing_ranges=())
     return Coded(values, changed)
 

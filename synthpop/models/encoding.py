@@ -26,7 +26,7 @@ MOST_CELLS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Digits:
+class Encoding:
     """How one predictor becomes a digit.
 
     Attributes
@@ -46,9 +46,9 @@ class Digits:
     numbers: np.ndarray | None = None
 
 
-def coded_digits(name: str, n_levels: int) -> Digits:
+def coded_digits(name: str, n_levels: int) -> Encoding:
     """Return the digits of a coded column."""
-    return Digits(name, n_levels + 1)
+    return Encoding(name, n_levels + 1)
 
 
 def numeric_digits(
@@ -57,7 +57,7 @@ def numeric_digits(
     weights: np.ndarray,
     probs: Sequence[float] = DECILES,
     without: np.ndarray | None = None,
-) -> Digits:
+) -> Encoding:
     """Choose classes for a numeric predictor; values shape (n,), NaN is missing.
 
     `without` tells who has no response, shape (n,); see `response_limits`.
@@ -77,7 +77,7 @@ def numeric_digits(
         breaks = breaks[breaks < distinct[-1]]
         if without is not None:
             breaks = np.union1d(breaks, response_limits(present, without[has_value]))
-    return Digits(name, len(breaks) + 2, breaks)
+    return Encoding(name, len(breaks) + 2, breaks)
 
 
 def response_limits(values: np.ndarray, without: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ def response_limits(values: np.ndarray, without: np.ndarray) -> np.ndarray:
     return np.array(limits)
 
 
-def value_digits(name: str, values: np.ndarray) -> Digits:
+def value_digits(name: str, values: np.ndarray) -> Encoding:
     """Return a digit for each distinct value of a number; values shape (n,), NaN is missing.
 
     Any other value has the digit of the nearest one, so that a model never goes beyond the
@@ -125,10 +125,10 @@ def value_digits(name: str, values: np.ndarray) -> Digits:
         distinct = distinct[np.linspace(0, len(distinct) - 1, MOST_VALUES).round().astype(np.int64)]
     breaks = (distinct[1:] + distinct[:-1]) / 2
     numbers = np.concatenate([[np.nan], distinct if len(distinct) else [0.0]])
-    return Digits(name, len(numbers), breaks, numbers)
+    return Encoding(name, len(numbers), breaks, numbers)
 
 
-def strides(coding: Sequence[Digits]) -> tuple[list[int], int]:
+def strides(coding: Sequence[Encoding]) -> tuple[list[int], int]:
     """Return the stride of each predictor and the number of cell codes in all.
 
     Raises
@@ -149,7 +149,7 @@ def strides(coding: Sequence[Digits]) -> tuple[list[int], int]:
     return steps, total
 
 
-def cell_codes(coding: Sequence[Digits], columns: Sequence[np.ndarray], n: int) -> np.ndarray:
+def cell_codes(coding: Sequence[Encoding], columns: Sequence[np.ndarray], n: int) -> np.ndarray:
     """Return the cell code of each person, shape (n,); int32 where it suffices."""
     from synthpop.kernels.cells import add_classes, add_codes, add_table
 
@@ -171,7 +171,7 @@ def cell_codes(coding: Sequence[Digits], columns: Sequence[np.ndarray], n: int) 
 
 
 def _table(breaks: np.ndarray, values: np.ndarray) -> tuple[int, np.ndarray | None]:
-    """Digits of the whole numbers low, low + 1, ..., where the breaks span few of them."""
+    """Encoding of the whole numbers low, low + 1, ..., where the breaks span few of them."""
     if len(breaks) == 0:
         return 0, np.ones(1, dtype=np.int64)
     low, high = int(np.floor(breaks[0])), int(np.ceil(breaks[-1])) + 1
@@ -180,7 +180,7 @@ def _table(breaks: np.ndarray, values: np.ndarray) -> tuple[int, np.ndarray | No
     return low, 1 + np.searchsorted(breaks, np.arange(low, high + 1), side="left")
 
 
-def split_cells(cells: np.ndarray, coding: Sequence[Digits]) -> np.ndarray:
+def split_cells(cells: np.ndarray, coding: Sequence[Encoding]) -> np.ndarray:
     """Return the digits of cell codes, shape (c, m)."""
     rest = cells.astype(np.int64)
     digits = np.empty((len(cells), len(coding)), dtype=np.int64)

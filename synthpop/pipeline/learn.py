@@ -27,8 +27,8 @@ from synthpop.stages.recipe import (
     extended,
     make_layout,
     make_sample,
+    split_recipe,
     storable,
-    take_apart,
 )
 from synthpop.stages.structure import without_households
 
@@ -52,7 +52,7 @@ def learn(
     edit_rules = parse_rules(rules)
     if known_totals and isinstance(survey, Survey):
         recipe = with_annealing(recipe, known_totals, survey.roles.strata)
-    steps, stages = take_apart(recipe), take_apart(recipe).stages
+    steps, stages = split_recipe(recipe), split_recipe(recipe).stages
     columns = check_recipe(recipe, survey, edit_rules)
     prepared = []
     for number, step in enumerate(steps.survey_stages):

@@ -16,7 +16,7 @@ from synthpop.pipeline.learn import learn
 from synthpop.population.population import Population
 from synthpop.stages.base import BlockStage
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
-from synthpop.stages.recipe import take_apart
+from synthpop.stages.recipe import split_recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Pipeline:
 
     def summary(self) -> str:
         """Return the steps in a sentence."""
-        labels = [step.label for step in take_apart(self.stages).stages]
+        labels = [step.label for step in split_recipe(self.stages).stages]
         return f"Recipe of {plural(len(labels), 'stage')}: {', '.join(labels)}."
 
     def _repr_html_(self) -> str:

@@ -176,7 +176,7 @@ class PopulationSteps:
             counts = self.counts[number]
             state = self._continued(state, n_run, self.places[number], notes)
             n_run = self.places[number]
-            done = stage.finish(
+            finished = stage.finish(
                 state.frame(),
                 household=state.household,
                 workers=threads(self.workers),
@@ -184,12 +184,12 @@ class PopulationSteps:
                 on_event=self.listener,
                 part=part,
             )
-            state = state.after(done, counts.n_units, self.largest_id)
-            counts.results.append(done.result)
+            state = state.after(finished, counts.n_units, self.largest_id)
+            counts.results.append(finished.result)
             counts.n_units += state.n_units
             cells = stage.count(state.frame(), state.household, part)
             counts.then = _added(counts.then, cells)
-            moves.append(done.rows is not None)
+            moves.append(finished.rows is not None)
         for number, (stage, counts) in enumerate(zip(self.stages, self.counts, strict=True)):
             if any(moves[number + 1 :]):
                 cells = stage.count(state.frame(), state.household, part)

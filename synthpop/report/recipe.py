@@ -50,7 +50,7 @@ def steps(
 
 
 def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say how far the strata of a step were held near each other."""
+    """Say how far the strata of a step were shrunk towards each other."""
     if kind == "structure":
         return _donors(pooling.get(kind, {"kind": "none"}))
     label = f"{kind} {stage.get('name')}"
@@ -66,7 +66,7 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
 
 
 def _held(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
-    """Say how the strata's models, or regressions, are held near those of all."""
+    """Say how the strata's models, or regressions, are shrunk towards those of all."""
     parts = []
     for item in fallbacks:
         if item["kind"] == "complete" or item["amount"] == "infinite":

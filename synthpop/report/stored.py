@@ -135,8 +135,8 @@ def _over_replicates(tables: list[pd.DataFrame]) -> pd.DataFrame:
     first = tables[0]
     if len(tables) == 1:
         return first
-    found = np.stack([table["tau"].to_numpy(dtype=np.float64) for table in tables])
-    mean, low, high = interval_of_mean(found)
+    correlations = np.stack([table["tau"].to_numpy(dtype=np.float64) for table in tables])
+    mean, low, high = interval_of_mean(correlations)
     return first.assign(
         tau_mean=mean, tau_low=np.clip(low, 0, None), tau_high=high, populations=len(tables)
     )

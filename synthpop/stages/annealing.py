@@ -43,8 +43,8 @@ from synthpop.stages.annealing_result import (
 from synthpop.stages.population_stages import (
     SHOWN,
     Finished,
+    PopulationSchema,
     PopulationStage,
-    Prospect,
     as_lists,
     cell_counts,
     check_margins,
@@ -136,33 +136,33 @@ class Anneal(PopulationStage):
         """Column by whose values the step works apart; None where it needs everybody."""
         return self.split if self.split_upper is None else None
 
-    def expect(self, faults: Faults, prospect: Prospect) -> None:
+    def expect(self, faults: Faults, schema: PopulationSchema) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
         own_faults = Faults(self.label)
         check_search(self.search, 1, own_faults)
         for item in own_faults.found:
             faults.add(f"{self.label}, {item.where}", item.what, remedy=item.remedy)
         margins = margin_list(self.margins)
-        check_margins(faults, self.label, margins, prospect)
+        check_margins(faults, self.label, margins, schema)
         if self.split_upper is not None:
-            self._expect_upper(faults, prospect)
+            self._expect_upper(faults, schema)
         if self.split is not None:
-            check_region(faults, self.label, self.split, "split", prospect)
-            check_strata(faults, self.label, margins, self.split, prospect)
+            check_region(faults, self.label, self.split, "split", schema)
+            check_strata(faults, self.label, margins, self.split, schema)
             for margin in margins:
                 if self.split not in margin.columns:
                     what = f"margin {margin.label} has no column {self.split!r}, the split"
                     remedy = "Give the margin by region too, or leave split out."
                     faults.add(self.label, what, remedy=remedy)
 
-    def _expect_upper(self, faults: Faults, prospect: Prospect) -> None:
+    def _expect_upper(self, faults: Faults, schema: PopulationSchema) -> None:
         if self.split is None:
             remedy = "Give split too."
             faults.add(f"{self.label}: split_upper", "has no meaning without split", remedy=remedy)
         elif self.split_upper != "all":
-            check_region(faults, self.label, str(self.split_upper), "split_upper", prospect)
-        elif prospect.strata not in (None, self.split):
-            what = f"would take households out of their {prospect.strata!r}"
+            check_region(faults, self.label, str(self.split_upper), "split_upper", schema)
+        elif schema.strata not in (None, self.split):
+            what = f"would take households out of their {schema.strata!r}"
             faults.add(f"{self.label}: split_upper", what, remedy="Name a column of larger areas.")
 
     def finish(

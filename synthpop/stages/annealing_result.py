@@ -306,16 +306,16 @@ def _region_tables(
     rows, traces = [], []
     gap_before = np.abs(cells["before"].to_numpy() - cells["target"].to_numpy())
     gap_after = np.abs(cells["difference"].to_numpy())
-    seen = np.zeros(len(table.sizes), dtype=bool)
+    occupied = np.zeros(len(table.sizes), dtype=bool)
     for number, (donors, _) in searches.items():
-        seen[donors[table.region[donors] == number]] = True
+        occupied[donors[table.region[donors] == number]] = True
     for number, (donors, search) in searches.items():
         of_region = region_of_control == number
         old = np.flatnonzero(table.region == number)
         own_donors = np.unique(donors[table.region[donors] == number])
         came = np.setdiff1d(donors, own_donors)
-        fresh = came[~seen[came]]  # stand nowhere else in the result
-        seen[came] = True
+        fresh = came[~occupied[came]]  # stand nowhere else in the result
+        occupied[came] = True
         n_residents = len(own_donors)
         rows.append(
             {

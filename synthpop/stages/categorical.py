@@ -86,7 +86,7 @@ class Categorical(BlockStage):
         value is None, or nan as in run files.
     pooling : "none", "cross-validated", "complete", a number or `PoolingOptions`, optional
         Whether strata borrow from each other. "none": each has a model of its own. "complete": one
-        model, with the stratum as a predictor. A number: the stratum's model is held near the
+        model, with the stratum as a predictor. A number: the stratum's model is shrunk towards the
         pooled one with the weight of so many persons. "cross-validated": that number is chosen by
         cross-validation over households, and for the multinomial model the strength of pairs of
         predictors in the pooled model too; a formula gets no pairs but its own. Default:

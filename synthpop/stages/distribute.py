@@ -23,8 +23,8 @@ from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
 from synthpop.stages.population_stages import (
     Finished,
+    PopulationSchema,
     PopulationStage,
-    Prospect,
     as_lists,
     cell_counts,
     check_margins,
@@ -95,7 +95,7 @@ class Distribute(PopulationStage):
         pairs = pd.concat([table.map(level_text) for table in tables]).drop_duplicates()
         return () if pairs[self.name].duplicated().any() else (self.name,)
 
-    def expect(self, faults: Faults, prospect: Prospect) -> None:
+    def expect(self, faults: Faults, schema: PopulationSchema) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
         _check_options(self, faults, self.label)
         margins = margin_list(self.margins)
@@ -104,17 +104,19 @@ class Distribute(PopulationStage):
             _check_margin(margin, self.name, self.within, stage_faults)
         for item in stage_faults.found:
             faults.add(f"{self.label}, {item.where}", item.what, rows=item.rows, remedy=item.remedy)
-        check_region(faults, self.label, self.within, "within", prospect)
-        check_strata(faults, self.label, margins, self.within, prospect)
-        check_margins(faults, self.label, margins, prospect, own=self.name)
-        if self.within == prospect.strata:
-            self._check_regions(faults, margins, prospect)
+        check_region(faults, self.label, self.within, "within", schema)
+        check_strata(faults, self.label, margins, self.within, schema)
+        check_margins(faults, self.label, margins, schema, own=self.name)
+        if self.within == schema.strata:
+            self._check_regions(faults, margins, schema)
 
-    def _check_regions(self, faults: Faults, margins: Sequence[Margin], prospect: Prospect) -> None:
+    def _check_regions(
+        self, faults: Faults, margins: Sequence[Margin], schema: PopulationSchema
+    ) -> None:
         """Note strata of the survey for which no table has an area."""
         columns = [m.frame[self.within] for m in margins if self.within in m.columns]
         levels = {level_text(value) for column in columns for value in column.dropna()}
-        for level in prospect.levels.get(self.within, ()):
+        for level in schema.levels.get(self.within, ()):
             if levels and level_text(level) not in levels:
                 what = f"region {level!r} has no area in any table"
                 faults.add(self.label, what, remedy="Give its areas.")

@@ -31,7 +31,7 @@ from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.errors import Fault, InputError
 from synthpop.microdata.text import count
-from synthpop.models.encoding import Digits, cell_codes, distinct_cells, response_limits
+from synthpop.models.encoding import Encoding, cell_codes, distinct_cells, response_limits
 
 ROUNDS = 12
 FEWEST_PAIRS = 100  # neighbours of two kinds, for gaps of their own
@@ -45,7 +45,7 @@ class JitterLaw:
 
     Attributes
     ----------
-    kinds : tuple of Digits
+    kinds : tuple of Encoding
         The other variables of the structure that are categories.
     cells : int array, shape (k,)
         Code of each kind of persons, sorted.
@@ -63,7 +63,7 @@ class JitterLaw:
 
     name: str
     width: int
-    kinds: tuple[Digits, ...]
+    kinds: tuple[Encoding, ...]
     cells: np.ndarray
     lowest: int
     values: np.ndarray
@@ -167,7 +167,7 @@ def _check_numbers(name: str, known: np.ndarray) -> None:
 
 
 def _first_law(
-    name: str, width: int, kinds: tuple[Digits, ...], cells: np.ndarray, known: np.ndarray
+    name: str, width: int, kinds: tuple[Encoding, ...], cells: np.ndarray, known: np.ndarray
 ) -> JitterLaw:
     """Return a law without factors."""
     lowest, k = int(known.min()), len(cells)

@@ -22,12 +22,12 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class PopulationSchema:
     """The finished population as far as it is known before anything is computed.
 
     Attributes
     ----------
-    schema : Schema
+    variables : Schema
         ``available`` are the variables of the population at this step.
     households : bool
         The survey has households.
@@ -38,7 +38,7 @@ class Prospect:
         population takes over.
     """
 
-    schema: Schema
+    variables: Schema
     households: bool
     varying: frozenset[str]
     strata: str | None
@@ -84,7 +84,7 @@ class PopulationStage(ABC):
         """Names of the columns that the step makes."""
 
     @abstractmethod
-    def expect(self, faults: Faults, prospect: Prospect) -> None:
+    def expect(self, faults: Faults, schema: PopulationSchema) -> None:
         """Note everything in the options that cannot work."""
 
     @abstractmethod
@@ -151,21 +151,23 @@ class SurveyStage(ABC):
         """Return the survey with a column corrected, and what was done."""
 
 
-def check_region(faults: Faults, label: str, name: str, role: str, prospect: Prospect) -> None:
+def check_region(
+    faults: Faults, label: str, name: str, role: str, schema: PopulationSchema
+) -> None:
     """Note a column of regions that is not there, or that divides households."""
-    check_available(faults, label, [name], prospect.schema, role)
-    if name in prospect.varying:
+    check_available(faults, label, [name], schema.variables, role)
+    if name in schema.varying:
         what = f"{role} {name!r} differs between members of a household"
         remedy = "Name a column that all members share, such as the strata."
         faults.add(label, what, remedy=remedy)
 
 
 def check_strata(
-    faults: Faults, label: str, margins: Sequence[Margin], name: str, prospect: Prospect
+    faults: Faults, label: str, margins: Sequence[Margin], name: str, schema: PopulationSchema
 ) -> None:
     """Note totals of regions that the survey does not have, where the regions are its strata."""
-    levels = prospect.levels.get(name)
-    if name != prospect.strata or levels is None:
+    levels = schema.levels.get(name)
+    if name != schema.strata or levels is None:
         return
     texts = {level_text(level) for level in levels}
     for margin in margins:
@@ -182,7 +184,7 @@ def check_strata(
 
 
 def check_margins(
-    faults: Faults, label: str, margins: Sequence[Margin], prospect: Prospect, own: str = ""
+    faults: Faults, label: str, margins: Sequence[Margin], schema: PopulationSchema, own: str = ""
 ) -> None:
     """Note margins that the population cannot have.
 
@@ -196,38 +198,38 @@ def check_margins(
     for margin in margins:
         where = f"{label}, margin {margin.label}"
         columns = [name for name in margin.columns if name != own]
-        check_available(faults, where, columns, prospect.schema, "column")
+        check_available(faults, where, columns, schema.variables, "column")
         if margin.variable is not None:
-            check_available(faults, where, [margin.variable], prospect.schema, "variable")
-            field = prospect.schema.survey.get(margin.variable)
+            check_available(faults, where, [margin.variable], schema.variables, "variable")
+            field = schema.variables.survey.get(margin.variable)
             if field is not None and field.kind != "numeric":
                 what = f"variable {margin.variable!r} is not numeric"
                 faults.add(where, what, remedy="Name a numeric variable, or count persons.")
         if margin.level == "household":
-            _check_households(faults, where, margin, columns, prospect)
+            _check_households(faults, where, margin, columns, schema)
         for name in columns:
-            _check_values(faults, where, margin.frame[name], name, prospect)
+            _check_values(faults, where, margin.frame[name], name, schema)
 
 
 def _check_households(
-    faults: Faults, where: str, margin: Margin, columns: list[str], prospect: Prospect
+    faults: Faults, where: str, margin: Margin, columns: list[str], schema: PopulationSchema
 ) -> None:
-    if not prospect.households:
+    if not schema.households:
         remedy = "Give the survey its household role, or use level='person'."
         faults.add(where, "the survey has no households", remedy=remedy)
     counted = [*columns, *([margin.variable] if margin.variable else [])]
     for name in counted:
-        if name in prospect.varying:
+        if name in schema.varying:
             what = f"{name!r} differs between members of a household"
             remedy = "Count households by what all members share, or use level='person'."
             faults.add(where, what, remedy=remedy)
 
 
 def _check_values(
-    faults: Faults, where: str, column: pd.Series, name: str, prospect: Prospect
+    faults: Faults, where: str, column: pd.Series, name: str, schema: PopulationSchema
 ) -> None:
     """Note a category column of which not one value occurs."""
-    levels = prospect.levels.get(name)
+    levels = schema.levels.get(name)
     if levels is None or not len(column):
         return
     known, texts = set(levels), {level_text(level) for level in levels}

@@ -19,7 +19,12 @@ from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey, unit_of_households
 from synthpop.stages.base import BlockStage, after
 from synthpop.stages.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
-from synthpop.stages.population_stages import PopulationStage, Prospect, SurveyStage, known_levels
+from synthpop.stages.population_stages import (
+    PopulationSchema,
+    PopulationStage,
+    SurveyStage,
+    known_levels,
+)
 from synthpop.stages.structure import Structure
 
 ALL = "all"
@@ -55,7 +60,7 @@ class Steps:
     places: tuple[int, ...] = ()
 
 
-def take_apart(recipe: Sequence[Any]) -> Steps:
+def split_recipe(recipe: Sequence[Any]) -> Steps:
     """Return the steps of a recipe by where they work, wherever they stand in it.
 
     A step for several variables (see `Categorical`) is taken apart into one for each.
@@ -114,7 +119,7 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
         what = f"is a {type(survey).__name__}"
         faults.add("survey", what, remedy="Give a Survey, which knows the column of weights.")
         faults.raise_if_any()
-    steps = take_apart(recipe)
+    steps = split_recipe(recipe)
     stages = steps.stages
     _check_places(faults, recipe)
     if not stages or not isinstance(stages[0], Structure):
@@ -223,7 +228,7 @@ def _check_population_stages(
             available=(*schema.available, *areas),
             later=later,
         )
-        step.expect(faults, Prospect(now, households, varying, strata, levels))
+        step.expect(faults, PopulationSchema(now, households, varying, strata, levels))
         taken |= _check_names(faults, step, taken)
         areas += step.provides
 

@@ -79,8 +79,10 @@ def _result(view: View) -> Tag | None:
         return card(t("Plans"), waiting(t("Looking for plans")))
     if result is None:
         return None
-    here = result["stamp"] == steps_stamp(view.project.protect)
-    rows: list[TagChild] = [_row(view, plan, result["best"], here) for plan in result["plans"]]
+    is_current = result["stamp"] == steps_stamp(view.project.protect)
+    rows: list[TagChild] = [
+        _row(view, plan, result["best"], is_current) for plan in result["plans"]
+    ]
     names = [t("Plan"), t("Steps"), t("Risk"), t("Loss"), t("Cells lost"), t("Meets the limits"),
              t("Take it")]  # fmt: skip
     return card(
@@ -95,11 +97,12 @@ def _result(view: View) -> Tag | None:
             ),
             class_="scroll", tabindex="0", role="region", aria_label=t("Plans"),
         ),
-        None if here else tags.p(t("The file has changed since: search again."), class_="help"),
+        None if is_current else
+        tags.p(t("The file has changed since: search again."), class_="help"),
     )  # fmt: skip
 
 
-def _row(view: View, plan: Mapping[str, Any], best: int | None, here: bool) -> Tag:
+def _row(view: View, plan: Mapping[str, Any], best: int | None, is_current: bool) -> Tag:
     t = view.t
     return tags.tr(
         tags.th(str(plan["plan"]), scope="row"),
@@ -110,7 +113,8 @@ def _row(view: View, plan: Mapping[str, Any], best: int | None, here: bool) -> T
         tags.td(t("yes") if plan["within"] else t("no")),
         tags.td(
             button(
-                t("Take it"), {"action": "take_plan", "plan": plan["plan"]}, disabled=not here,
+                t("Take it"), {"action": "take_plan", "plan": plan["plan"]},
+                disabled=not is_current,
                 kind="small first" if plan["plan"] == best else "small",
                 key=f"take-plan-{plan['plan']}", label=f"{t('Take it')}: {plan['plan']}",
             )
@@ -156,15 +160,17 @@ def run_search(
         done = min(int(past), int(seconds))
         listen(Event("progress", "search", done, int(seconds), str(plans)))
 
-    found = search_plans(
+    search_result = search_plans(
         session_of(workspace, project.protect),
         limits={"k": int(arguments["k"]), "cells_lost": arguments["cells"] / 100},
         seconds=seconds,
         seed=int(arguments["seed"]),
         progress=progress,
     )
-    best = found.best
-    table = found.plans[found.plans["front"] | (found.plans["plan"] == best)]
+    best = search_result.best
+    table = search_result.plans[
+        search_result.plans["front"] | (search_result.plans["plan"] == best)
+    ]
     plans = [
         {
             "plan": int(row["plan"]),
@@ -178,17 +184,17 @@ def run_search(
                     "verb": step.verb,
                     "parameters": {key: to_json(one) for key, one in step.parameters.items()},
                 }
-                for step in found.steps[int(row["plan"])]
+                for step in search_result.steps[int(row["plan"])]
             ],
         }
         for row in table.sort_values("loss").to_dict("records")
     ]
-    text = found.summary()
+    text = search_result.summary()
     return {
         "plans": plans,
         "best": best,
         "text": text,
-        "picture": to_svg(found.figure(), "front", text),
+        "picture": to_svg(search_result.figure(), "front", text),
         "stamp": steps_stamp(project.protect),
     }
 

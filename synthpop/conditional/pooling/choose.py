@@ -94,12 +94,12 @@ def best(scores: Sequence[tuple[float, float]]) -> float:
     return float(scores[int(np.argmax(near))][0])
 
 
-def told(amount: float, chosen: str, scores: Scores) -> dict[str, Any]:
+def choice_record(amount: float, chosen: str, scores: Scores) -> dict[str, Any]:
     """Return a choice as plain values; "infinite" where an amount has no bound.
 
     Examples
     --------
-    >>> told(np.inf, "given", ())
+    >>> choice_record(np.inf, "given", ())
     {'amount': 'infinite', 'chosen': 'given', 'scores': []}
     """
     return {
@@ -114,7 +114,7 @@ def plain_amount(amount: float) -> float | str:
     return "infinite" if np.isinf(amount) else float(amount)
 
 
-def how_chosen(chosen: str) -> str:
+def choice_text(chosen: str) -> str:
     """Say how an amount was chosen."""
     return "chosen by cross-validation" if chosen == "cross-validated" else "as given"
 

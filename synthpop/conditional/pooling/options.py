@@ -1,4 +1,4 @@
-"""Partial pooling: the model of a stratum held near the one of all strata.
+"""Partial pooling: the model of a stratum shrunk towards the one of all strata.
 
 There are three ways to it; k, the amount, counts in persons in all of them: 0 is the model of the
 stratum alone, infinity (almost) the pooled one.
@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.pooling.choose import Scores, how_chosen, plain_amount, told
+from synthpop.conditional.pooling.choose import Scores, choice_record, choice_text, plain_amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Pooling:
         Pairs of predictors that were not tried, as they have too many cells; see
         `synthpop.conditional.design.pairs_within_bounds`.
     way : "effects", "cells" or "mixture"
-        How a stratum is held near the others; see `synthpop.conditional.pooling.options`.
+        How a stratum is shrunk towards the others; see `synthpop.conditional.pooling.options`.
     """
 
     kind: str = "none"
@@ -143,7 +143,7 @@ class Pooling:
         """Return plain values; "infinite" where an amount has no bound."""
         return {
             "kind": self.kind,
-            **told(self.amount, self.chosen, self.scores),
+            **choice_record(self.amount, self.chosen, self.scores),
             "pairs": plain_amount(self.pairs),
             "pairs_left_out": self.left_out,
             "way": self.way,
@@ -152,10 +152,10 @@ class Pooling:
     def summary(self) -> str:
         """Say what the amount means."""
         if self.kind == "none":
-            return "Each stratum has a model of its own."
+            return "No pooling: each stratum has a model of its own."
         if self.kind == "complete":
             return "One model for all strata, with the stratum as a predictor."
-        how = how_chosen(self.chosen)
+        how = choice_text(self.chosen)
         if self.way == "effects":
             return f"{self._shifted()}, {how}; {self._pairs()}."
         return f"{self._mixed()}, {how}."
@@ -164,14 +164,14 @@ class Pooling:
         if np.isinf(self.amount):
             return "A stratum has its own class totals, all else is from the model of all strata"
         return (
-            "The model of a stratum is held near the one of all strata with the weight of "
+            "The model of a stratum is shrunk towards that of all strata with the weight of "
             f"{self.amount:g} persons"
         )
 
     def _pairs(self) -> str:
         text = "no pairs of predictors"
         if np.isfinite(self.pairs):
-            text = f"pairs of predictors held to none with the weight of {self.pairs:g} persons"
+            text = f"pairs of predictors shrunk to none with the weight of {self.pairs:g} persons"
         if self.left_out:
             text += f" (pairs with too many cells, not tried: {self.left_out})"
         return text

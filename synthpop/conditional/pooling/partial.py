@@ -43,7 +43,7 @@ COARSE_STEPS = 1e-3  # of Newton steps, which end well below it
 
 
 def way_of(model: Any) -> str:
-    """Return how strata of a model are held near each other: "effects", "cells" or "mixture"."""
+    """Return how strata of a model are shrunk: "effects", "cells" or "mixture"."""
     if isinstance(model, str) and model == "empirical":
         return "cells"
     return "effects" if isinstance(model, str) and model == "multinomial" else "mixture"
@@ -63,7 +63,7 @@ def fit_partial(
     amount: str | float | Pooling,
     pairs: Sequence[tuple[int, ...]] | None = None,
 ) -> FallbackSequence:
-    """Fit a sequence whose strata are held near the pooled model.
+    """Fit a sequence whose strata are shrunk towards the pooled model.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def fit_with_effects(
     # 1. The model of all strata together, of single predictors.
     cells, everybody = PoolingCells.of(design), np.arange(len(design.classes))
     pooled, base = fit_base(design, everybody, cells, tolerance)
-    # 2. What pairs of predictors add to it, held near zero.
+    # 2. What pairs of predictors add to it, shrunk towards zero.
     pair_effects = None
     if np.isfinite(pooling.pairs):
         together = cells.together(design, pairs)
@@ -189,7 +189,7 @@ def fit_with_effects(
         outcome = shrink(together, margins, pooling.pairs, state)
         (pair_effects,) = effects_of(together, state.effects, *outcome)
         base = state.probabilities
-    # 3. How each stratum differs from that, held near zero.
+    # 3. How each stratum differs from that, shrunk towards zero.
     layout = cells.by_stratum(design)
     margins = cells.margins(layout, design, everybody[enough[design.strata]])
     state = State.without_effects(layout, base)

@@ -1,4 +1,4 @@
-"""Partial pooling of regressions: the coefficients of a stratum held near those of all strata.
+"""Partial pooling of regressions: the coefficients of a stratum shrunk towards those of all strata.
 
 The pooled model has the stratum as a further predictor; b0 are its coefficients of the other
 predictors. A stratum has a constant a of its own, which is free, and coefficients b that maximise

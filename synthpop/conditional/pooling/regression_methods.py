@@ -1,4 +1,4 @@
-"""Regressions of all strata, held near the pooled one, and the choice of how near.
+"""Regressions of all strata, shrunk towards the pooled one, and the choice of how near.
 
 The amount is given, or chosen by cross-validation: households are dealt to folds, values of each
 fold are predicted from the others, and the amount with the best mean score is taken.
@@ -18,10 +18,10 @@ from synthpop.conditional.pooling.choose import (
     GRID,
     Scores,
     best,
+    choice_record,
+    choice_text,
     deal_splits,
-    how_chosen,
     search,
-    told,
 )
 from synthpop.conditional.pooling.regression import Unit, centre_of
 from synthpop.models.regression import RegressionModel, predict_regression
@@ -52,7 +52,7 @@ class RegressionPooling:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
-        return {"kind": self.kind, **told(self.amount, self.chosen, self.scores)}
+        return {"kind": self.kind, **choice_record(self.amount, self.chosen, self.scores)}
 
     def summary(self) -> str:
         """Say what the amount means."""
@@ -60,19 +60,19 @@ class RegressionPooling:
             return "Each stratum has a regression of its own."
         if self.kind == "complete":
             return "One regression for all strata, with the stratum as a predictor."
-        how = how_chosen(self.chosen)
+        how = choice_text(self.chosen)
         if np.isinf(self.amount):
             what = "A stratum has a constant and residuals of its own, and the coefficients of all"
             return f"{what} strata, {how}."
         return (
-            "The coefficients of a stratum are held near those of all strata with the weight of "
-            f"{self.amount:g} persons, {how}."
+            "The coefficients of a stratum are shrunk towards those of all strata with the weight "
+            f"of {self.amount:g} persons, {how}."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class PooledRegressions:
-    """The regression pooled over strata, and those of the strata held near it.
+    """The regression pooled over strata, and those of the strata shrunk towards it.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ def fit_partial_regressions(
     seed: int,
     amount: str | float,
 ) -> PooledRegressions:
-    """Fit the regressions of strata, held near the pooled one.
+    """Fit the regressions of strata, shrunk towards the pooled one.
 
     Parameters
     ----------

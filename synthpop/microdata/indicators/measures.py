@@ -78,7 +78,7 @@ def prepare(
             faults.add(
                 "by",
                 f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'value')}",
-                remedy="Give one a row.",
+                remedy="Give one value per row.",
             )
         codes, domains = encode(column)
     faults.raise_if_any()
@@ -279,7 +279,7 @@ def gender_pay_gap(
         faults.add(
             "gender",
             f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'value')}",
-            remedy="Give one a row.",
+            remedy="Give one value per row.",
         )
     faults.raise_if_any()
     data = prepare(faults, values, weights, by)

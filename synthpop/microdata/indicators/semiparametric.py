@@ -72,7 +72,9 @@ class TailFit(Result):
             h = encode(series)[0].astype(np.int64)
             if len(h) != len(self.values) or (h < 0).any():
                 faults = Faults("reweighting")
-                faults.add("strata", "is missing or of another length", remedy="Give one a row.")
+                faults.add(
+                    "strata", "is missing or of another length", remedy="Give one value per row."
+                )
                 faults.raise_if_any()
         new = np.where(self.outlier, 1.0, self.weights)
         before = np.bincount(h, weights=self.weights)

@@ -1,6 +1,6 @@
 """What is drawn for each combination of predictors, and the draws of the persons.
 
-Laws are made once for the cells of a block, from the sequence of sources in
+Distributions are made once for the cells of a block, from the sequence of sources in
 `synthpop.stages.continuous.values`; then each person draws from the law of its cell.
 """
 
@@ -37,7 +37,7 @@ class LeafDonors:
 
 
 @dataclass(frozen=True, slots=True)
-class Laws:
+class Distributions:
     """What is drawn for each cell, shape (c,) each, and the tables of the sources, joined.
 
     `donors` has the leaves of each source, with stretches of shape (c, T), where values come from
@@ -61,7 +61,7 @@ class Laws:
     donors: tuple[LeafDonors, ...] = ()
 
 
-def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
+def distributions_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Distributions:
     """Return what is drawn for each cell of a stratum; digits shape (c, m)."""
     c = len(digits)
     model = values.by_stratum[stratum]
@@ -69,21 +69,21 @@ def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
     if len(values.by_stratum) > 1:
         wide = np.column_stack([digits, np.full(c, stratum)])
     sources = [(0, model, digits), (1, values.pooled, wide), (2, values.marginal, digits)]
-    used = [(n, source, seen) for n, source, seen in sources if source is not None]
+    used = [(n, source, codes) for n, source, codes in sources if source is not None]
     centre, step = np.zeros(c), np.full(c, -1)
     start, stop = np.zeros(c, dtype=np.int64), np.ones(c, dtype=np.int64)
     low, high, least, most, width, location, scale, size = (np.zeros(c) for _ in range(8))
     offset, parts, donors = 0, [], []
-    for number, source, seen in used:
+    for number, source, codes in used:
         rows = np.flatnonzero(step < 0)
-        fitted, known = source.predict(seen[rows])
+        fitted, known = source.predict(codes[rows])
         rows, fitted = rows[known], fitted[known]
         if not len(rows):
             continue
         step[rows], centre[rows] = number, fitted
         location[rows], scale[rows], size[rows] = source.location, source.scale, source.size
         if source.leaves is not None:
-            donors.append(_leaf_donors(source, number, rows, seen[rows], c))
+            donors.append(_leaf_donors(source, number, rows, codes[rows], c))
             continue
         part = _part(values.rule, source, fitted)
         start[rows], stop[rows] = part.start + offset, part.stop + offset
@@ -95,7 +95,7 @@ def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
         parts.append(part)
     table = np.concatenate([np.empty(0), *(part.table for part in parts)])
     cumulative = np.concatenate([np.empty(0), *(part.cumulative for part in parts)])
-    return Laws(
+    return Distributions(
         centre, step, start, stop, low, high, least, most, width, location, scale, size,
         table, cumulative, tuple(donors),
     )  # fmt: skip
@@ -115,12 +115,12 @@ def _leaf_donors(
 
 
 def _from_leaves(
-    laws: Laws, rows: np.ndarray, uniforms: np.ndarray, trees: np.ndarray
+    distributions: Distributions, rows: np.ndarray, uniforms: np.ndarray, trees: np.ndarray
 ) -> np.ndarray:
     """Draw a donor for each person: a tree, then a person in its leaf."""
     out = np.empty(len(rows))
-    for part in laws.donors:
-        of_part = np.flatnonzero(laws.step[rows] == part.source)
+    for part in distributions.donors:
+        of_part = np.flatnonzero(distributions.step[rows] == part.source)
         tree = (trees[of_part] * part.leaves.n_trees).astype(np.int64)
         start, stop = part.start[rows[of_part], tree], part.stop[rows[of_part], tree]
         out[of_part] = part.leaves.draw(start, stop, uniforms[of_part])
@@ -129,7 +129,7 @@ def _from_leaves(
 
 @dataclass(frozen=True, slots=True)
 class MixturePart:
-    """What cells draw from one source: see `Laws`; numbers where all cells have the same."""
+    """What cells draw from one source: see `Distributions`; numbers where it is the same."""
 
     start: Any
     stop: Any
@@ -204,38 +204,40 @@ def _nearest(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def draw_values(
-    rule: ValueRule, laws: Laws, rows: np.ndarray, rng: np.random.Generator
+    rule: ValueRule, distributions: Distributions, rows: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw a value for each person; rows shape (n,) tells the cell."""
     from synthpop.kernels.residuals import draw_from_table
 
     n = len(rows)
     if rule.draw in ("poisson", "negative-binomial"):
-        return rule.from_model(_draw_counts(rule, laws, rows, rng))
-    uniforms = spread(rows, len(laws.centre), rng)
+        return rule.from_model(_draw_counts(rule, distributions, rows, rng))
+    uniforms = spread(rows, len(distributions.centre), rng)
     if rule.draw == "leaves":
-        out = _from_leaves(laws, rows, uniforms, rng.random(n))
+        out = _from_leaves(distributions, rows, uniforms, rng.random(n))
         return np.clip(out, rule.lower, rule.upper)
     if rule.draw == "normal":
         from scipy.special import ndtri
 
-        span = laws.high - laws.low
-        normal = np.clip(ndtri(laws.low[rows] + uniforms * span[rows]), -1e300, 1e300)
-        out = (laws.centre + laws.location)[rows] + laws.scale[rows] * normal
+        span = distributions.high - distributions.low
+        normal = np.clip(ndtri(distributions.low[rows] + uniforms * span[rows]), -1e300, 1e300)
+        out = (distributions.centre + distributions.location)[rows] + distributions.scale[
+            rows
+        ] * normal
         return rule.from_model(out)
     out = np.empty(n)
     draw_from_table(
         rows,
-        laws.centre,
-        laws.start,
-        laws.stop,
-        laws.low,
-        laws.high,
-        laws.least,
-        laws.most,
-        laws.width,
-        laws.table,
-        laws.cumulative,
+        distributions.centre,
+        distributions.start,
+        distributions.stop,
+        distributions.low,
+        distributions.high,
+        distributions.least,
+        distributions.most,
+        distributions.width,
+        distributions.table,
+        distributions.cumulative,
         uniforms,
         out,
     )
@@ -243,10 +245,10 @@ def draw_values(
 
 
 def _draw_counts(
-    rule: ValueRule, laws: Laws, rows: np.ndarray, rng: np.random.Generator
+    rule: ValueRule, distributions: Distributions, rows: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw counts; those above `upper` are drawn again from below it, by inversion."""
-    mean, size = laws.centre[rows], laws.size[rows]
+    mean, size = distributions.centre[rows], distributions.size[rows]
     mixed = np.isfinite(size)
     rate = mean.copy()
     rate[mixed] = rng.gamma(size[mixed], mean[mixed] / size[mixed])
@@ -288,16 +290,16 @@ def record_steps(
     block: Block,
     label: str,
     stratum_name: str,
-    laws: Laws,
+    distributions: Distributions,
     rows: np.ndarray,
     separate: bool,
     by: str | None = None,
 ) -> None:
     """Record how many persons' values came from a lower level of the fallback."""
-    persons = np.bincount(rows, minlength=len(laws.step))
+    persons = np.bincount(rows, minlength=len(distributions.step))
     for number in (1, 2):
-        at_step = laws.step == number
+        at_step = distributions.step == number
         if (number == 2 or separate) and persons[at_step].sum():
             used = of_levels(STEPS[number], by)
-            what = f"values of a combination that the sample does not tell: {used}"
+            what = f"values of combinations not observed in the sample: {used}"
             block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[at_step].sum())))

@@ -25,7 +25,7 @@ import numpy as np
 
 from synthpop.conditional.coding import Coding
 from synthpop.conditional.distribution import evaluate_cells
-from synthpop.conditional.fallback import Tilts
+from synthpop.conditional.fallback import LevelFactors
 from synthpop.microdata.block import Block
 from synthpop.microdata.errors import Fault, InputError
 from synthpop.stages.continuous.distributions import codes_of_rows
@@ -151,14 +151,14 @@ def hold_means(
             return model
         shares = [_expected(model, part, label) for part in parts]
         factors = _factors(model.means, *(np.concatenate(x) for x in zip(*shares, strict=True)))
-        tilts = Tilts(model.means.term, factors)
-        model = replace(model, sequence=replace(model.sequence, tilts=tilts))
+        level_factors = LevelFactors(model.means.term, factors)
+        model = replace(model, sequence=replace(model.sequence, level_factors=level_factors))
     return model
 
 
 def _expected(model: Any, part: Block, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return persons, probabilities without tilts and group of each cell of a block."""
-    coding, plain = model.coding, replace(model.sequence, tilts=None)
+    """Return persons, probabilities without level_factors and group of each cell of a block."""
+    coding, plain = model.coding, replace(model.sequence, level_factors=None)
     cells, row_of_cell, shares, *_ = evaluate_cells(coding, plain, part, label=label)
     rows = row_of_cell[cells]
     groups = model.means.groups_of(coding, codes_of_rows(coding, part, rows, len(shares)))

@@ -21,8 +21,8 @@ from synthpop.stages.base import StageModel, StratumPooling
 from synthpop.stages.continuous.binned import WithinClass, drawing_bounds
 from synthpop.stages.continuous.distributions import (
     codes_of_rows,
+    distributions_of_cells,
     draw_values,
-    laws_of_cells,
     record_steps,
 )
 from synthpop.stages.continuous.means import GroupMeans
@@ -159,9 +159,11 @@ def _draw_modelled(
     for group in np.unique(groups[rows]).tolist():
         persons = np.flatnonzero(groups[rows] == group)
         cells, row = np.unique(rows[persons], return_inverse=True)
-        laws = laws_of_cells(model.values, group, model.coding.term_digits(codes[cells]))
+        distributions = distributions_of_cells(
+            model.values, group, model.coding.term_digits(codes[cells])
+        )
         level = str((model.coding.groups or model.strata_levels)[group])
         separate = model.values.by_stratum[group] is not None
-        record_steps(block, label, level, laws, row, separate, by)
-        values[persons] = draw_values(model.values.rule, laws, row, rng)
+        record_steps(block, label, level, distributions, row, separate, by)
+        values[persons] = draw_values(model.values.rule, distributions, row, rng)
     return values

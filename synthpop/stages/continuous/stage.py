@@ -95,9 +95,9 @@ class Continuous(BlockStage):
         first members.
     pooling : "none", "cross-validated", "complete" or a number, optional
         Whether strata borrow from each other: in the model of classes, see `Categorical`, and in
-        the regression, where the coefficients of a stratum are held near those of all strata with
-        the weight of so many persons (`synthpop.conditional.pooling.regression`). Default:
-        "cross-validated" for both; "none" for regressors that learn, which cannot be held near.
+        the regression, where the coefficients of a stratum are shrunk towards those of all strata
+        with the weight of so many persons (`synthpop.conditional.pooling.regression`). Default:
+        "cross-validated" for both; "none" for regressors that learn, which cannot be shrunk.
         Strata with fewer values than `PoolingOptions.smallest_stratum` use the regression of all
         strata, and, without pooling, those with fewer than three for each coefficient.
     by : str, optional
@@ -123,7 +123,7 @@ class Continuous(BlockStage):
     `synthpop.conditional.draw`); around a regression one more for each value (counts: as many as
     the generator's own Poisson and gamma draws take). With fewer than 20 sample values in the top
     class even so, the tail falls back to uniform draws. This, strata without a model of their own,
-    and persons whose combination of predictors the sample does not tell are recorded.
+    and persons whose combination of predictors is not observed in the sample are recorded.
 
     Examples
     --------

@@ -88,18 +88,20 @@ class TopClass:
         """
         ranks, shares = ranks_and_shares()
         beyond, least = self.upper / values.max(), float(self.tail.quantile(LEAST_END))
-        laws = []
+        top_classes = []
         for group in range(n_groups):
             of_group = groups == group
             largest = values[of_group].max(initial=0.0)
             end = float(min(self.upper, max(beyond * largest, least)))
             common = TopClass(self.tail, end, self.rate)
             sums, n = float((values * weights)[of_group].sum()), int(of_group.sum())
-            own = sums / weights[of_group].sum() if n else 0.0
-            mean = (n * own + MEAN_WEIGHT * common.mean()) / (n + MEAN_WEIGHT)
+            mean_of_group = sums / weights[of_group].sum() if n else 0.0
+            mean = (n * mean_of_group + MEAN_WEIGHT * common.mean()) / (n + MEAN_WEIGHT)
             quantiles = drawn_between(self.tail, ranks, None, end)
-            laws.append(TopClass(self.tail, end, rate_of_ranks(quantiles, ranks, shares, mean)))
-        return replace(self, of_groups=tuple(laws))
+            top_classes.append(
+                TopClass(self.tail, end, rate_of_ranks(quantiles, ranks, shares, mean))
+            )
+        return replace(self, of_groups=tuple(top_classes))
 
 
 def fit_top_class(

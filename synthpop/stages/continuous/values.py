@@ -2,7 +2,7 @@
 
 A source is a fitted regression with what is drawn around it: residuals, a normal distribution,
 donors, or counts. Each cell takes the first source that has an answer for it: the stratum's own
-(which may be held near the pooled one), the one pooled over strata (the stratum is a predictor
+(which may be shrunk towards the pooled one), the one pooled over strata (the stratum is a predictor
 then), the mean of all.
 """
 
@@ -196,7 +196,7 @@ def _held_near(
     seed: int,
     pooling: str | float,
 ) -> PooledRegressions | None:
-    """Fit the regressions of strata held near the pooled one, where that is asked for."""
+    """Fit the regressions of strata shrunk towards the pooled one, where that is asked for."""
     if pooling in ("none", "complete", 0) or design.n_strata < 2:
         return None
     sizes = np.bincount(design.strata, minlength=design.n_strata)

@@ -23,7 +23,7 @@ from synthpop import (
     cross_validate,
 )
 from synthpop.evaluation.candidates import grid
-from synthpop.evaluation.crossvalidation import others_told
+from synthpop.evaluation.crossvalidation import beside_the_best
 from synthpop.evaluation.holdout import deal, part_of
 from synthpop.evaluation.scores import (
     brier_scores,
@@ -212,7 +212,7 @@ def test_impossible_values_count_as_the_smallest_probability() -> None:
     assert small.table["log_score"][0] - large.table["log_score"][0] == pytest.approx(gap)
     assert small.table["zero"][0] == pytest.approx(1 / 60)
     assert small.table["brier"][0] == large.table["brier"][0]
-    assert "Announced as impossible" in small.summary()
+    assert "Predicted zero probability" in small.summary()
     assert "model='empirical', predictors=[] (1.67 %)" in small.summary()
     assert "counts as probability 1e-06" in small.summary()
     assert cross_validate(survey, "x", stage, seed=1).smallest_probability == pytest.approx(
@@ -354,8 +354,8 @@ def test_the_summary_speaks_of_one_candidate_and_of_several() -> None:
 def test_the_summary_tells_who_is_near() -> None:
     columns = ["candidate", "difference", "standard_error"]
     rows = [("a", 0.0, 0.0), ("b", 0.1, 0.06), ("c", 0.1, 0.05), ("d", 0.1, 0.04)]
-    near, *rest = others_told(pd.DataFrame(rows, columns=columns))
-    assert near == "Not told from it by this survey (within two standard errors): b; c."
+    near, *rest = beside_the_best(pd.DataFrame(rows, columns=columns))
+    assert near == "Not significantly different (within two standard errors): b; c."
     assert (
         rest[0] == "1 other candidate is worse by more than two standard errors of the difference."
     )

@@ -21,7 +21,7 @@ from synthpop.conditional.fallback import (
 from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.models.empirical import fit_empirical, predict_empirical
 from synthpop.models.encoding import (
-    Digits,
+    Encoding,
     cell_codes,
     coded_digits,
     distinct_cells,
@@ -208,7 +208,7 @@ def test_numbers_become_classes() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float64])
 def test_cells_go_back_to_digits(dtype) -> None:
-    coding = (coded_digits("a", 3), Digits("b", 4, np.array([10.5, 20.5])))
+    coding = (coded_digits("a", 3), Encoding("b", 4, np.array([10.5, 20.5])))
     a = np.array([-1, 0, 2], dtype=np.int8)
     b = np.array([5, 11, 100], dtype=dtype)
     cells = cell_codes(coding, [a, b], 3)
@@ -216,7 +216,7 @@ def test_cells_go_back_to_digits(dtype) -> None:
 
 
 def test_wide_breaks_of_whole_numbers() -> None:
-    coding = (Digits("x", 4, np.array([0.0, 100_000.0])),)
+    coding = (Encoding("x", 4, np.array([0.0, 100_000.0])),)
     cells = cell_codes(coding, [np.array([-1, 0, 5, 200_000])], 4)
     assert cells.tolist() == [1, 1, 2, 3]
 

@@ -26,7 +26,7 @@ def codes(digits: np.ndarray, ages: np.ndarray) -> PredictorCodes:
 
 
 def some_data(n: int = 600, seed: int = 0):
-    """Digits of age and sex, classes whose log-odds are linear in age, weights."""
+    """Encoding of age and sex, classes whose log-odds are linear in age, weights."""
     rng = np.random.default_rng(seed)
     digits = np.column_stack([rng.integers(1, len(AGES), n), rng.integers(1, 3, n)])
     z = (AGES[digits[:, 0]] - 50) / 20

@@ -1,4 +1,4 @@
-"""Regressions of strata held near the pooled one, against a general optimiser."""
+"""Regressions of strata shrunk towards the pooled one, against a general optimiser."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_a_stage_that_lacks_a_method_cannot_be_made() -> None:
     class Mine(PopulationStage):
         label, provides = "mine", ()
 
-        def expect(self, faults, prospect):
+        def expect(self, faults, schema):
             pass
 
         def finsh(self, frame):

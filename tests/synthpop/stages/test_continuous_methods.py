@@ -19,7 +19,11 @@ from synthpop import (
     weighted,
 )
 from synthpop.conditional.fallback import ModelDesign
-from synthpop.stages.continuous.distributions import Laws, draw_values, laws_of_cells
+from synthpop.stages.continuous.distributions import (
+    Distributions,
+    distributions_of_cells,
+    draw_values,
+)
 from synthpop.stages.continuous.values import ValueRule, fit_values
 from tests.continuous import continuous
 from tests.small import ROLES, small_frame
@@ -147,9 +151,9 @@ def test_draws_agree_with_the_formulas_person_by_person(upper: float) -> None:
     rule = ValueRule("linear", "empirical", trim, lower=float(y.min()), upper=upper)
     values, notes = fit_values(rule, design, y, smallest_stratum=1, seed=0)
     cells = np.array([[a, b] for a in (1, 2, 3) for b in (1, 2)])
-    laws = laws_of_cells(values, 0, cells)
+    distributions = distributions_of_cells(values, 0, cells)
     assert not notes
-    assert (laws.step == 0).all()
+    assert (distributions.step == 0).all()
 
     low, high = weighted.quantile(y, w, [trim[0], 1 - trim[1]])
     inside = (low < y) & (y < high)
@@ -162,7 +166,7 @@ def test_draws_agree_with_the_formulas_person_by_person(upper: float) -> None:
         centre = beta @ [1, a == 2, a == 3, b == 2]
         fine = (centre + residuals >= y.min() - 1e-6) & (centre + residuals <= upper + 1e-6)
         expected = centre + np.average(residuals[fine], weights=wi[fine])
-        drawn = draw_values(rule, laws, np.full(40_000, c), np.random.default_rng(c))
+        drawn = draw_values(rule, distributions, np.full(40_000, c), np.random.default_rng(c))
         support = np.unique(np.round(drawn, 6))
         assert np.isin(support, np.round(centre + residuals[fine], 6)).all()
         assert len(support) > 0.9 * len(np.unique(np.round(residuals[fine], 6)))
@@ -336,14 +340,14 @@ def test_regression_is_evaluated_per_distinct_combination(monkeypatch) -> None:
     from synthpop.stages.continuous import model
 
     asked: list[int] = []
-    real = model.laws_of_cells
+    real = model.distributions_of_cells
 
     def counted(values, stratum, digits):
         asked.append(len(digits))
         assert len(np.unique(digits, axis=0)) == len(digits)
         return real(values, stratum, digits)
 
-    monkeypatch.setattr(model, "laws_of_cells", counted)
+    monkeypatch.setattr(model, "distributions_of_cells", counted)
     income(method="regression")
     assert asked
     assert max(asked) <= 8
@@ -433,12 +437,12 @@ def test_counts_beyond_upper_are_drawn_again(size: float) -> None:
     cell = np.array([0])
     one, zero = np.ones(1), np.zeros(1)
     bounds, rest = (-np.inf * one, np.inf * one), (zero, zero, zero)
-    laws = Laws(
+    distributions = Distributions(
         4 * one, cell, cell, cell + 1, zero, one, *bounds, *rest, size * one, zero, one
     )  # fmt: skip
     rng, rows = np.random.default_rng(0), np.zeros(20_000, dtype=np.int64)
-    free = draw_values(ValueRule("counts", "poisson"), laws, rows, rng)
-    cut = draw_values(ValueRule("counts", "poisson", upper=5.0), laws, rows, rng)
+    free = draw_values(ValueRule("counts", "poisson"), distributions, rows, rng)
+    cut = draw_values(ValueRule("counts", "poisson", upper=5.0), distributions, rows, rng)
     for k in range(6):
         assert abs((cut == k).mean() - (free == k).sum() / (free <= 5).sum()) < 0.015
 
