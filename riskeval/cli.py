@@ -236,6 +236,9 @@ def export(
     safe_csv: Annotated[
         bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula")
     ] = False,
+    dta_version: Annotated[
+        int | None, typer.Option(help="Stata that shall read a .dta: 8 to 15, the default.")
+    ] = None,
 ) -> None:
     """Write a file in another format with its labels and codes.
 
@@ -251,7 +254,7 @@ def export(
     keep_sources("riskeval export", [file], [to])
     labels = None if dictionary is None else read_dictionary(dictionary)
     frame = read_table(file, dictionary=labels)
-    _write(frame, to, safe_csv=safe_csv)
+    _write(frame, to, safe_csv=safe_csv, dta_version=dta_version)
     say(f"Wrote {to}: {plural(len(frame), 'row')}.")
     answer(file=to, rows=len(frame))
 
@@ -270,7 +273,7 @@ def schema(
     write_schema(plan_schema(plan), to)
 
 
-def _write(frame: Any, target: Path, *, safe_csv: bool = False) -> None:
+def _write(frame: Any, target: Path, **options: Any) -> None:
     """Say what the format cannot hold, and write the file."""
     from synthpop.microdata.files import write_table
     from synthpop.microdata.losses import losses
@@ -279,7 +282,7 @@ def _write(frame: Any, target: Path, *, safe_csv: bool = False) -> None:
     if items:
         say(f"{target.suffix} does not hold:" + "".join(f"\n  - {item}" for item in items))
     answer(losses=items)
-    write_table(frame, target, safe_csv=safe_csv)
+    write_table(frame, target, **options)
 
 
 def _end_by_limits(exceeded: int, fail_on_limit: bool) -> None:

@@ -24,6 +24,7 @@ FACADES = {
     "balance_zones": "geographies and the options of `calibrate`",
     "bootstrap": "the design of the survey and the replicates",
     "calibrate": "roles, method and the limits of the weights",
+    "cli/__init__.py: export": "the folder and eight options of the command",
     "correct_heaps": "columns, heaps, method and their groups",
     "quantile_interval": "the design of the sample, like `with_variance`",
     "replicates": "each option of `simulate` and of `bootstrap`",

@@ -13,6 +13,7 @@ import pandas as pd
 
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.places import file_hash
@@ -24,10 +25,10 @@ SUFFIXES = (".csv", ".parquet")
 class ReleasedFile(FileInput):
     """The tables ``[synthetic]`` and ``[population]``: a file, or a folder of Parquet files."""
 
-    def open(self, folder: Path) -> Any:
+    def open(self, folder: Path, on_event: Listener = silent) -> Any:
         """Return the table, or an object that reads the Parquet files of a folder one by one."""
         path = folder / str(self.file)
-        return ParquetFolder(path) if path.is_dir() else self.read(folder)
+        return ParquetFolder(path) if path.is_dir() else self.read(folder, on_event)
 
 
 @dataclass(frozen=True, slots=True)

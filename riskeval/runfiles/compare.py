@@ -26,7 +26,7 @@ from riskeval.runfiles.runfile import (
 from riskeval.session.session import ProtectionSession
 from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.files import read_table
+from synthpop.microdata.fileinput import read_noted
 from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.tomlfile import (
@@ -121,11 +121,13 @@ class ComparePlan:
             As in `compare`.
         """
         used = resolve_seed(self.seed if seed is None else seed)
-        original = read_data(self.data, self.folder)
-        outside = None if self.holdout is None else read_table(self.folder / self.holdout)
+        original = read_data(self.data, self.folder, on_event)
+        outside = None
+        if self.holdout is not None:
+            outside = read_noted(self.folder / self.holdout, on_event)
         return compare(
             original,
-            self._releases(original, used),
+            self._releases(original, used, on_event),
             **self.roles.model_dump(),
             **self.options,
             holdout=outside,
@@ -134,12 +136,14 @@ class ComparePlan:
             on_event=on_event,
         )
 
-    def _releases(self, original: pd.DataFrame, seed: int) -> dict[str, Release]:
+    def _releases(
+        self, original: pd.DataFrame, seed: int, on_event: Listener
+    ) -> dict[str, Release]:
         frames: dict[str, pd.DataFrame] = {}
         by_name: dict[str, Release] = {}
         for entry, steps in self.releases:
             if entry.file is not None:
-                frame = read_table(self.folder / entry.file)
+                frame = read_noted(self.folder / entry.file, on_event)
             else:
                 base = original if entry.base is None else frames[entry.base]
                 frame = self._protect(base, entry.name, steps, seed)
@@ -150,7 +154,7 @@ class ComparePlan:
             by_name[entry.name] = Release(
                 frame, kind, entry.family, entry.parameter, entry.weights, entry.linkable,
                 entry.identifier, entry.levels,
-                [read_table(self.folder / file) for file in entry.replicates],
+                [read_noted(self.folder / file, on_event) for file in entry.replicates],
             )  # fmt: skip
         return by_name
 

@@ -69,12 +69,12 @@ class IntrudersPlan:
         options: dict[str, Any] = self.options.model_dump()
         scenarios = tuple(options.pop("scenarios"))
         return intruder_scenarios(
-            read_data(self.data, self.folder),
-            self.population.open(self.folder),
+            read_data(self.data, self.folder, on_event),
+            self.population.open(self.folder, on_event),
             self.intruder,
             **options,
             scenarios=scenarios,
-            holdout=None if self.holdout is None else self.holdout.read(self.folder),
+            holdout=None if self.holdout is None else self.holdout.read(self.folder, on_event),
             seed=self.seed if seed is None else seed,
             on_event=on_event,
         )

@@ -83,14 +83,14 @@ class JudgePlan:
     ) -> SyntheticRisk:
         """Read the files and run the attacks; `seed` is taken instead of that of the plan."""
         replicates = [
-            self.synthetic.model_copy(update={"file": name}).open(self.folder)
+            self.synthetic.model_copy(update={"file": name}).open(self.folder, on_event)
             for name in self.synthetic.replicates
         ]
         return assess_synthetic(
-            read_data(self.data, self.folder),
-            self.synthetic.open(self.folder),
+            read_data(self.data, self.folder, on_event),
+            self.synthetic.open(self.folder, on_event),
             self.intruder,
-            holdout=None if self.holdout is None else self.holdout.read(self.folder),
+            holdout=None if self.holdout is None else self.holdout.read(self.folder, on_event),
             replicates=replicates,
             attacks=self.attacks,
             n_groups=self.n_groups,

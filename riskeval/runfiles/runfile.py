@@ -16,7 +16,7 @@ from riskeval.measures.assess import assess
 from riskeval.measures.assessment import Assessment
 from riskeval.protect import VERBS
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.events import Listener
+from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.tomlfile import (
     Table,
@@ -111,7 +111,7 @@ class AssessPlan:
 
     def run(self, *, on_event: Listener | None = None) -> Assessment:
         """Read the file and measure it."""
-        data = read_data(self.data, self.folder)
+        data = read_data(self.data, self.folder, on_event or silent)
         return assess(
             data,
             **self.arguments.model_dump(),
@@ -266,13 +266,13 @@ def read_steps(
     return tuple(steps)
 
 
-def read_data(source: DataInput, folder: Path) -> pd.DataFrame:
+def read_data(source: DataInput, folder: Path, on_event: Listener = silent) -> pd.DataFrame:
     """Read the file that ``[data]`` names."""
     if source.demo:
         from synthpop.datasets import load_demo_survey
 
         return load_demo_survey().frame
-    return source.read(folder)
+    return source.read(folder, on_event)
 
 
 def takes_seed(verb: str) -> bool:

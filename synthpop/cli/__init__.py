@@ -198,6 +198,7 @@ def export(
     seed: Annotated[int | None, typer.Option(help="Seed of --sample.")] = None,
     dictionary: options.Labels = None,
     safe_csv: options.SafeCsv = False,
+    dta_version: options.DtaVersion = None,
 ) -> None:
     """Write a population, or a part of it, to one file with its labels and codes.
 
@@ -226,8 +227,9 @@ def export(
         sample=sample,
         households=households,
         seed=seed,
-        safe_csv=safe_csv,
         on_losses=tell,
+        safe_csv=safe_csv,
+        dta_version=dta_version,
     )
     with steps("export", 1) as step:
         rows = step(to.name, write)

@@ -31,3 +31,6 @@ Repair = Annotated[
     Path | None,
     typer.Option(help='Run file of the population, or "demo": make again what is damaged.'),
 ]
+DtaVersion = Annotated[
+    int | None, typer.Option(help="Stata that shall read a .dta: 8 to 15, the default.")
+]

@@ -13,7 +13,7 @@ class Event:
     Attributes
     ----------
     kind : str
-        "start", "progress", "skip" or "end".
+        "start", "progress", "skip" or "end"; "note" has a sentence for the user as its detail.
     job : str
         What is running: "fit", "simulate", "write" ...
     done, total : int

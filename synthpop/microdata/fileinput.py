@@ -11,7 +11,9 @@ from pydantic import Field
 from synthpop.microdata.delimited import CsvOptions
 from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.dictionary_file import read_dictionary
+from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.files import read_table
+from synthpop.microdata.output import reading_notes
 from synthpop.microdata.tomlfile import Table
 
 
@@ -53,6 +55,14 @@ class FileInput(Table):
             "dictionary": dictionary,
         }
 
-    def read(self, folder: Path) -> pd.DataFrame:
-        """Read the file."""
-        return read_table(folder / str(self.file), **self.reading(folder))
+    def read(self, folder: Path, on_event: Listener = silent) -> pd.DataFrame:
+        """Read the file; what its reader found out by itself comes as notes."""
+        return read_noted(folder / str(self.file), on_event, **self.reading(folder))
+
+
+def read_noted(path: Path, on_event: Listener, **options: Any) -> pd.DataFrame:
+    """Read a file as `read_table` does; what its reader found out by itself comes as notes."""
+    frame = read_table(path, **options)
+    for note in reading_notes(frame, path.name):
+        on_event(Event("note", "read", detail=note))
+    return frame

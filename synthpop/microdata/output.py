@@ -121,8 +121,14 @@ def say(text: str) -> None:
 
 def say_reading(frame: Any) -> None:
     """Tell what the reader of a text file found out by itself, such as the decimal sign."""
-    for note in frame.attrs.get("reading", ()):
-        say(f"Read with {note}.")
+    for note in reading_notes(frame):
+        say(note)
+
+
+def reading_notes(frame: Any, file: str = "") -> list[str]:
+    """Return a sentence for each thing that the reader of a text file found out by itself."""
+    head = f"{file}: read" if file else "Read"
+    return [f"{head} with {note}." for note in frame.attrs.get("reading", ())]
 
 
 def answer(**values: Any) -> None:
@@ -139,8 +145,14 @@ def log_event(event: Event) -> None:
 def progress() -> Iterator[Listener]:
     """Show a bar with elapsed and remaining time for each job; log it with ``--verbose``.
 
-    Quiet without a terminal, and with ``--quiet`` or ``--json``.
+    Without bars where there is no terminal, and with ``--quiet`` or ``--json``. Notes are said.
     """
+    with _listener() as listen:
+        yield lambda event: say(event.detail) if event.kind == "note" else listen(event)
+
+
+@contextmanager
+def _listener() -> Iterator[Listener]:
     if OUTPUT.verbose:
         yield log_event
         return

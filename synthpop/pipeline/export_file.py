@@ -28,8 +28,8 @@ def export_population(
     sample: int | None = None,
     households: bool = False,
     seed: int | None = None,
-    safe_csv: bool = False,
     on_losses: Callable[[list[str]], None] | None = None,
+    **options: Any,
 ) -> int:
     """Write a population, or a part of it, to one file with its labels and codes.
 
@@ -46,10 +46,10 @@ def export_population(
         members of every household.
     seed : int, optional
         Of the sample.
-    safe_csv : bool
-        See `write_table`.
     on_losses : callable, optional
         Receives what the format cannot hold, before anything is written.
+    **options
+        ``safe_csv``, ``csv`` and ``dta_version`` of `write_table`.
 
     Returns
     -------
@@ -59,7 +59,8 @@ def export_population(
     Raises
     ------
     InputError
-        Unknown strata, a sample larger than the population, a seed without a sample.
+        Unknown strata, a sample larger than the population, a seed without a sample, a version
+        of Stata that is not written.
     OutputError
         The file cannot be written, or cannot hold the data.
     """
@@ -69,6 +70,7 @@ def export_population(
     faults.raise_if_any()
     target = Path(path)
     stream = strata is None and sample is None and not households
+    stream = stream and not any(options.get(name) for name in ("csv", "dta_version"))
     if stream and target.suffix.lower() in (".csv", ".parquet"):
         tell = losses(population.frame().head(0), target)
         if tell and on_losses is not None:
@@ -76,7 +78,7 @@ def export_population(
         if target.suffix.lower() == ".parquet":
             population.to_parquet(target)
         else:
-            population.to_csv(target, safe=safe_csv)
+            population.to_csv(target, safe=options.get("safe_csv", False))
         return population.n_persons
     frame = _part(population, strata, households)
     if sample is not None:
@@ -87,7 +89,7 @@ def export_population(
     tell = losses(frame, target)
     if tell and on_losses is not None:
         on_losses(tell)
-    write_table(frame, target, safe_csv=safe_csv)
+    write_table(frame, target, **options)
     return len(frame)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -216,3 +217,48 @@ def test_the_command_ends_with_a_status_that_a_script_sees(folder: Path) -> None
     assert done.stdout == ""
     assert "riskeval: " in done.stderr
     assert "Traceback" not in done.stderr
+
+
+GERMAN = "alter;geschlecht;lohn;w\n" + "".join(
+    f"{20 + i % 9};{'mf'[i % 2]};{i},5;{2 + i % 3},25\n" for i in range(60)
+)
+INTRUDER = '[intruder]\nkeys = ["alter", "geschlecht"]\ntargets = ["lohn"]\n'
+PLANS = {
+    "compare": '[roles]\nkeys = ["alter", "geschlecht"]\n[[release]]\nname = "b"\nfile = "b.csv"\n'
+    'replicates = ["c.csv"]\n',
+    "judge": '[synthetic]\nfile = "b.csv"\n[holdout]\nfile = "c.csv"\n' + INTRUDER,
+    "intruders": '[population]\nfile = "b.csv"\n[holdout]\nfile = "c.csv"\n' + INTRUDER,
+}
+
+
+@pytest.fixture
+def german(tmp_path: Path) -> Path:
+    for name in "abc":
+        (tmp_path / f"{name}.csv").write_text(GERMAN, encoding="utf-8")
+    return tmp_path
+
+
+def test_assess_tells_how_it_read_the_file(german: Path) -> None:
+    text = '[data]\nfile = "a.csv"\n[assess]\nkeys = ["alter"]\nmeasures = ["frequencies"]\n'
+    (german / "a.toml").write_text(text, encoding="utf-8")
+    done = call("assess", "a.toml", cwd=german)
+    assert done.returncode == 0
+    assert "a.csv: read with separator ';'.\na.csv: read with decimal comma in" in done.stdout
+    quiet = call("assess", "a.toml", "--quiet", cwd=german)
+    assert (quiet.returncode, quiet.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("command", PLANS)
+def test_every_text_file_of_a_plan_is_told(
+    command: str, german: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module(f"riskeval.runfiles.{command}")
+    work = {"judge": "assess_synthetic", "intruders": "intruder_scenarios"}.get(command, command)
+    monkeypatch.setattr(module, work, lambda *_, **__: None)
+    (german / "x.toml").write_text('[data]\nfile = "a.csv"\n' + PLANS[command], encoding="utf-8")
+    notes: list[str] = []
+    getattr(module, f"load_{command}_plan")(german / "x.toml").run(
+        on_event=lambda event: notes.append(event.detail)
+    )
+    assert {note.split(":")[0] for note in notes} == {"a.csv", "b.csv", "c.csv"}
+    assert all("read with" in note for note in notes)

@@ -178,6 +178,21 @@ def test_the_command_exports_all_or_a_part(population, tmp_path) -> None:
     assert (bad.returncode, "Did you mean 'west'" in bad.stderr) == (1, True)
 
 
+def test_the_command_writes_for_older_stata(population, tmp_path) -> None:
+    pytest.importorskip("pyreadstat")
+
+    def export(*arguments: object) -> console.Completed:
+        return console.call(main, "export", population.path, "--to", *arguments, cwd=tmp_path)
+
+    assert export("new.dta").returncode == 0
+    assert (tmp_path / "new.dta").read_bytes()[:11] == b"<stata_dta>"
+    assert export("old.dta", "--dta-version", 8).returncode == 0
+    assert (tmp_path / "old.dta").read_bytes()[0] == 113  # the format of Stata 8
+    for arguments in (("old.csv", "--dta-version", 8), ("x.dta", "--dta-version", 7)):
+        bad = export(*arguments)
+        assert (bad.returncode, "Give 8 to 15, for .dta only" in bad.stderr) == (1, True)
+
+
 def test_what_is_exported_is_what_open_population_reads(population, tmp_path) -> None:
     open_population(population.path).to_parquet(tmp_path / "people.parquet")
     exported = pd.read_parquet(tmp_path / "people.parquet")
