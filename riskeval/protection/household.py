@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,9 @@ class HouseholdRoles:
         taken.index = values.index
         return taken
 
+    @cached_property
     def members(self) -> list[np.ndarray]:
-        """Return the records of each household."""
+        """Records of each household."""
         order = np.argsort(self.number, kind="stable")
         return np.split(order, np.cumsum(self.size)[:-1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,10 @@ import pandas as pd
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.result import suppress_cells
 from riskeval.protection.suppress_checks import SuppressionPlan
-from riskeval.recovery.recover import recover
+from riskeval.recovery.columns import Evidence, Households, read_column
+from riskeval.recovery.recover import CERTAINTY, fill_holes, recover
 from riskeval.recovery.result import Recovery
-from riskeval.recovery.rules import RULES
+from riskeval.recovery.rules import RULES, Ways
 from synthpop.microdata.codes import cell_ids
 
 MOST_ROUNDS = 60
@@ -23,6 +25,16 @@ ATTACK_RULES = tuple(name for name in RULES if name != "earlier")
 
 Suppress = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Short = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """Values of a key (its position) that an intruder reads back by one rule and source."""
+
+    rows: np.ndarray
+    key: int
+    rule: str
+    source: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,19 +76,58 @@ class Attack:
                 released[column] = suppress_cells(self.frame[column], hidden[:, j])
         return released
 
+    @property
+    def household_variables(self) -> tuple[str, ...]:
+        """Keys that are the same for all members."""
+        return () if self.homes is None else self.homes.variables
+
+    @property
+    def strata(self) -> list[str]:
+        """Columns that weights may tell."""
+        return [name for name in self.plan.strata if name not in self.names]
+
     def run(self, hidden: np.ndarray) -> Recovery:
         """Let the intruder fill the holes of the released file."""
         return recover(
             self.released(hidden),
             household=None if self.homes is None else self.homes.column,
             weights=self.plan.weights,
-            strata=[n for n in self.plan.strata if n not in self.names],
+            strata=self.strata,
             components=self.plan.components,
             original=self.frame,
             suppressed=pd.DataFrame(hidden, columns=list(self.names)),
-            household_variables=[] if self.homes is None else self.homes.variables,
+            household_variables=self.household_variables,
             rules=ATTACK_RULES,
         )
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The file before suppression, coded once for all rounds."""
+        homes, nothing = self.homes, np.zeros(len(self.frame), dtype=bool)
+        columns = {
+            str(name): read_column(self.frame[name], nothing)
+            for name in self.frame
+            if homes is None or name != homes.column
+        }
+        return Evidence(columns, None if homes is None else Households(homes.number))
+
+    def read_back(self, hidden: np.ndarray) -> list[Told]:
+        """Return what the intruder fills rightly, as `run` does, without a table of it."""
+        plan, place = self.plan, self.place
+        components = {total: tuple(parts) for total, parts in plan.components.items()}
+        ways = Ways(
+            CERTAINTY, self.household_variables, None, tuple(plan.weights), tuple(self.strata),
+            components,
+        )  # fmt: skip
+        cells = {name: hidden[:, j] for name, j in place.items()}
+        evidence = self.evidence.without(cells)
+        told = []
+        for fill in fill_holes(evidence, ways, ATTACK_RULES):
+            name, rows = fill.deduction.target, fill.rows
+            rows = rows[evidence.columns[name].agrees(self.evidence.columns[name], rows)]
+            if len(rows):
+                told.append(Told(rows, place[name], fill.deduction.rule, fill.deduction.source))
+        return told
 
     def believed(self, codes: np.ndarray, result: np.ndarray, recovery: Recovery) -> np.ndarray:
         """Codes of the result with the values that the intruder fills in rightly."""
@@ -146,29 +197,28 @@ def suppress_under_attack(
             continue
         # 4. attack; a value that is read back might as well be shown: lock it and go on
         hidden = (result < 0) & (codes >= 0)
-        recovery = attack.run(hidden)
-        right = recovery.cells[recovery.cells["right"]]
-        if not len(right):
+        told = attack.read_back(hidden)
+        if not told:
             if fresh:
                 break
             fresh = True  # once more from the start, with all locks, which takes fewer cells
             continue
-        rows = right["row"].to_numpy()
-        columns = right["column"].map(attack.place).to_numpy(dtype=np.int64)
-        for column, source in zip(columns, right["source"], strict=True):
-            telling.setdefault(attack.names[int(column)], set()).add(source)
-        by_role = (right["rule"] == "role").to_numpy()
-        roles[rows[by_role], columns[by_role]] = True
-        for cell in zip(rows.tolist(), columns.tolist(), strict=True):
-            if cell in pairs:  # something else tells it: its partner may be shown again
-                roles[cell] = False
-                start[pairs[cell], cell[1]] = codes[pairs[cell], cell[1]]
-        tied = _with_members(rows, columns, shared, attack.homes, codes.shape)
+        tied = np.zeros(codes.shape, dtype=bool)
+        for one in told:
+            telling.setdefault(attack.names[one.key], set()).add(one.source)
+            tied[one.rows, one.key] = True
+            roles[one.rows, one.key] |= one.rule == "role"
+        for cell in [cell for cell in pairs if tied[cell]]:
+            # something else tells it: its partner may be shown again
+            roles[cell] = False
+            start[pairs[cell], cell[1]] = codes[pairs[cell], cell[1]]
+        tied = _with_members(tied, shared, attack.homes)
         tied |= _told_keys(tied, hidden)
         fixed |= tied
         locked |= tied
         start[tied], result[tied] = codes[tied], codes[tied]
         fresh = False
+    recovery = attack.run((result < 0) & (codes >= 0))
     return Outcome(result, attack.believed(codes, result, recovery), recovery, telling)
 
 
@@ -186,7 +236,7 @@ def _hide_pairs(
     lossy = short | (result < 0).any(axis=1)
     cells = [cell for cell in map(tuple, np.argwhere(roles & lossy[:, None]).tolist())
              if cell not in pairs]  # fmt: skip
-    members = homes.members() if homes is not None and cells else []
+    members = homes.members if homes is not None and cells else []
     for row, j in cells:
         assert homes is not None
         others = members[homes.number[row]]
@@ -223,14 +273,11 @@ def _locks(codes: np.ndarray, attack: Attack) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _with_members(
-    rows: np.ndarray, columns: np.ndarray, shared: np.ndarray, homes: HouseholdRoles | None,
-    shape: tuple[int, ...],
-) -> np.ndarray:  # fmt: skip
+    cells: np.ndarray, shared: np.ndarray, homes: HouseholdRoles | None
+) -> np.ndarray:
     """Cells, and those of all members for household variables; bool, shape (n, m)."""
-    cells = np.zeros(shape, dtype=bool)
-    cells[rows, columns] = True
     if homes is not None:
-        for j in np.unique(columns[shared[rows, columns]]):
+        for j in np.flatnonzero((cells & shared).any(axis=0)):
             some = np.zeros(len(homes), dtype=bool)
             some[homes.number[cells[:, j]]] = True
             cells[:, j] = some[homes.number]
@@ -253,7 +300,7 @@ def _open(
     first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
     cells, counts = result[first], np.bincount(ids, minlength=n_cells)
     opened = False
-    members_of = homes.members()
+    members_of = homes.members
     for home in np.unique(homes.number[short]):
         members = members_of[home]
         rare = members[short[members]]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.frames import listed_names
 
 DETERMINANT_SHARE = 0.9
+CLOSE = 1e-6
+"""Numbers that differ by less are the same, as a part of the larger and of 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Groups:
     """Records by the value of a column (or of anything else), sorted once.
 
@@ -26,11 +29,20 @@ class Groups:
     starts : int64 array, shape (g,)
         Where each group starts in `order`.
     sizes : int64 array, shape (g,)
+    n_records : int
     """
 
     order: np.ndarray
     starts: np.ndarray
     sizes: np.ndarray
+    n_records: int
+
+    @cached_property
+    def of_record(self) -> np.ndarray:
+        """Group of each record, int64, shape (n,); -1 for none."""
+        of_record = np.full(self.n_records, -1, dtype=np.int64)
+        of_record[self.order] = np.repeat(np.arange(len(self.starts)), self.sizes)
+        return of_record
 
 
 def group_rows(codes: np.ndarray) -> Groups:
@@ -44,7 +56,45 @@ def group_rows(codes: np.ndarray) -> Groups:
     order = np.argsort(codes, kind="stable")
     order = order[np.searchsorted(codes[order], 0) :]
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    return Groups(order, starts, np.diff(starts, append=len(order)))
+    return Groups(order, starts, np.diff(starts, append=len(order)), len(codes))
+
+
+@dataclass(frozen=True)
+class Households:
+    """Households of the records, and what their rows alone tell.
+
+    Attributes
+    ----------
+    number : int64 array, shape (n,)
+        Household of each record; -1 where the id is missing.
+    """
+
+    number: np.ndarray
+
+    @cached_property
+    def members(self) -> Groups:
+        """Records of each household."""
+        return group_rows(self.number)
+
+    @cached_property
+    def n_rows(self) -> np.ndarray:
+        """Rows of the household of each record, int64, shape (n,); -1 without a household."""
+        sizes = np.bincount(self.number[self.number >= 0], minlength=1)
+        return np.where(self.number >= 0, sizes[self.number], -1)
+
+    @cached_property
+    def by_size(self) -> Groups:
+        """Records by the rows of their household."""
+        return group_rows(self.n_rows)
+
+    @cached_property
+    def by_place(self) -> Groups:
+        """Records by their place among the members, in the order of the file."""
+        members = self.members
+        place = np.full(len(self.number), -1, dtype=np.int64)
+        start = members.starts[members.of_record[members.order]]
+        place[members.order] = np.arange(len(members.order)) - start
+        return group_rows(place)
 
 
 @dataclass
@@ -67,13 +117,32 @@ class Column:
     numbers: np.ndarray | None
     hidden: np.ndarray
 
+    @cached_property
+    def groups(self) -> Groups:
+        """Records by value; made anew after holes were filled."""
+        return group_rows(self.codes)
+
     @property
     def holes(self) -> np.ndarray:
         """Rows whose value is still unknown."""
         return np.flatnonzero(self.hidden & (self.codes < 0))
 
+    def without(self, cells: np.ndarray) -> Column:
+        """Return a copy in which `cells`, bool, shape (n,), are hidden."""
+        numbers = None if self.numbers is None else np.where(cells, np.nan, self.numbers)
+        hidden = cells & (self.codes >= 0)
+        return Column(self.name, np.where(cells, -1, self.codes), self.levels[:], numbers, hidden)
+
+    def agrees(self, other: Column, rows: np.ndarray) -> np.ndarray:
+        """Whether this column has the values of another one with these levels at `rows`."""
+        same = np.asarray(self.codes[rows] == other.codes[rows])
+        if self.numbers is None or other.numbers is None:
+            return same
+        return same | np.isclose(self.numbers[rows], other.numbers[rows], CLOSE, CLOSE)
+
     def fill(self, rows: np.ndarray, codes: np.ndarray) -> None:
         """Put the levels `codes` at `rows`."""
+        self.__dict__.pop("groups", None)
         self.codes[rows] = codes
         if self.numbers is not None:
             self.numbers[rows] = np.array(self.levels, dtype=np.float64)[codes]
@@ -81,6 +150,7 @@ class Column:
     def fill_numbers(self, rows: np.ndarray, values: np.ndarray) -> None:
         """Put numbers at `rows`; a number that is no level yet becomes one."""
         assert self.numbers is not None
+        self.__dict__.pop("groups", None)
         self.numbers[rows] = values
         distinct, which = np.unique(values, return_inverse=True)
         place = {level: code for code, level in enumerate(self.levels)}
@@ -99,34 +169,26 @@ class Evidence:
     ----------
     columns : dict of str to Column
         Columns of the release.
-    household : int64 array, shape (n,), or None
-        Number of the household of each record; -1 where the id is missing.
+    household : Households or None
     earlier : dict of str to Column
         Columns of an earlier state of the same records.
-    groups : dict
-        Groups by column, made when first asked for.
     """
 
     columns: dict[str, Column]
-    household: np.ndarray | None = None
+    household: Households | None = None
     earlier: dict[str, Column] = field(default_factory=dict)
-    groups: dict[tuple[str, int], Groups] = field(default_factory=dict)
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-        return len(next(iter(self.columns.values())).codes)
 
     def targets(self) -> list[Column]:
         """Columns that still have holes."""
         return [column for column in self.columns.values() if len(column.holes)]
 
-    def groups_of(self, column: Column, source: str = "") -> Groups:
-        """Records by the value of a column, anew only when holes of it were filled."""
-        key = (source + column.name, int((column.codes >= 0).sum()))
-        if key not in self.groups:
-            self.groups[key] = group_rows(column.codes)
-        return self.groups[key]
+    def without(self, hidden: Mapping[str, np.ndarray]) -> Evidence:
+        """Return the evidence with the cells of `hidden` (bool, shape (n,), by column) taken out.
+
+        Columns that keep their cells, their groups and the households are shared with this one.
+        """
+        taken = {name: self.columns[name].without(cells) for name, cells in hidden.items()}
+        return replace(self, columns=self.columns | taken)
 
 
 def read_column(values: pd.Series, hidden: np.ndarray | None = None) -> Column:
@@ -153,9 +215,9 @@ def can_determine(column: Column) -> bool:
     return 1 < len(column.levels) <= max(DETERMINANT_SHARE * filled, 2)
 
 
-def household_numbers(values: pd.Series) -> np.ndarray:
-    """Number the households, int64, shape (n,); -1 where the id is missing."""
-    return np.asarray(pd.factorize(values, use_na_sentinel=True)[0], dtype=np.int64)
+def read_households(values: pd.Series) -> Households:
+    """Number the households of a column of ids."""
+    return Households(np.asarray(pd.factorize(values, use_na_sentinel=True)[0], dtype=np.int64))
 
 
 def names_of(columns: Sequence[str] | str | None) -> list[str]:

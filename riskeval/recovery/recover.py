@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.recovery.columns import Evidence, household_numbers, names_of, read_column
+from riskeval.recovery.columns import Evidence, names_of, read_column, read_households
 from riskeval.recovery.result import Recovery, make_result
 from riskeval.recovery.rules import RULES, Deduction, Ways, apply
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
@@ -189,7 +189,7 @@ def _evidence(
         columns[name] = read_column(frame[name], hidden)
     return Evidence(
         columns,
-        None if household is None else household_numbers(frame[household]),
+        None if household is None else read_households(frame[household]),
         {} if earlier is None else {str(n): read_column(earlier[n]) for n in earlier},
     )
 

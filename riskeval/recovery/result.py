@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from riskeval.recovery.columns import CLOSE
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
@@ -16,8 +17,6 @@ from synthpop.microdata.text import percent, plural
 
 if TYPE_CHECKING:
     from riskeval.recovery.recover import Fill
-
-CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -141,58 +140,64 @@ def make_result(
     k: int,
 ) -> Recovery:
     """Collect what was filled, compare it with the original and count the keys."""
-    parts = [
-        pd.DataFrame(
-            {
-                "row": fill.rows,
-                "column": fill.deduction.target,
-                "value": pd.Series(fill.values, dtype=object),
-                "rule": fill.deduction.rule,
-                "source": fill.deduction.source,
-                "support": _support(fill),
-                "round": fill.round,
-            }
-        )
-        for fill in fills
-    ]
-    names = ["row", "column", "value", "rule", "source", "support", "round"]
-    cells = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
-    cells = cells.astype({"row": "int64", "support": "int64", "round": "int64"})
-    cells = cells.sort_values(["row", "column"], kind="stable", ignore_index=True)
+    cells = _cells(fills)
     n_right = None
     if original is not None:
         cells["right"] = _right(frame, cells, original)
         n_right = int(cells["right"].sum())
+    sources = _sources(fills, cells)
+    cells = cells.sort_values(["row", "column"], kind="stable", ignore_index=True)
     data = with_values(frame, cells)
     below = None
     if keys:
         believed = data if original is None else with_values(frame, cells[cells["right"]])
         below = (_below(frame, keys, k), _below(believed, keys, k))
     holes = {name: count for name, count in n_holes.items() if count}
-    return Recovery(cells, _sources(fills, cells), data, holes, len(frame), n_right, below, k)
+    return Recovery(cells, sources, data, holes, len(frame), n_right, below, k)
 
 
-def _support(fill: Fill) -> np.ndarray:
-    where = np.isin(fill.deduction.rows, fill.rows)
-    return fill.deduction.support[where]
+def _cells(fills: Sequence[Fill]) -> pd.DataFrame:
+    """One row a filled cell, in the order in which they were filled."""
+    sizes = [len(fill.rows) for fill in fills]
+
+    def each(values: Sequence[Any], dtype: Any) -> np.ndarray:
+        return np.repeat(np.array(values, dtype=dtype), sizes)
+
+    whole = np.empty(0, dtype=np.int64)
+    supports = [fill.deduction.support[np.isin(fill.deduction.rows, fill.rows)] for fill in fills]
+    values = pd.Series([value for fill in fills for value in fill.values], dtype=object)
+    return pd.DataFrame(
+        {
+            "row": np.concatenate([whole, *(fill.rows for fill in fills)]),
+            "column": each([fill.deduction.target for fill in fills], object),
+            "value": values,
+            "rule": each([fill.deduction.rule for fill in fills], object),
+            "source": each([fill.deduction.source for fill in fills], object),
+            "support": np.concatenate([whole, *supports]),
+            "round": each([fill.round for fill in fills], np.int64),
+        }
+    )
 
 
 def _sources(fills: Sequence[Fill], cells: pd.DataFrame) -> pd.DataFrame:
-    names = ["rule", "source", "column"]
-    tried = pd.DataFrame(
-        [
-            (f.deduction.rule, f.deduction.source, f.deduction.target, f.deduction.cases,
-             f.deduction.agreement)
-            for f in fills
-        ],
-        columns=[*names, "cases", "agreement"],
-    ).drop_duplicates(names)  # fmt: skip
-    counts = cells.groupby(names, sort=False).agg(
-        cells=("row", "size"), **({"right": ("right", "sum")} if "right" in cells else {})
-    )
-    table = tried.merge(counts.reset_index(), on=names)
-    order = [*names, "cells", *(["right"] if "right" in cells else []), "cases", "agreement"]
-    return table[order].sort_values("cells", ascending=False, kind="stable", ignore_index=True)
+    """One row a rule, source and column; `cells` in the order of the fills."""
+    counts = ["cells", "right"] if "right" in cells else ["cells"]
+    names = ["rule", "source", "column", *counts, "cases", "agreement"]
+    lines: dict[tuple[str, str, str], dict[str, Any]] = {}
+    first = 0
+    for fill in fills:
+        by, last = fill.deduction, first + len(fill.rows)
+        line = lines.setdefault(
+            (by.rule, by.source, by.target),
+            {"cells": 0, "right": 0, "cases": by.cases, "agreement": by.agreement},
+        )
+        line["cells"] += len(fill.rows)
+        if "right" in cells:
+            line["right"] += int(cells["right"].to_numpy()[first:last].sum())
+        first = last
+    rows = [(*key, *(line[name] for name in names[3:])) for key, line in lines.items()]
+    table = pd.DataFrame(rows, columns=names)
+    return table.sort_values("cells", ascending=False, kind="stable", ignore_index=True)
 
 
 def with_values(frame: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from riskeval.recovery.columns import Column, Evidence, can_determine, group_rows
+from riskeval.recovery.columns import Column, Evidence, can_determine
 from riskeval.recovery.unanimity import LEAST_CASES, Answer, Trial, make_trial, trial_of, unanimous
 
 TOLERANCE = 1e-6
 FEW_CLASSES = 200
+FEW_RECORDS = 500
 MOST_MEMBERS = 1 << 20
 
 
@@ -80,9 +81,8 @@ def from_members(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """Other members of the household show the value."""
     if evidence.household is None:
         return
-    members = group_rows(evidence.household)
     for target in evidence.targets():
-        answer = unanimous(members, target.codes, target.hidden)
+        answer = unanimous(evidence.household.members, target.codes, target.hidden)
         if target.name not in ways.household_variables:
             answer = answer.convincing(ways.certainty)
         yield from _answered("household", "other members of the household", target, answer)
@@ -92,10 +92,7 @@ def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """The number of rows of the household is its size, or tells its class."""
     if evidence.household is None:
         return
-    household = evidence.household
-    sizes = np.bincount(household[household >= 0], minlength=1)
-    n_rows = np.where(household >= 0, sizes[household], -1)
-    by_size = group_rows(n_rows)
+    n_rows = evidence.household.n_rows
     source = "number of rows of the household"
     for target in evidence.targets():
         if target.numbers is not None:
@@ -108,7 +105,7 @@ def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
                     same.cases, same.agreement,
                 )  # fmt: skip
                 continue
-        answer = unanimous(by_size, target.codes, target.hidden)
+        answer = unanimous(evidence.household.by_size, target.codes, target.hidden)
         if target.name != ways.household_size:
             answer = answer.convincing(ways.certainty)
         yield from _answered("household size", source, target, answer)
@@ -131,11 +128,7 @@ def from_places(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """The place among the members tells the value: the first one is the head."""
     if evidence.household is None:
         return
-    members = group_rows(evidence.household)
-    place = np.full(evidence.n, -1, dtype=np.int64)
-    starts = np.cumsum(members.sizes) - members.sizes
-    place[members.order] = np.arange(len(members.order)) - np.repeat(starts, members.sizes)
-    by_place = group_rows(place)
+    by_place = evidence.household.by_place
     for target in evidence.targets():
         answer = unanimous(by_place, target.codes, target.hidden).convincing(ways.certainty)
         yield from _answered("place", "place in the household", target, answer)
@@ -145,13 +138,14 @@ def from_roles(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """Every household has exactly one member of a category, and the visible ones are not it."""
     if evidence.household is None:
         return
-    home = np.where(evidence.household >= 0, evidence.household, evidence.household.max() + 1)
+    number = evidence.household.number
+    home = np.where(number >= 0, number, number.max() + 1)
     size = np.bincount(home)
     for target in evidence.targets():
         filled = target.codes >= 0
         n_unknown = size - np.bincount(home[filled], minlength=len(size))
         open_ = target.holes[n_unknown[home[target.holes]] == 1]
-        open_ = open_[evidence.household[open_] >= 0]
+        open_ = open_[number[open_] >= 0]
         complete = n_unknown == 0
         counts = np.bincount(target.codes[filled & complete[home]], minlength=len(target.levels))
         for level in np.flatnonzero(np.abs(counts / max(complete.sum(), 1) - 1) < 0.5):
@@ -172,7 +166,7 @@ def from_roles(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
 def from_weights(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """A weight occurs in one stratum only."""
     for name in ways.weights:
-        groups = evidence.groups_of(evidence.columns[name])
+        groups = evidence.columns[name].groups
         for target in evidence.targets():
             if target.name == name:
                 continue
@@ -217,16 +211,18 @@ def _numbers(column: Column) -> np.ndarray:
 
 def from_columns(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """Another column determines this one."""
+    targets = evidence.targets()
     sources = [(column, "") for column in evidence.columns.values()]
     sources += [(column, "earlier ") for column in evidence.earlier.values()]
     for column, label in sources:
         if not can_determine(column) or (not label and column.name in ways.weights):
             continue
-        for target in evidence.targets():
+        for target in targets:
             if target is column:
                 continue
-            groups = evidence.groups_of(column, label)
-            answer = unanimous(groups, target.codes, target.hidden).convincing(ways.certainty)
+            answer = unanimous(column.groups, target.codes, target.hidden).convincing(
+                ways.certainty
+            )
             yield from _answered("dependency", f"{label}{column.name}", target, answer)
 
 
@@ -265,16 +261,28 @@ def _intervals(
     if int(both.sum()) < LEAST_CASES:
         return None
     codes, x = target.codes[both], _numbers(column)[both]
+    if (np.bincount(codes) >= 3).sum() < 2:
+        return None
+    # classes that overlap among the first records overlap
+    if len(x) > FEW_RECORDS and _limits(codes[:FEW_RECORDS], x[:FEW_RECORDS], target) is None:
+        return None
+    limits = _limits(codes, x, target)
+    return None if limits is None else (*limits, len(x))
+
+
+def _limits(
+    codes: np.ndarray, x: np.ndarray, target: Column
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Lowest and highest number of each class, and the classes in their order."""
     lows = np.full(len(target.levels), np.inf)
     highs = np.full(len(target.levels), -np.inf)
     np.minimum.at(lows, codes, x)
     np.maximum.at(highs, codes, x)
-    sizes = np.bincount(codes, minlength=len(target.levels))
-    used = np.flatnonzero(sizes)
+    used = np.flatnonzero(np.bincount(codes, minlength=len(target.levels)))
     order = used[np.argsort(lows[used], kind="stable")]
-    if (sizes[used] >= 3).sum() < 2 or not (highs[order][:-1] < lows[order][1:]).all():
+    if not (highs[order][:-1] < lows[order][1:]).all():
         return None
-    return lows[order], highs[order], order, int(both.sum())
+    return lows[order], highs[order], order
 
 
 def from_order(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:

@@ -35,6 +35,9 @@ class Trial:
         return self.cases >= LEAST_CASES and self.agreement >= certainty and self.gain <= GAIN
 
 
+NO_TRIAL = Trial(0, float("nan"), float("nan"))
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Holes that the groups answer.
@@ -71,27 +74,21 @@ def unanimous(groups: Groups, codes: np.ndarray, hidden: np.ndarray) -> Answer:
     hidden : bool array, shape (n,)
         Cells that are asked for.
     """
-    empty = np.empty(0, dtype=np.int64)
-    nothing = Trial(0, float("nan"), float("nan"))
-    if not len(groups.order):
-        return Answer(empty, empty, empty, nothing, nothing)
+    from riskeval.kernels.agreement import levels_of_groups
+
     # 1. of each group: filled cells, smallest and largest level
-    sorted_codes = codes[groups.order]
-    is_filled = sorted_codes >= 0
-    top = int(codes.max(initial=0)) + 1
-    lowest = np.minimum.reduceat(np.where(is_filled, sorted_codes, top), groups.starts)
-    highest = np.maximum.reduceat(sorted_codes, groups.starts)
-    filled = np.add.reduceat(is_filled, groups.starts).astype(np.int64)
+    lowest, highest, filled, at_lowest, at_highest = levels_of_groups(
+        groups.order, groups.starts, codes
+    )
     pure = (filled > 0) & (lowest == highest)
     # 2. holes of pure groups get their level
-    asked = hidden[groups.order] & ~is_filled
-    group_of = np.repeat(np.arange(len(groups.starts)), groups.sizes)
-    answered = asked & pure[group_of]
-    rows, which = groups.order[answered], group_of[answered]
+    rows = np.flatnonzero(hidden & (codes < 0) & (groups.of_record >= 0))
+    rows = rows[pure[groups.of_record[rows]]]
+    which = groups.of_record[rows]
+    if not len(rows):
+        return Answer(rows, rows, rows, NO_TRIAL, NO_TRIAL)
     # 3. leave each filled cell out: others of a pure group are right; in a group with exactly one
     #    deviating cell the others agree on a wrong level for it
-    at_lowest = np.add.reduceat(sorted_codes == lowest[group_of], groups.starts)
-    at_highest = np.add.reduceat(sorted_codes == highest[group_of], groups.starts)
     deviates = ~pure & (at_lowest + at_highest == filled) & (np.minimum(at_lowest, at_highest) == 1)
     trials = [
         make_trial(int(filled[pure & size].sum()), int((deviates & size).sum()) * wrong, codes)
@@ -104,7 +101,7 @@ def make_trial(right: int, wrong: int, codes: np.ndarray) -> Trial:
     """Compare right and wrong predictions with always guessing the commonest code."""
     cases = right + wrong
     if not cases:
-        return Trial(0, float("nan"), float("nan"))
+        return NO_TRIAL
     by_guessing = _error_of_guessing(codes)
     gain = wrong / cases / by_guessing if by_guessing > 0 else float("nan")
     return Trial(cases, right / cases, gain)

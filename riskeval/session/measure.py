@@ -14,6 +14,7 @@ from riskeval.measurement import Measurement, attempt
 from riskeval.report.show import lower
 from riskeval.session.roles import SessionRoles
 from riskeval.utility.registry import IL1S, UTILITIES, UtilityInput
+from synthpop.microdata.codes import encode
 from synthpop.microdata.frames import is_number
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, join, number, plural
@@ -188,14 +189,14 @@ def in_released_levels(
     for name in names:
         if name not in file or name not in original:
             continue
-        levels, released = original[name].astype(object), file[name].astype(object)
-        visible = levels.notna().to_numpy() & released.notna().to_numpy()
-        pairs = pd.DataFrame({"level": levels.to_numpy(), "released": released.to_numpy()})
-        pairs = pairs[visible].drop_duplicates()
-        if len(pairs) and pairs["level"].is_unique:
-            mapping = dict(zip(pairs["level"], pairs["released"], strict=True))
-            if any(level != other for level, other in mapping.items()):
-                truth[name] = levels.map(lambda level, to=mapping: to.get(level, level))
+        (codes, levels), (released, labels) = encode(original[name]), encode(file[name])
+        visible = (codes >= 0) & (released >= 0)
+        pairs = np.unique(np.column_stack([codes, released])[visible], axis=0)
+        if len(pairs) and len(np.unique(pairs[:, 0])) == len(pairs):
+            shown = {levels[code]: labels[label] for code, label in pairs}
+            if any(level != label for level, label in shown.items()):
+                texts = [shown.get(level, level) for level in levels]
+                truth[name] = np.array([*texts, None], dtype=object)[codes]
     return truth
 
 

@@ -19,6 +19,7 @@ MISSING = -1
 MISSING_LABEL = "missing"
 """How tables and figures name a missing value."""
 DENSE_CELLS = 1 << 22
+FEW_CELLS = 1 << 16
 WHOLE = re.compile(r"-?\d+\.0+")
 
 
@@ -200,7 +201,7 @@ def cell_ids(codes: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, int]:
 
 
 def _compact(ids: np.ndarray, n_cells: int) -> tuple[np.ndarray, int]:
-    if n_cells <= DENSE_CELLS:
+    if n_cells <= min(DENSE_CELLS, max(FEW_CELLS, 32 * len(ids))):  # otherwise sorting is quicker
         present = np.zeros(n_cells, dtype=bool)
         present[ids] = True
         rank = np.cumsum(present, dtype=np.int64) - 1

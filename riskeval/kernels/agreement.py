@@ -1,0 +1,35 @@
+"""What the filled cells of each group agree on."""
+
+import numpy as np
+
+from synthpop.microdata.kernel import kernel
+
+
+@kernel
+def levels_of_groups(order, starts, codes):
+    """Smallest and largest level of the filled cells of each group, and how often each occurs.
+
+    order (m,): records of the groups, side by side; starts (g,): where each group starts; codes
+    (n,): -1 for a hole. Returns lowest, highest, filled, at_lowest, at_highest, each (g,); lowest
+    and highest are -1 in a group of holes.
+    """
+    n_groups = len(starts)
+    lowest = np.full(n_groups, -1, dtype=np.int64)
+    highest = np.full(n_groups, -1, dtype=np.int64)
+    filled = np.zeros(n_groups, dtype=np.int64)
+    at_lowest = np.zeros(n_groups, dtype=np.int64)
+    at_highest = np.zeros(n_groups, dtype=np.int64)
+    for g in range(n_groups):
+        end = starts[g + 1] if g + 1 < n_groups else len(order)
+        for i in range(starts[g], end):
+            code = codes[order[i]]
+            if code < 0:
+                continue
+            filled[g] += 1
+            if code < lowest[g] or lowest[g] < 0:
+                lowest[g], at_lowest[g] = code, 0
+            if code > highest[g]:
+                highest[g], at_highest[g] = code, 0
+            at_lowest[g] += code == lowest[g]
+            at_highest[g] += code == highest[g]
+    return lowest, highest, filled, at_lowest, at_highest
