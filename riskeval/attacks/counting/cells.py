@@ -49,6 +49,12 @@ class Cells:
         level[classes] = self.level[order[first]]
         return largest, level
 
+    def without_level(self, level: int) -> Cells:
+        """Return the cells of all other levels, with the same classes."""
+        kept = self.level != level
+        rest = as_cells(self.of_class[kept], self.level[kept], self.count[kept])
+        return rest.padded(len(self.total))
+
     def padded(self, n_classes: int) -> Cells:
         """Return the same with a total for so many classes."""
         total = np.pad(self.total, (0, n_classes - len(self.total)))

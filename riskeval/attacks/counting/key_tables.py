@@ -161,8 +161,9 @@ def count_keys(
     pairs: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64))
     if missing == "wildcard":
         asked = np.unique(np.concatenate([part.believed_class for part in classes.values()]))
-        asked = asked[(asked >= 0) & (released.in_class(asked) == 0)]
-        pairs = reader.compatible(asked, released)
+        speaking = released.without_level(target.n_known) if request.targets else released
+        asked = asked[(asked >= 0) & (speaking.in_class(asked) == 0)]
+        pairs = reader.compatible(asked, speaking)
     matched = matched_cells(released, pairs, target.n_known if missing == "wildcard" else -1)
     n_released = reader.n_persons
     if request.household is not None and not request.targets:

@@ -77,7 +77,8 @@ def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]
         codes = np.stack(
             [coder.code(chunk[key]) for coder, key in zip(coders, scenario.keys, strict=True)]
         )
-        matches = [lookup.find(codes, starts) for lookup in lookups]
+        silent = chunk[list(scenario.targets)].isna().all(axis=1).to_numpy()
+        matches = [lookup.find(codes, starts, silent) for lookup in lookups]
         for target in watched:
             target.read(chunk, total, matches, codes, [coder.size for coder in coders])
         total += len(chunk)

@@ -14,6 +14,9 @@ from riskeval.attacks.matching.key_tree import KeyTree, key_tree
 from riskeval.attacks.targets import AttackTargets
 from synthpop.microdata.codes import cell_ids
 
+SILENT = 1 << 20
+"""Holes that a match without any value of a target counts beside those of its keys."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockMatches:
@@ -99,7 +102,9 @@ class PopulationLookup:
         """Holes of the matches of each of `rows`, int64, (r,); the largest integer where none."""
         return self._holes[self._group]
 
-    def find(self, codes: np.ndarray, starts: np.ndarray | None) -> list[BlockMatches]:
+    def find(
+        self, codes: np.ndarray, starts: np.ndarray | None, silent: np.ndarray
+    ) -> list[BlockMatches]:
         """Count a chunk of the population; return who matches, those with few holes first.
 
         Parameters
@@ -107,24 +112,45 @@ class PopulationLookup:
         codes : int32, shape (m, n)
         starts : int64, shape (h + 1,), or None
             Where the households begin.
+        silent : bool, shape (n,)
+            Persons without any value of a target. Where suppressed values match anything they
+            count only where nobody else matches, with however many holes.
         """
         from riskeval.kernels.scenarios import find_block
 
         tree = self.tree
-        everyone = np.arange(codes.shape[1])
         states = np.empty(codes.shape[1], dtype=np.int64)
         find_block(codes[list(tree.order)], tree.radix, tree.start, tree.tree, states)
-        holed = (codes == self.missing[:, None]).any(axis=0) & self.wildcard
-        if self.finder is None or starts is None:
-            self._note(0, states[states >= 0])
-            pairs = self._holed_persons(codes, np.flatnonzero(holed))
-        else:
+        if starts is not None:  # a household is silent as a whole
+            together = np.logical_and.reduceat(silent, starts[:-1])
+            silent = np.repeat(together, np.diff(starts))
+        silent = silent & self.wildcard
+        blocks = self._find_among(codes, starts, np.where(silent, -1, states), ~silent, 0)
+        if silent.any():
+            last = np.where(silent, states, -1)
+            blocks += self._find_among(codes, starts, last, silent, SILENT)
+        return blocks
+
+    def _find_among(
+        self, codes: np.ndarray, starts: np.ndarray | None, states: np.ndarray,
+        taking_part: np.ndarray, more_holes: int,
+    ) -> list[BlockMatches]:  # fmt: skip
+        """Matches of those who take part; `more_holes` is added to the number of their holes."""
+        holed = (codes == self.missing[:, None]).any(axis=0) & self.wildcard & taking_part
+        groups = states[states >= 0]
+        if self.finder is not None and starts is not None:
             count = self.finder.count.copy()
             states = self.finder.find(states, starts)
-            new = np.repeat(np.arange(len(count)), self.finder.count - count)
-            self._note(0, new)
-            pairs = self._holed_households(codes, starts, holed)
-        return [BlockMatches(0, everyone, states), *pairs]
+            groups = np.repeat(np.arange(len(count)), self.finder.count - count)
+        self._note(more_holes, groups[self._holes[groups] >= more_holes])
+        if self.finder is None or starts is None:
+            pairs = self._holed_persons(codes, np.flatnonzero(holed), more_holes)
+        else:
+            pairs = self._holed_households(codes, starts, holed, more_holes)
+        person = np.arange(codes.shape[1])
+        if more_holes:
+            person = np.flatnonzero(states >= 0)
+        return [BlockMatches(more_holes, person, states[person]), *pairs]
 
     def _note(self, n_holes: int, group: np.ndarray) -> None:
         """Count matches of groups; fewer holes than before make those before void."""
@@ -133,23 +159,25 @@ class PopulationLookup:
         self._holes[fewer] = n_holes
         np.add.at(self._count, group, 1)
 
-    def _holed_persons(self, codes: np.ndarray, persons: np.ndarray) -> list[BlockMatches]:
+    def _holed_persons(
+        self, codes: np.ndarray, persons: np.ndarray, more_holes: int
+    ) -> list[BlockMatches]:
         """Persons with suppressed keys, and the combinations that no better match was met for."""
         result = []
         if len(persons):
             released = np.ascontiguousarray(codes[:, persons].T)
-            waiting = np.flatnonzero(self._holes[:-1] > 0)
+            waiting = np.flatnonzero(self._holes[:-1] > more_holes)
             pairs = compatible_pairs(self.combinations[waiting], released, self.missing)
-            for n_holes, cell, person in pairs:
-                group = waiting[cell]
+            for own_holes, cell, person in pairs:
+                group, n_holes = waiting[cell], own_holes + more_holes
                 better = self._holes[group] >= n_holes
-                if n_holes and better.any():
+                if own_holes and better.any():
                     self._note(n_holes, group[better])
                     result.append(BlockMatches(n_holes, persons[person[better]], group[better]))
         return result
 
     def _holed_households(
-        self, codes: np.ndarray, starts: np.ndarray, holed: np.ndarray
+        self, codes: np.ndarray, starts: np.ndarray, holed: np.ndarray, more_holes: int
     ) -> list[BlockMatches]:
         """Members of households with suppressed keys, and the members they may be."""
         if self.finder is None or not holed.any():
@@ -157,13 +185,14 @@ class PopulationLookup:
         # 1. the households with a hole, and the compositions that none matches exactly
         of_person = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         homes = np.unique(of_person[holed])
-        waiting = np.flatnonzero(self._holes[:-1] > 0)
+        waiting = np.flatnonzero(self._holes[:-1] > more_holes)
         people = [np.arange(starts[h], starts[h + 1]) for h in homes]
         begin, members = self.finder.begin, self.finder.members
         real = [self.combinations[members[begin[c] : begin[c + 1]]] for c in waiting]
         released = [np.ascontiguousarray(codes[:, rows].T) for rows in people]
         # 2. pairs of them with the number of holes, and of their members
-        which, home, holes = household_holes(real, released, self.missing)
+        which, home, own_holes = household_holes(real, released, self.missing)
+        holes = own_holes + more_holes
         result = []
         for n_holes in np.unique(holes):
             at = np.flatnonzero((holes == n_holes) & (self._holes[waiting[which]] >= n_holes))

@@ -95,6 +95,25 @@ class TestHoles:
         old = disco(original, release, "a", "ill", missing="category", seed=1)
         assert old.rate == 0
 
+    @pytest.mark.parametrize("unit", ["person", "household"])
+    def test_records_without_the_target_do_not_hide_those_with_a_hole(self, unit: str) -> None:
+        """Each person twice: all keys without the target, and the target with one key."""
+        rng = np.random.default_rng(1)
+        n = 60
+        original = pd.DataFrame(
+            {"k": rng.permutation(n).astype(str), "b": rng.integers(0, 5, n).astype(str),
+             "ill": rng.choice(["x", "y", "z"], n), "h": np.arange(n) // 2}
+        )  # fmt: skip
+        both = [original.assign(ill=None), original.assign(b=None, h=original["h"] + n)]
+        release = pd.concat(both, ignore_index=True)
+        asked = {"household": "h", "members": "every"} if unit == "household" else {}
+        assert disco(original, release, ["k", "b"], "ill", seed=1, **asked).rate == 1
+        assert tcap(original, release, ["k", "b"], "ill", seed=1, **asked).value("DCAP") == 1
+        more = {"unit": "household", "household": "h"} if unit == "household" else {}
+        intruder = Scenario(["k", "b"], "ill", who="everyone", **more)
+        found = intruder_scenarios(original, release, intruder, scenarios=(4,), seed=1)
+        assert found.table["tau"].tolist() == [n / 2 if more else n]
+
     def test_a_missing_key_of_the_original_is_matched_by_a_hole_only(self) -> None:
         original = pd.DataFrame({"a": [None, "x"], "b": ["u", "v"], "ill": ["flu", "none"]})
         release = pd.DataFrame({"a": ["x", None], "b": ["u", "u"], "ill": ["none", "flu"]})
