@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
 from synthpop.figures.names import FigureNames
+from synthpop.microdata.intervals import wilson
 from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import finding, row_id, verdict
-from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, rounded
+from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, rounded, rounded_share
 from synthpop.microdata.text import join, number, percent
 from synthpop.report.advice import advice
 from synthpop.report.risk import strongest
@@ -39,6 +41,10 @@ STRONGEST_EXPECTED = (
     "The strongest of the matching intruders comes within {within} of the value of {tau} survey "
     "persons at worst; {zeros} of them have a true value of 0, and {expected} are expected to be "
     "unique in the country."
+)
+COPIED = (
+    "{share} of the survey persons with values that nobody else has are in the population with "
+    "exactly these values, more than by chance."
 )
 
 
@@ -77,7 +83,8 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     -----
     Counted are survey persons found within the largest accuracy whose true value is not zero,
     with weights only those expected to be unique in the country too. "raised" from 0.05 %
-    of the survey persons, "high" from 1 %.
+    of the survey persons, "high" from 1 %. Where the population repeats amounts or shares of
+    single persons exactly, more often than by chance, the risk is at least "raised".
     """
     if risk is None:
         return "not assessed", "Declare keys and a target in the table [risk] of the run file."
@@ -88,6 +95,11 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     counted = expected if expected is not None else max(tau - zeros, 0.0)
     share = counted / max(n_sample, 1)
     word = "high" if share >= HIGH_SHARE else "raised" if share >= RAISED_SHARE else "low"
+    copied = _copied(getattr(risk, "copies", None))
+    if copied is not None and word == "low":
+        rate, n = float(copied["rate"]), int(copied["n"])
+        part = rounded_share(rate, n) if external else percent(rate, 0)
+        return "raised", said(COPIED, share=part)
     of_level = row["accuracy"] != row["accuracy"]
     within = percent(row["accuracy"], 0)
     if external and (is_small(tau) or is_small(counted)):
@@ -99,6 +111,18 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     write = rounded if external else number
     values = {"within": within, "tau": write(tau), "zeros": write(zeros)}
     return word, said(text, **values, expected=write(expected))
+
+
+def _copied(copies: pd.DataFrame | None) -> pd.Series | None:
+    """Return the kind of values that the population repeats most of those beyond chance."""
+    if copies is None:
+        return None
+    beyond = [
+        row.n >= SMALLEST_COUNT and wilson(row.copied, int(row.n))[0] > row.by_chance
+        for row in copies.itertuples()
+    ]
+    rows = copies[beyond]
+    return rows.loc[rows["rate"].idxmax()] if len(rows) else None
 
 
 def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 
-from riskeval import ProtectionSession, Release, assess_synthetic, compare
+from riskeval import (
+    ProtectionSession,
+    Release,
+    assess_synthetic,
+    compare,
+    copied_values,
+    intruder_scenarios,
+)
 from riskeval.attacks.distance.membership import distance_screen
 from riskeval.attacks.entry import AttackInput
 from riskeval.report.comparison import comparison_facts
 from riskeval.report.judgement import judgement_facts
 from riskeval.report.protection import protection_facts
+from synthpop.report.verdicts import risk_verdict
 
 N = 200
 KEYS = ["age", "sex"]
@@ -129,3 +139,22 @@ def test_households_and_amounts_that_nobody_named_are_looked_at() -> None:
     assert "mean household risk is above 0.01" in rows["Identity disclosure"]["reason"]
     assert (rows["Amounts"]["word"], rows["Amounts"]["level"]) == ("not assessed", "look")
     assert rows["Amounts"]["reason"].endswith("its own value: income.")
+
+
+def test_a_population_of_copies_is_not_of_low_risk_because_the_country_is_large() -> None:
+    original = people(1).assign(w=50_000.0)
+    for seed, word in ((1, "raised"), (2, "low")):
+        population = pd.concat([people(seed)] * 3, ignore_index=True)
+        risk = intruder_scenarios(
+            original, population, KEYS, "income", accuracy=0.05, weights="w", seed=1
+        )
+        assert risk_verdict(risk, N, False)[0] == "low"  # few persons are alone in the country
+        copies = copied_values(original, population, "income", amounts="income").table
+        stored = SimpleNamespace(table=risk.table, copies=copies)
+        assert risk_verdict(stored, N, False)[0] == word
+    assert (
+        "100 % of the survey persons"
+        in risk_verdict(
+            SimpleNamespace(table=risk.table, copies=copies.assign(copied=N, rate=1.0)), N, False
+        )[1]
+    )
