@@ -58,6 +58,12 @@ class TestMembership:
         assert np.isnan(self.ask(people(300, 2), method="density").privacy_loss)
         assert "privacy loss" in fresh.summary()
 
+    def test_an_attack_of_the_panel_is_the_attack_alone(self) -> None:
+        panel = self.ask(memorised(people(300, 1), 0.3), neighbours=5).panel.set_index("attack")
+        for method, row in (("nearest", "nearest"), ("density", "density, 5 neighbours")):
+            alone = self.ask(memorised(people(300, 1), 0.3), neighbours=5, method=method)
+            assert panel["auc"][row] == pytest.approx(alone.panel["auc"].iloc[0])
+
     def test_neighbours(self) -> None:
         one = self.ask(memorised(people(300, 1)), neighbours=1, method="density")
         many = self.ask(memorised(people(300, 1)), neighbours=50, method="density")

@@ -234,6 +234,18 @@ def test_a_known_part_of_every_cell_changes_no_mean() -> None:
         np.testing.assert_allclose(a.values, b.values, rtol=1e-6)
 
 
+def test_a_key_of_one_level_adds_nothing() -> None:
+    codes = tabulate_cells(FRAME, KEYS, FRAME["w"].to_numpy()).codes[:, :2]
+    cells, counts = np.unique(codes, axis=0, return_counts=True)
+    levels = tuple(cells.max(axis=0) + 1)
+    plain = fit_newton(cells, counts, levels, [frozenset({0}), frozenset({1})], [None] * 2)
+    terms = [frozenset({0}), frozenset({1}), frozenset({0, 2}), frozenset({2})]
+    wide = np.column_stack([cells, np.zeros(len(cells), dtype=cells.dtype)])
+    crossed = fit_newton(wide, counts, (*levels, 1), terms, [None] * 3)
+    np.testing.assert_allclose(crossed.mean, plain.mean, rtol=1e-6)
+    assert crossed.n_parameters == plain.n_parameters
+
+
 def test_a_fit_that_stops_short_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     original = fitting.fit_margins
     monkeypatch.setattr(
@@ -584,7 +596,7 @@ def test_the_search_finds_the_interaction_that_is_there() -> None:
     assert abs(choice.risk.tau2 - truth) < 0.1 * truth
     assert choice.path["tau2"][0] > 1.2 * truth
     assert choice.path["tau2"].iloc[-1] == pytest.approx(choice.risk.tau2, rel=1e-3)
-    assert "1 interactions were added" in choice.summary()
+    assert "Model choice: 1 interactions were added" in choice.summary()
     pd.testing.assert_frame_equal(choice.to_frame(), choice.path)
 
 
