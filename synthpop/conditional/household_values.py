@@ -1,4 +1,4 @@
-"""One value for all members of a household: the sum or mean of theirs, or the head's."""
+"""One value for all members of a household: the sum or mean of theirs, or one member's."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
 
-FORMS = ("sum", "mean", "shared")
+FORMS = ("sum", "mean", "random", "shared")
+JOINED = FORMS[:3]  # every member has a value of its own first
 
 
-def joined(values: np.ndarray, offsets: np.ndarray, form: str) -> np.ndarray:
+def joined(
+    values: np.ndarray, offsets: np.ndarray, form: str, rng: np.random.Generator | None = None
+) -> np.ndarray:
     """Give every member the household's value.
 
     Parameters
     ----------
     values : float array, shape (n,)
     offsets : int array, shape (n_households + 1,)
-    form : "sum", "mean" or "shared"
-        Sum or mean of the members' values that are not missing (missing where all are); "shared":
-        the value of the first member.
+    form : "sum", "mean", "random" or "shared"
+        Sum, mean or one at random of the members' values that are not missing (missing where all
+        are); "shared": the value of the first member.
+    rng : Generator, optional
+        For "random", one number for each household.
 
     Returns
     -------
@@ -33,6 +38,8 @@ def joined(values: np.ndarray, offsets: np.ndarray, form: str) -> np.ndarray:
     [4.0, 4.0, 4.0, nan]
     >>> joined(x, offsets, "mean").tolist(), joined(x, offsets, "shared").tolist()
     ([2.0, 2.0, 2.0, nan], [1.0, 1.0, 1.0, nan])
+    >>> joined(x, offsets, "random", np.random.default_rng(3)).tolist()
+    [1.0, 1.0, 1.0, nan]
     """
     sizes, first = np.diff(offsets), offsets[:-1]
     if form == "shared" or len(sizes) == 0:
@@ -40,6 +47,11 @@ def joined(values: np.ndarray, offsets: np.ndarray, form: str) -> np.ndarray:
     has_value = ~np.isnan(values)
     total = np.add.reduceat(np.where(has_value, values, 0.0), first)
     count = np.add.reduceat(has_value.astype(np.float64), first)
+    if form == "random" and rng is not None:
+        known = np.cumsum(has_value)
+        wanted = (known - has_value)[first] + np.floor(rng.random(len(sizes)) * count) + 1
+        chosen = np.minimum(np.searchsorted(known, wanted), len(values) - 1)
+        return np.repeat(np.where(count > 0, values[chosen], np.nan), sizes)
     divisor = np.maximum(count, 1.0) if form == "mean" else 1.0
     return np.repeat(np.where(count > 0, total / divisor, np.nan), sizes)
 

@@ -112,6 +112,8 @@ class Block:
     columns : dict of read-only arrays, each shape (n_persons,)
     fallbacks : list of Fallback
         Steps down a sequence that stages took in this block.
+    seed : int, optional
+        Of the population, for draws that blocks share.
     """
 
     stratum: int
@@ -119,6 +121,7 @@ class Block:
     offsets: np.ndarray
     columns: Mapping[str, np.ndarray]
     fallbacks: list[Fallback] = field(default_factory=list)
+    seed: int | None = None
 
     @property
     def n_persons(self) -> int:

@@ -11,6 +11,8 @@ parameter (exponential tilting of ranks).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 LARGEST_RATE = 100.0
@@ -19,21 +21,25 @@ NEARLY_UNIFORM = 1e-9
 RANKS = 4000
 
 
-def tilted_uniforms(uniforms: np.ndarray, rate: float) -> np.ndarray:
+def tilted_uniforms(uniforms: np.ndarray, rate: float | np.ndarray) -> np.ndarray:
     """Turn uniform numbers into draws of density proportional to exp(-rate x), shape as given.
+
+    `rate` is one number, or one for each uniform number.
 
     Examples
     --------
     >>> tilted_uniforms(np.array([0.25, 0.5, 1.0]), 2.0).round(3).tolist()
     [0.122, 0.283, 1.0]
     """
-    if abs(rate) < NEARLY_UNIFORM:
-        return uniforms
-    if abs(rate) < 1.0:
-        drawn = -np.log1p(uniforms * np.expm1(-rate)) / rate
-    else:
-        drawn = -np.log(1.0 - uniforms + uniforms * np.exp(-rate)) / rate
-    return np.clip(drawn, 0.0, 1.0)
+    even = np.abs(rate) < NEARLY_UNIFORM
+    used = np.where(even, 1.0, rate)
+    with np.errstate(over="ignore"):
+        drawn = np.where(
+            np.abs(used) < 1.0,
+            -np.log1p(uniforms * np.expm1(-used)) / used,
+            -np.log(1.0 - uniforms + uniforms * np.exp(-used)) / used,
+        )
+    return np.where(even, uniforms, np.clip(drawn, 0.0, 1.0))
 
 
 def mean_of_rate(rate: np.ndarray) -> np.ndarray:
@@ -70,7 +76,7 @@ def ranks_and_shares() -> tuple[np.ndarray, np.ndarray]:
     return 1.0 - (1.0 - place) ** 3, 3.0 * (1.0 - place) ** 2 / RANKS
 
 
-def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mean: float) -> float:
+def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mean: Any) -> Any:
     """Return the rate by which ranks are tilted such that a distribution has the given mean.
 
     Parameters
@@ -78,10 +84,11 @@ def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mea
     values : float array, shape (n,)
         Quantiles of the distribution at `ranks`.
     ranks, shares : float arrays, shape (n,)
+    mean : float, or array of any shape
 
     Returns
     -------
-    float
+    float, or array of the shape of `mean`
         At most 100 either way, where the mean is beyond what tilting reaches.
 
     Examples
@@ -90,12 +97,13 @@ def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mea
     >>> round(rate_of_ranks(ranks, ranks, shares, 0.25), 2) == round(float(rate_of_mean(0.25)), 2)
     True
     """
-    low, high = -LARGEST_RATE, LARGEST_RATE
+    wanted = np.asarray(mean, dtype=np.float64)
+    low, high = np.full(wanted.shape, -LARGEST_RATE), np.full(wanted.shape, LARGEST_RATE)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        weights = shares * np.exp(-middle * (ranks - (1.0 if middle < 0 else 0.0)))
-        if np.dot(weights, values) / weights.sum() > mean:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+        from_end = ranks - np.where(middle < 0, 1.0, 0.0)[..., None]
+        weights = shares * np.exp(-middle[..., None] * from_end)
+        above = weights @ values / weights.sum(axis=-1) > wanted
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    rate = (low + high) / 2
+    return float(rate) if wanted.ndim == 0 else rate

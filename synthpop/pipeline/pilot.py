@@ -13,8 +13,8 @@ from synthpop.microdata.streams import Streams
 from synthpop.stages.blocks import make_plan
 from synthpop.stages.id_columns import IdColumns, sized
 
-FEWEST, MOST = 4_000, 40_000  # households
-FEWEST_FOR_MEANS = 16_000
+TIMES, FEWEST, MOST = 2, 4_000, 40_000  # households of the sample, households
+TIMES_FOR_MEANS, FEWEST_FOR_MEANS, MOST_FOR_MEANS = 8, 16_000, 80_000
 ROWS = 10**9
 
 
@@ -53,12 +53,14 @@ def make_pilot(
 ) -> Pilot:
     """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet.
 
-    At least 16,000 where a step holds means of groups; the first of the stages is the structure.
+    Where a step holds means of groups, which may be small, eight times as many, 16,000 to 80,000;
+    the first of the stages is the structure.
     """
-    structure = stages[0]
-    means = any(getattr(stage, "means_by", None) is not None for stage in stages)
-    fewest = FEWEST_FOR_MEANS if means else FEWEST
-    households = float(np.clip(2 * len(sample.household_weights), fewest, MOST))
+    structure, n = stages[0], len(sample.household_weights)
+    if any(getattr(stage, "means_by", None) is not None for stage in stages):
+        households = float(np.clip(TIMES_FOR_MEANS * n, FEWEST_FOR_MEANS, MOST_FOR_MEANS))
+    else:
+        households = float(np.clip(TIMES * n, FEWEST, MOST))
     scale = households / float(model.totals.sum())
     plans = make_plan(model, structure.method, scale, streams, ROWS)
     ids = sized(layout, plans)

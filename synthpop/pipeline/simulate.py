@@ -71,7 +71,8 @@ def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
     offsets = plan.offsets()
     for values in (offsets, *columns.values()):
         values.flags.writeable = False
-    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns))
+    seed = recipe.streams.seed
+    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns), seed=seed)
     run_stages(recipe, block, columns, 0, len(recipe.stages[: recipe.stop]))
     return Simulated(plan, columns, tuple(block.fallbacks))
 

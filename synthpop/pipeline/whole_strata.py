@@ -189,7 +189,8 @@ def _continue_block(
     before = dict(part)
     for values in (offsets, *part.values()):
         values.flags.writeable = False
-    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(part))
+    seed = recipe.streams.seed
+    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(part), seed=seed)
     run_stages(recipe, block, part, start, stop)
     new = {name: values for name, values in part.items() if values is not before.get(name)}
     return plan, (new, tuple(block.fallbacks))

@@ -197,6 +197,31 @@ class WithinClass:
             rate = class_rates(values, weights, classes, steps, knots)
         return cls(rate, steps, knots)
 
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """First and last limit of each class, the one nearer to zero first; shape (R,) both."""
+        return self.knots[:, 0], self.knots[np.arange(len(self.steps)), self.steps]
+
+    @property
+    def has_width(self) -> np.ndarray:
+        """Which classes are neither a point nor without an end, shape (R,)."""
+        first, last = self.ends
+        width: np.ndarray = last - first
+        return np.isfinite(width) & (width != 0)
+
+    def draw(self, classes: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+        """Turn uniform numbers in [0, 1) into values of the classes, shape (n,)."""
+        from synthpop.kernels.draws import draw_in_classes
+
+        values = np.empty(len(classes))
+        law = (*self.ends, self.rate, self.steps, self.knots)
+        draw_in_classes(classes, *law, uniforms, values)
+        return values
+
+    def quantiles(self, number: int, ranks: np.ndarray) -> np.ndarray:
+        """Return the values of a class at ranks from the end nearer to zero, shape (n,)."""
+        return self.draw(np.full(len(ranks), number, dtype=np.int16), 1.0 - ranks)
+
 
 def class_rates(
     values: np.ndarray, weights: np.ndarray, classes: Classes, steps: np.ndarray, knots: np.ndarray

@@ -13,6 +13,11 @@ least Kullback-Leibler divergence that does it (Csiszar 1975, doi:10.1214/aop/11
 of missing values stays. Classes beyond those that have 1 % of a group count as the nearest of them,
 and no probability changes by more than a factor of 3; where that is too little, the mean is as near
 as it gets. Groups of fewer than 30 values in the survey are left alone.
+
+Inside a class the ranks of the values of a group are tilted too (`synthpop.models.tilted`), such
+that the mean of group and class is that of its sample values; where there are fewer than 20 of
+them, the rest of 20 has the mean of the class. The draws are spread evenly over each group
+(`synthpop.stages.continuous.group_draws`).
 """
 
 from __future__ import annotations
@@ -28,12 +33,18 @@ from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.fallback import LevelFactors
 from synthpop.microdata.block import Block
 from synthpop.microdata.errors import Fault, InputError
+from synthpop.models.tilted import rate_of_ranks, tilted_uniforms
+from synthpop.stages.continuous.binned import WithinClass
 from synthpop.stages.continuous.distributions import codes_of_rows
+from synthpop.stages.continuous.group_draws import BELOW_ONE
 from synthpop.stages.continuous.tail import TopClass
 
 FEWEST_VALUES = 30
 LARGEST_FACTOR = 3.0
 LEAST_SHARE = 0.01
+ENOUGH_VALUES = 20
+RANKS = (np.arange(256) + 0.5) / 256
+SHARES = np.full(256, 1 / 256)
 ROUNDS, HALVINGS = 2, 50
 
 
@@ -48,17 +59,44 @@ class GroupMeans:
     targets : float array, shape (L,)
         Weighted mean of each of its digits in the survey; NaN: not held.
     class_means : float array, shape (L, R)
-        Of the classes, where values of a group lie in them; the first class is missing.
+        Of the values of a group in a class; the first class is missing.
+    rates : float array, shape (L, R)
+        By which the ranks of the values of a group inside a class are tilted.
     """
 
     term: int
     targets: np.ndarray
     class_means: np.ndarray
+    rates: np.ndarray
 
     def groups_of(self, coding: Coding, codes: np.ndarray) -> np.ndarray:
         """Return the digit of the category of coded rows."""
         groups: np.ndarray = coding.term_digits(codes)[:, self.term]
         return groups
+
+    def groups_and_places(
+        self, coding: Coding, codes: np.ndarray, cumulative: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return group of each person, and its place such that alike persons are neighbours.
+
+        Rows of the distribution table, shape (c, R), are put in order of their group, and in a
+        group of their expected value.
+        """
+        group = self.groups_of(coding, codes)
+        shares = np.diff(cumulative, axis=1, prepend=0.0)
+        expected = (shares * self.class_means[group]).sum(axis=1)
+        place = np.empty(len(codes), dtype=np.int64)
+        place[np.lexsort((expected, group))] = np.arange(len(codes))
+        return group[rows], place[rows]
+
+    def cells(self, classes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """Return the cell of group and class of each person, shape (n,)."""
+        return groups * self.rates.shape[1] + classes
+
+    def tilted(self, classes: np.ndarray, groups: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+        """Return uniform numbers with their ranks inside the class tilted by group, shape (n,)."""
+        drawn = 1.0 - tilted_uniforms(1.0 - uniforms, self.rates[groups, classes])
+        return np.minimum(drawn, BELOW_ONE)
 
     def with_top(
         self, tail: TopClass | None, digits: np.ndarray, values: np.ndarray, weights: np.ndarray
@@ -82,7 +120,7 @@ def group_means(
     values: np.ndarray,
     classes: np.ndarray,
     weights: np.ndarray,
-    n_classes: int,
+    within: WithinClass,
     label: str,
 ) -> GroupMeans:
     """Return the means of the survey by the levels of a predictor.
@@ -94,20 +132,35 @@ def group_means(
     digits : int array, shape (n, number of terms)
     values, classes, weights : arrays, shape (n,)
         NaN is missing, and no value of a group.
+    within : WithinClass
+        How values lie inside their classes.
 
     Raises
     ------
     InputError
         The category is no predictor of its own.
     """
+    # 1. The mean of each group.
     term = _term_of(name, coding, label)
-    group, some = digits[:, term], ~np.isnan(values) & (weights > 0)
-    size = coding.sizes[term]
-    count = np.bincount(group[some], minlength=size)
-    targets = _means(group[some], values[some], weights[some], size)
-    means = _means(classes[some], values[some], weights[some], n_classes)
-    targets[count < FEWEST_VALUES] = np.nan
-    return GroupMeans(term, targets, np.tile(np.nan_to_num(means), (size, 1)))
+    some = ~np.isnan(values) & (weights > 0)
+    group, values, classes, weights = (x[some] for x in (digits[:, term], values, classes, weights))
+    size, n_classes = coding.sizes[term], len(within.steps)
+    targets = _means(group, values, weights, size)
+    targets[np.bincount(group, minlength=size) < FEWEST_VALUES] = np.nan
+    # 2. The mean of each group in each class, drawn towards that of the class.
+    of_class = np.nan_to_num(_means(classes, values, weights, n_classes))
+    cell, cells = group * n_classes + classes, size * n_classes
+    count = np.bincount(cell, minlength=cells).reshape(size, n_classes)
+    of_cell = np.nan_to_num(_means(cell, values, weights, cells)).reshape(size, n_classes)
+    added = np.maximum(ENOUGH_VALUES - count, 0)
+    means = (count * of_cell + added * of_class) / (count + added)
+    # 3. How far ranks are tilted for it.
+    rates = np.zeros(means.shape)
+    for r in np.flatnonzero(within.has_width):
+        quantiles = np.abs(within.quantiles(int(r), RANKS))
+        some = count[:, r] > 0
+        rates[some, r] = rate_of_ranks(quantiles, RANKS, SHARES, np.abs(means[some, r]))
+    return GroupMeans(term, targets, means, rates)
 
 
 def _term_of(name: str, coding: Coding, label: str) -> int:

@@ -25,6 +25,7 @@ from synthpop.stages.continuous.distributions import (
     draw_values,
     record_steps,
 )
+from synthpop.stages.continuous.group_draws import GroupDraws
 from synthpop.stages.continuous.means import GroupMeans
 from synthpop.stages.continuous.method_base import ValueMethod
 from synthpop.stages.continuous.tail import TopClass
@@ -81,9 +82,25 @@ def above_upper(label: str, method: ValueMethod, values: np.ndarray) -> tuple[Fa
     return (Fallback(label, "all", what),)
 
 
+def group_draws(
+    model: ContinuousModel, block: Block, label: str, rng: np.random.Generator
+) -> GroupDraws | None:
+    """Begin the draws of a block; None where no means are held."""
+    if model.means is None:
+        return None
+    shape = model.means.class_means.shape
+    return GroupDraws.of_block(block, len(model.strata_levels), label, shape, rng)
+
+
 def draw_persons(
-    model: ContinuousModel, block: Block, rng: np.random.Generator, *, label: str, by: str | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    model: ContinuousModel,
+    block: Block,
+    *,
+    rng: np.random.Generator,
+    label: str,
+    by: str | None,
+    sequences: GroupDraws | None,
+) -> dict[str, np.ndarray]:
     """Draw a value for each person of a block.
 
     Parameters
@@ -92,13 +109,16 @@ def draw_persons(
         Of the stage, for records of fallbacks.
     by : str or None
         Variable to whose levels the models were fitted instead of the strata.
+    sequences : GroupDraws or None
+        As `group_draws` returns it.
 
     Returns
     -------
-    values, low, high : float arrays, shape (n_persons,)
-        Drawn values, and the limits of the classes that they were drawn from.
+    dict of float arrays, shape (n_persons,)
+        Drawn values, and the limits of the classes that they were drawn from where the model has
+        columns of these.
     """
-    from synthpop.kernels.draws import draw_classes, draw_in_classes
+    from synthpop.kernels.draws import draw_classes
 
     # 1. A class given the predictors.
     cells, row_of_cell, table = distribution_table(
@@ -110,36 +130,37 @@ def draw_persons(
     )
     classes = np.empty(block.n_persons, dtype=np.int16)
     rows = row_of_cell[cells]
-    uniforms = spread(rows, len(table), rng)
+    codes = codes_of_rows(model.coding, block, rows, len(table))
+    groups = None
+    if model.means is None or sequences is None:
+        uniforms = spread(rows, len(table), rng)
+    else:
+        groups, places = model.means.groups_and_places(model.coding, codes, table, rows)
+        top_shares = (1.0 - table[:, -2])[rows]
+        uniforms = sequences.class_uniforms(groups, places, top_shares, rng)
     draw_classes(cells, row_of_cell, table, uniforms, 0, classes)
-    # 2. A value inside the class.
-    values = np.empty(block.n_persons)
-    first, last = drawing_bounds(model.low, model.high)
-    inside = spread(classes, len(model.low), rng)
-    law = model.within_class
-    draw_in_classes(classes, first, last, law.rate, law.steps, law.knots, inside, values)
-    # 3. The last class: from the tail or the regression.
+    # 2. A value inside the class, and of the last class from the tail.
     top = np.flatnonzero(classes == len(model.low) - 1)
+    if model.means is None or sequences is None or groups is None:
+        inside = spread(classes, len(model.low), rng)
+        values = model.within_class.draw(classes, inside)
+    else:
+        inside = sequences.value_uniforms(model.means.cells(classes, groups), rng)
+        values = model.within_class.draw(classes, model.means.tilted(classes, groups, inside))
     if model.tail is not None:
-        values[top] = model.tail.draw(inside[top], _groups(model, block, rows, len(table))[top])
+        values[top] = model.tail.draw(inside[top], None if groups is None else groups[top])
+    # 3. The last class from the regression.
     if model.values is not None:
-        codes = codes_of_rows(model.coding, block, rows, len(table))
         values[top] = _draw_modelled(model, block, codes, rows[top], rng, label=label, by=by)
     # 4. Decimals as the survey has them; no value leaves its class.
     if model.decimals is not None:
         modelled = model.values is not None
-        ends = [np.where(modelled & (classes == len(first) - 1), np.nan, x[classes])
-                for x in (first, last)]  # fmt: skip
+        limits = drawing_bounds(model.low, model.high)
+        ends = [np.where(modelled & (classes == len(model.low) - 1), np.nan, x[classes])
+                for x in limits]  # fmt: skip
         values = rounded(values, model.decimals, *ends)
-    return values, model.low[classes], model.high[classes]
-
-
-def _groups(model: ContinuousModel, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return the group of each person whose mean is held; 0 where none is."""
-    if model.means is None:
-        return np.zeros(len(rows), dtype=np.int64)
-    codes = codes_of_rows(model.coding, block, rows, n_rows)
-    return model.means.groups_of(model.coding, codes)[rows]
+    columns = (values, model.low[classes], model.high[classes])
+    return {field.name: x for field, x in zip(model.fields, columns, strict=False)}
 
 
 def _draw_modelled(

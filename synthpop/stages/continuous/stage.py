@@ -21,6 +21,7 @@ from synthpop.conditional.coding import make_design
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign
 from synthpop.conditional.household_values import (
     FORMS,
+    JOINED,
     heads_of_block,
     heads_of_sample,
     joined,
@@ -28,6 +29,7 @@ from synthpop.conditional.household_values import (
 )
 from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
+    Draw,
     drawn_given_members,
     without_members_before,
 )
@@ -47,6 +49,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import NONE, Instance, OneOf, check
+from synthpop.microdata.streams import Streams
 from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
 from synthpop.stages.continuous.binned import Classes, WithinClass
@@ -54,7 +57,13 @@ from synthpop.stages.continuous.binned_method import Binned
 from synthpop.stages.continuous.means import group_means, hold_means
 from synthpop.stages.continuous.method_base import ValueMethod
 from synthpop.stages.continuous.methods import METHODS, MethodOptions, value_method, with_options
-from synthpop.stages.continuous.model import ContinuousModel, above_upper, draw_persons, new_fields
+from synthpop.stages.continuous.model import (
+    ContinuousModel,
+    above_upper,
+    draw_persons,
+    group_draws,
+    new_fields,
+)
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 
 
@@ -82,17 +91,16 @@ class Continuous(BlockStage):
         See `Categorical`.
     numeric : "classes" or "values"
         How predictors that are numbers enter every model of the stage; see `Categorical`.
-    by_household : None, "first", "sequential", "sum", "mean" or "shared"
+    by_household : None, "first", "sequential", "sum", "mean", "random" or "shared"
         None: members of a household are drawn independently, given their predictors. "first": its
         first member is drawn first, the others given what it got. The models have a further
         predictor, whose levels are "is the first member" and classes of the first member's value:
         weighted deciles of the values that are not zero, missing, and where 20 first members have
         such a value zero and negative. "sequential": as "first", and members beyond the second are
         drawn one after another, each given the values of those before too; the highest 5 % and
-        1 % are classes of their own then. "sum", "mean": all
-        members get the sum or mean of their values (later steps see the sample's values joined
-        alike). "shared": one value simulated with the predictors of the first member, fitted to
-        first members.
+        1 % are classes of their own then. "sum", "mean", "random": all members get the sum, the
+        mean or one at random of their values (later steps see the sample's values joined alike).
+        "shared": one value simulated with the predictors of the first member, fitted to these.
     pooling : "none", "cross-validated", "complete" or a number, optional
         Whether strata borrow from each other: in the model of classes, see `Categorical`, and in
         the regression, where the coefficients of a stratum are shrunk towards those of all strata
@@ -216,7 +224,7 @@ class Continuous(BlockStage):
         if intervals is not None and len({self.name, *intervals}) != 3:
             remedy = "Give (lower, upper)."
             faults.add(self.label, "intervals needs two names of its own", remedy=remedy)
-        if intervals is not None and self.by_household in ("sum", "mean"):
+        if intervals is not None and self.by_household in JOINED:
             what = f"intervals has no meaning with by_household = {self.by_household!r}"
             faults.add(self.label, what, remedy="Leave one of them out.")
         if self.means_by is not None and (
@@ -267,7 +275,7 @@ class Continuous(BlockStage):
         within = WithinClass.fit(self.draws.within_class, capped, sample.weights, classes)
         means = None
         if self.means_by is not None:
-            args = (capped, classes.codes, sample.weights, len(classes.low), self.label)
+            args = (capped, classes.codes, sample.weights, within, self.label)
             means = group_means(self.means_by, coding, design.digits, *args)
             top = classes.codes == len(classes.low) - 1
             means, tail = means.with_top(tail, design.digits[top], capped[top], sample.weights[top])
@@ -332,25 +340,24 @@ class Continuous(BlockStage):
         """Return the sample's own values of the new columns, joined by household where asked."""
         values = sample.columns[self.name].astype(np.float64)
         if self.by_household in FORMS:
-            values = joined(values, sample.offsets, self.by_household)
+            rng = Streams(0).at("random member", self.name)
+            values = joined(values, sample.offsets, self.by_household, rng)
         return {self.name: values.astype(model.fields[0].dtype)}
 
     def simulate(
         self, model: ContinuousModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a class and a value for each person of the block, or each first member."""
+        draw = self._drawing(model, block, rng)
         if model.make_up is not None:
             block = model.make_up.of_block(block)
-        columns = self._of_units(model, block, partial(self._draw, model, rng=rng))
+        columns = self._of_units(model, block, draw, rng)
         return {field.name: columns[field.name].astype(field.dtype) for field in model.fields}
 
-    def _draw(
-        self, model: ContinuousModel, block: Block, rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
-        values, low, high = draw_persons(model, block, rng, label=self.label, by=self.by)
-        intervals = self.draws.intervals
-        bounds = {} if intervals is None else {intervals[0]: low, intervals[1]: high}
-        return {self.name: values, **bounds}
+    def _drawing(self, model: ContinuousModel, block: Block, rng: np.random.Generator) -> Draw:
+        """Return the function that draws the persons of a block, or of parts of it in turn."""
+        groups = group_draws(model, block, self.label, rng)
+        return partial(draw_persons, model, rng=rng, label=self.label, by=self.by, sequences=groups)
 
     @property
     def holds_margins(self) -> bool:
@@ -363,11 +370,13 @@ class Continuous(BlockStage):
         """Return the model with the means by the levels of `means_by` held to the survey's."""
 
         def simulate(model: ContinuousModel, block: Block, record: Callable[[Block], None]) -> None:
-            def draw(part: Block) -> dict[str, np.ndarray]:
-                record(part)
-                return self._draw(model, part, rng)
+            draw = self._drawing(model, block, rng)
 
-            self._of_units(model, block, draw)
+            def recorded(part: Block) -> dict[str, np.ndarray]:
+                record(part)
+                return draw(part)
+
+            self._of_units(model, block, recorded, rng)
 
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
@@ -375,7 +384,7 @@ class Continuous(BlockStage):
         return adjusted
 
     def _of_units(
-        self, model: ContinuousModel, block: Block, draw: Callable[[Block], dict[str, np.ndarray]]
+        self, model: ContinuousModel, block: Block, draw: Draw, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         if knows_first(model.coding):
             return drawn_given_members(block, self.name, model.coding, draw, FIRST)
@@ -386,4 +395,4 @@ class Continuous(BlockStage):
         if self.by_household == "shared":
             sizes = np.diff(block.offsets)
             return {name: np.repeat(values, sizes) for name, values in columns.items()}
-        return {self.name: joined(columns[self.name], block.offsets, self.by_household)}
+        return {self.name: joined(columns[self.name], block.offsets, self.by_household, rng)}

@@ -48,9 +48,9 @@ class TopClass:
     rate: float
     of_groups: tuple[TopClass, ...] = ()
 
-    def draw(self, uniforms: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def draw(self, uniforms: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
         """Turn uniform numbers into values, shape (n,), by the law of each group if there is."""
-        if self.of_groups:
+        if groups is not None and self.of_groups:
             values = np.empty(len(uniforms))
             for group in np.unique(groups).tolist():
                 of_group = groups == group

@@ -22,6 +22,20 @@ def test_sum_and_mean_by_household() -> None:
     pd.testing.assert_series_equal(b["income"], means, check_names=False)
 
 
+def test_the_value_of_a_random_member() -> None:
+    frame = frame_with_income()
+    single = income(frame, method="regression").frame()
+    drawn = income(frame, method="regression", by_household="random").frame()
+    assert (drawn.groupby("hid")["income"].nunique(dropna=False) == 1).all()
+    for hid, values in single.groupby("hid")["income"]:
+        value = drawn["income"][drawn["hid"] == hid].iloc[0]
+        assert value in values.to_numpy() if values.notna().any() else np.isnan(value)
+    place = (drawn["income"] == single["income"]).groupby(single["hid"]).idxmax()
+    first = single.groupby("hid").head(1).index
+    several = single.groupby("hid")["income"].transform("count").loc[first].to_numpy() > 1
+    assert 0.2 < (place.to_numpy() == first)[several].mean() < 0.7
+
+
 @pytest.mark.parametrize("method", ["binned", "regression", "pmm"])
 def test_a_shared_value_is_one_per_household(method: str) -> None:
     frame = small_frame(800)

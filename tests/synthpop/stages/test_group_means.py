@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from synthpop import Binned, Categorical, Continuous, InputError, Pipeline, Structure, Survey
+from synthpop.microdata.block import Block
+from synthpop.stages.continuous.group_draws import GroupDraws
 from synthpop.stages.continuous.means import LARGEST_FACTOR, tilt_to_mean
 
 
@@ -102,3 +104,62 @@ def test_a_single_large_value_stays_in_its_group():
     assert groups.max()["home"] < 60_000 < groups.max()["work"]
     wanted = frame.groupby("status").income.mean()
     assert (groups.mean()[["home", "owner"]] / wanted - 1).abs().max() < 0.02
+
+
+def test_a_group_that_lies_low_in_a_class_keeps_its_zeros_too():
+    """The small amounts of idle persons lie at the lower end of a class of wages."""
+    rng = np.random.default_rng(8)
+    n = 3_000
+    status = rng.choice(["idle", "work"], n, p=[0.2, 0.8])
+    low, high = 50 + 400 * rng.random(n) ** 2, np.exp(rng.normal(8.5, 0.6, n))
+    zero = rng.random(n) < 0.65
+    income = np.where(status == "work", high, np.where(zero, 0.0, low)).round()
+    frame = pd.DataFrame({"status": status, "sex": rng.choice(["f", "m"], n), "income": income})
+    limits = Binned(breaks=[0, 4_000, 8_000, 200_000])
+    stage = Continuous("income", limits, ["status", "sex"], means_by="status")
+    fitted = Pipeline([Structure(["sex", "status"]), stage]).fit(Survey(frame, weight=None), seed=1)
+    made = fitted.simulate(scale=3).frame()
+    for look in (lambda x: x.mean(), lambda x: (x == 0).mean()):
+        ratio = made.groupby("status", observed=True).income.agg(look)["idle"] / look(
+            frame.income[frame.status == "idle"]
+        )
+        assert abs(ratio - 1) < 0.03
+
+
+def top_persons(seed: int | None) -> int:
+    """Persons in the top class of one group, in ten blocks of three draws each."""
+    chosen = 0
+    for stratum in range(10):
+        block = Block(stratum, 0, np.array([0]), {}, seed=seed)
+        rng = np.random.default_rng([stratum, seed or stratum])
+        draws = GroupDraws.of_block(block, 10, "income", (2, 3), rng)
+        for members in (30, 20, 10):
+            shares = np.linspace(0.0, 0.04, members)
+            groups = np.repeat([0, 1], members)
+            both = np.tile(shares, 2)
+            uniforms = draws.class_uniforms(groups, np.arange(2 * members), both, rng)
+            chosen += int((uniforms[:members] >= 1 - shares).sum())
+    return chosen
+
+
+def test_the_top_class_of_a_small_group_has_the_expected_number_of_persons():
+    """12 of 600 persons; independent draws give 6 to 18."""
+    counts = np.array([top_persons(seed) for seed in range(1, 40)])
+    assert counts.min() >= 9
+    assert counts.max() <= 15
+    assert abs(counts.mean() - 12) < 0.5
+    assert counts.std() > 0
+
+
+def test_persons_draw_uniform_numbers_whatever_their_group():
+    rng = np.random.default_rng(1)
+    drawn = []
+    for seed in range(300):
+        draws = GroupDraws.of_block(Block(0, 0, np.array([0]), {}, seed=seed), 1, "x", (3, 4), rng)
+        groups = np.array([0, 1, 1, 2, 2, 2])
+        shares = np.array([0.5, 0.1, 0.9, 0.3, 0.0, 1.0])
+        drawn.append(draws.class_uniforms(groups, np.arange(6), shares, rng))
+        values = draws.value_uniforms(groups * 4, rng)
+        assert ((values >= 0) & (values < 1)).all()
+    below = (np.array(drawn)[:, :, None] < np.array([0.1, 0.5, 0.9])).mean(axis=0)
+    assert np.abs(below - [0.1, 0.5, 0.9]).max() < 0.1
