@@ -23,6 +23,7 @@ from synthpop.microdata.dictionary import (
 from synthpop.microdata.dictionary_file import read_dictionary
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.microdata.files import READERS, WRITERS, read_table, write_table
+from tests.sas7bdat import Column, write_sas7bdat
 
 pyreadstat = pytest.importorskip("pyreadstat")
 pytest.importorskip("rdata")
@@ -406,6 +407,28 @@ def test_portable_files_are_read(tmp_path: Path, suffix: str) -> None:
     assert back["INCOME"].isna().tolist() == [False, True]
     assert back["TOWN"].tolist() == ["Graz", "Linz"]
     assert dictionary_of(back)["INCOME"].label == "Net income"
+
+
+def test_a_sas_data_set_is_read_with_labels_dates_and_missing_values(tmp_path: Path) -> None:
+    file = tmp_path / "s.sas7bdat"
+    write_sas7bdat(file, [
+        Column("hid", [1, 2, 3], "Household"),
+        Column("Ort", ["Köln", "Graz", "Linz an der Donau"], "Town", width=20),
+        Column("income", [812.5, None, -3.25], "Net income"),
+        Column("born", [0, 366, None], format="DATE"),
+    ])  # fmt: skip
+    other = pd.read_sas(file, encoding="utf-8")  # a reader of another hand: the file is sound
+    back = read_table(file)
+    assert back["hid"].dtype == np.int64
+    assert back["Ort"].tolist() == ["Köln", "Graz", "Linz an der Donau"]
+    assert back["born"].tolist()[:2] == [pd.Timestamp("1960-01-01"), pd.Timestamp("1961-01-01")]
+    assert back["born"].isna().tolist() == [False, False, True]
+    for name in back:
+        pd.testing.assert_series_equal(back[name], other[name], check_dtype=False)
+    assert [dictionary_of(back)[name].label for name in ("hid", "income")] == [
+        "Household", "Net income",
+    ]  # fmt: skip
+    assert dictionary_of(back)["born"].kind == "date"
 
 
 def test_whole_numbers_with_missing_ones_stay_whole(tmp_path: Path) -> None:
