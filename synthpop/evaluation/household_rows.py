@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.source import PopulationChunks
+from synthpop.microdata.codes import run_starts
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.survey import Survey, unit_of_households
 
@@ -97,7 +98,7 @@ def rows_of_population(
     step = min(1.0, max(n_sample, MOST_HOUSEHOLDS) / max(total, 1))
     for chunk in [frame] if frame is not None else source.chunks(names):
         ids = chunk[household].to_numpy()
-        new = np.append(True, ids[1:] != ids[:-1]) if len(ids) else np.zeros(0, dtype=bool)
+        new = run_starts(ids)
         number = n_before + np.cumsum(new) - 1
         chosen = np.floor((number + 1) * step) > np.floor(number * step)
         n_before += int(new.sum())
@@ -105,7 +106,7 @@ def rows_of_population(
         parts.append(chunk[chosen])
     rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
     ids = rows[household].to_numpy()
-    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.zeros(0, int)
+    starts = np.flatnonzero(run_starts(ids))
     sizes = np.diff(np.append(starts, len(ids)))
     return HouseholdRows(rows, starts, sizes, np.ones(len(sizes)), np.ones(len(rows)))
 

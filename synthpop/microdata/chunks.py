@@ -13,6 +13,8 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults, InputError
 
+CHUNK = 1 << 17
+
 
 def open_chunks(
     population: Any,
@@ -33,7 +35,7 @@ def open_chunks(
     columns : names, optional
         The only columns that are needed; a population that can read some columns alone does so.
     rows : int, optional
-        Yield about so many rows at a time: tables are cut, small blocks joined.
+        Yield about so many rows at a time: large blocks are cut, small ones joined.
 
     Raises
     ------
@@ -52,8 +54,7 @@ def open_chunks(
         as_frame(block, name) for block in _blocks(population, name, columns)
     )
     if rows is not None:
-        table = isinstance(population, pd.DataFrame)
-        blocks = _cut(blocks, rows) if table else _joined(blocks, rows)
+        blocks = _sized(blocks, rows)
     first = next(blocks, None)
     if first is None:
         faults = Faults(name)
@@ -98,22 +99,24 @@ def reads_blocks(population: Any) -> bool:
     return callable(getattr(population, "iter_blocks", None))
 
 
-def _cut(frames: Iterator[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
-    for frame in frames:
-        for start in range(0, max(len(frame), 1), rows):
-            yield frame.iloc[start : start + rows]
-
-
-def _joined(frames: Iterator[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
-    """Join frames until they have so many rows."""
+def _sized(frames: Iterator[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
+    """Cut large frames, and join small ones with the same columns and types."""
     parts: list[pd.DataFrame] = []
     for frame in frames:
-        parts.append(frame)
-        if sum(map(len, parts)) >= rows:
-            yield parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        if parts and not frame.dtypes.equals(parts[0].dtypes):
+            yield _joined(parts)
             parts = []
+        for start in range(0, max(len(frame), 1), rows):
+            parts.append(frame if len(frame) <= rows else frame.iloc[start : start + rows])
+            if sum(map(len, parts)) >= rows:
+                yield _joined(parts)
+                parts = []
     if parts:
-        yield parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        yield _joined(parts)
+
+
+def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
 
 
 def _smallest(

@@ -160,6 +160,19 @@ class CodedKeys:
     levels: tuple[tuple[Any, ...], ...]
 
 
+def run_starts(values: np.ndarray) -> np.ndarray:
+    """Return whether a run of equal values begins at each, bool, shape (n,).
+
+    Examples
+    --------
+    >>> run_starts(np.array([4, 4, 7])).tolist()
+    [True, False, True]
+    """
+    starts = np.ones(len(values), dtype=np.bool_)
+    starts[1:] = values[1:] != values[:-1]
+    return starts
+
+
 def encode_keys(frame: pd.DataFrame, keys: Sequence[str]) -> CodedKeys:
     """Code several columns of a frame (see `encode`); columns must exist."""
     pairs = [encode(frame[key]) for key in keys]

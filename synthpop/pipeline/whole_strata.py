@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.block import Block, Fallback
+from synthpop.microdata.codes import run_starts
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.places import Place
@@ -121,10 +122,7 @@ class WholeStrata:
         """
         if self.household is None:
             return np.ones(len(rows), dtype=bool)
-        ids = self.columns[self.household]
-        head = np.ones(len(ids), dtype=bool)
-        head[1:] = ids[1:] != ids[:-1]
-        return head[rows]
+        return run_starts(self.columns[self.household])[rows]
 
     def blocks(self, rows_per_block: int) -> list[BlockRecord]:
         """Return the blocks of persons in memory; nothing can be written to them from now on."""
@@ -183,8 +181,7 @@ def _continue_block(
 ) -> tuple[RowBlock, tuple[dict[str, np.ndarray], Sequence[Fallback]]]:
     """Run more stages on a block of a population in memory; returns the columns they made."""
     ids = households[plan.start : plan.stop]
-    first = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
-    offsets = np.append(first, len(ids)).astype(np.int64)
+    offsets = np.append(np.flatnonzero(run_starts(ids)), len(ids)).astype(np.int64)
     part = {name: values[plan.start : plan.stop] for name, values in columns.items()}
     before = dict(part)
     for values in (offsets, *part.values()):

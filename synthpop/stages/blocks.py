@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from synthpop.microdata.codes import run_starts
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count
@@ -174,7 +175,7 @@ def cut_rows(
     [3, 3]
     """
     n = len(households)
-    starts = np.flatnonzero(np.append(True, households[1:] != households[:-1])[:n])
+    starts = np.flatnonzero(run_starts(households))
     ends = np.append(starts[1:], n).astype(np.int64)
     of_household = np.zeros(len(starts), np.int64) if strata is None else strata[starts]
     for stratum in np.unique(of_household).tolist():

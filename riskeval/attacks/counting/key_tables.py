@@ -13,7 +13,6 @@ from riskeval.attacks.counting.cells import Cells, as_cells, count_cells, matche
 from riskeval.attacks.counting.compatible import Pairs, compatible_households, compatible_rows
 from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer, pair_up, unpair
 from riskeval.attacks.levels import LevelCoder
-from riskeval.attacks.matching.attack import CHUNK
 from riskeval.attacks.request import AttackRequest, check_households, check_request
 from riskeval.attacks.targets import (
     TREATMENTS,
@@ -23,7 +22,7 @@ from riskeval.attacks.targets import (
     level_coders,
 )
 from synthpop.microdata.checks import check_choice, check_columns
-from synthpop.microdata.chunks import open_chunks
+from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 
@@ -125,7 +124,7 @@ def count_keys(
         check_file(faults, frame, request, role)
     if faults and request.household is not None and not isinstance(request.household, str):
         faults.raise_if_any()
-    frames = open_chunks(release, "synthetic", request.needed)
+    frames = open_chunks(release, "synthetic", request.needed, rows=CHUNK)
     faults.raise_if_any()
     # 2. Whom the intruder looks for, and by which keys
     coders = level_coders(list(files.values()), request.keys)
@@ -143,8 +142,7 @@ def count_keys(
         block_faults = Faults(name)
         check_file(block_faults, block, request, "synthetic file")
         block_faults.raise_if_any()
-        for begin in range(0, len(block), CHUNK):
-            reader.read(block.iloc[begin : begin + CHUNK])
+        reader.read(block)
     _check_common(name, request.keys, coders, reader.n_persons)
     # 4. Classes of the real persons, and of the released ones
     classes = reader.classes(real, true, believed, files)

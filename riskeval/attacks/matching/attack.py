@@ -26,8 +26,6 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event
 from synthpop.microdata.streams import Streams
 
-CHUNK = 1 << 17
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileEvidence:
@@ -109,16 +107,15 @@ def _values(column: pd.Series, categorical: bool) -> np.ndarray:
 def _chunks(request: ScenarioRequest) -> Iterator[pd.DataFrame]:
     """Chunks of the population, each of whole households where households are attacked."""
     household = request.scenario.household
-    whole = None if household is None else WholeHouseholds(household, CHUNK)
+    whole = None if household is None else WholeHouseholds(household)
     for block in request.population:
         faults = Faults("population")
         check_block(faults, block, request.scenario, request.categorical, request.intervals)
         faults.raise_if_any()
-        if whole is not None:
+        if whole is None:
+            yield block
+        else:
             yield from whole.cut(block)
-            continue
-        for begin in range(0, len(block), CHUNK):
-            yield block.iloc[begin : begin + CHUNK]
     if whole is not None:
         yield from whole.finish()
 
@@ -285,4 +282,4 @@ def _check_common_levels(
     faults.raise_if_any()
 
 
-__all__ = ["CHUNK", "FileEvidence", "attack", "truth_intervals"]
+__all__ = ["FileEvidence", "attack", "truth_intervals"]

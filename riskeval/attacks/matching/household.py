@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.key_tree import KeyTree
+from synthpop.microdata.codes import run_starts
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import count
 
@@ -24,24 +25,22 @@ def runs_of(values: pd.Series) -> np.ndarray:
         codes = values.to_numpy()
     else:
         codes = pd.factorize(values)[0]
-    new = np.ones(len(codes), dtype=np.bool_)
-    new[1:] = codes[1:] != codes[:-1]
-    return np.append(np.flatnonzero(new), len(codes)).astype(np.int64)
+    return np.append(np.flatnonzero(run_starts(codes)), len(codes)).astype(np.int64)
 
 
 class WholeHouseholds:
-    """Cuts blocks into chunks that end with a household, and notes households that are torn.
+    """Moves the ends of chunks to those of households, and notes households that are torn.
 
-    Blocks may end within a household; its members must stand one after the other.
+    Chunks may end within a household; its members must stand one after the other.
     """
 
-    def __init__(self, column: str, rows: int) -> None:
-        self.column, self.rows = column, rows
+    def __init__(self, column: str) -> None:
+        self.column = column
         self.waiting: pd.DataFrame | None = None
         self.seen: list[np.ndarray] = []
 
     def cut(self, block: pd.DataFrame) -> Iterator[pd.DataFrame]:
-        """Yield the chunks of a block; its last household waits for the next block."""
+        """Yield the households of a chunk; its last one waits for the next chunk."""
         if len(block) == 0:
             return
         self._check_missing(block)
@@ -54,15 +53,10 @@ class WholeHouseholds:
             if len(block) == 0:
                 return
             yield self._noted(self.waiting)
-        edges = starts[:-1]
-        self.waiting = block.iloc[edges[-1] :]
-        begin = 0
-        while begin < edges[-1]:
-            end = int(edges[np.searchsorted(edges, begin + self.rows, side="right") - 1])
-            if end <= begin:  # a household of more rows than a chunk
-                end = int(edges[np.searchsorted(edges, begin, side="right")])
-            yield self._noted(block.iloc[begin:end])
-            begin = end
+        last = int(starts[-2])
+        self.waiting = block.iloc[last:]
+        if last > 0:
+            yield self._noted(block.iloc[:last])
 
     def finish(self) -> Iterator[pd.DataFrame]:
         """Yield the last household, then raise when a household came more than once."""

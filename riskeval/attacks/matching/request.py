@@ -20,7 +20,7 @@ from synthpop.microdata.checks import (
     check_numeric,
     check_weights,
 )
-from synthpop.microdata.chunks import open_chunks
+from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.streams import resolve_seed
@@ -110,7 +110,7 @@ def read_scenario_request(
     bounds = _pairs(faults, intervals, scenario.targets)
     household = [] if scenario.household is None else [scenario.household]
     columns = [*scenario.keys, *scenario.targets, *sum(bounds.values(), ()), *household]
-    frames = open_chunks(population, columns=columns)
+    frames = open_chunks(population, columns=columns, rows=CHUNK)
     first = next(frames)
     categorical = _categorical(scenario, survey, first)
     asked = tuple(scenarios) if isinstance(scenarios, Iterable) else (scenarios,)

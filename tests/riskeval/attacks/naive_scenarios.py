@@ -123,7 +123,10 @@ def naive_categories(sample, population, keys, target, who, missing="category"):
     tau = {s: 0.0 for s in (1, 2, 3, 4)}
     guess = dict(tau)
     counts = population[target].value_counts()
-    commonest = min(counts.index[counts == counts.max()]) if len(counts) else None
+    known = set(sample[target])  # of levels that are as common, those of the sample come first
+    commonest = min(
+        counts.index[counts == counts.max()], key=lambda one: (one not in known, one), default=None
+    )
     for c in looked_for(sample, keys, who):
         truth = sample[target].iloc[c]
         found = matched(sample.iloc[c], population, keys, target, missing)

@@ -15,6 +15,7 @@ from riskeval.attacks.matching.household import WholeHouseholds, marks_of, runs_
 from riskeval.attacks.matching.scenarios import IntruderRisk, intruder_scenarios
 from riskeval.attacks.scenario import Scenario
 from riskeval.kernels import scenarios as kernels
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import InputError
 from tests.riskeval.attacks.naive_scenarios import naive_households
 
@@ -154,7 +155,7 @@ class TestStreams:
             pd.testing.assert_frame_equal(found.table, expected)
             assert found.n_population == 9
         for rows in (1, 2, 3, 4, 8):
-            monkeypatch.setattr("riskeval.attacks.matching.attack.CHUNK", rows)
+            monkeypatch.setattr("riskeval.attacks.matching.request.CHUNK", rows)
             found = intruder_scenarios(sample(), population(), intruder())
             pd.testing.assert_frame_equal(found.table, expected)
 
@@ -162,13 +163,13 @@ class TestStreams:
     def test_chunks_hold_whole_households_and_every_row(self, rows: int) -> None:
         frame = pd.DataFrame({"h": np.repeat([5, 3, 9, 1], [3, 1, 4, 2])})
         for cut in range(len(frame)):
-            whole = WholeHouseholds("h", rows)
-            blocks = [frame.iloc[:cut], frame.iloc[cut:]]
+            whole = WholeHouseholds("h")
+            blocks = open_chunks([frame.iloc[:cut], frame.iloc[cut:]], rows=rows)
             chunks = [chunk for block in blocks for chunk in whole.cut(block)]
             chunks += list(whole.finish())
             assert pd.concat(chunks)["h"].tolist() == frame["h"].tolist()
             assert sum(chunk["h"].nunique() for chunk in chunks) == 4
-            assert max(len(chunk) for chunk in chunks) <= max(rows, 4)
+            assert max(len(chunk) for chunk in chunks) <= 2 * rows + 4
 
     def test_the_sample_may_be_in_any_order(self) -> None:
         mixed = sample().sample(frac=1, random_state=2)

@@ -164,7 +164,7 @@ class TestDecisions:
         rows = [("A", None, None, 99.0), ("A", "u", None, 10.0), (None, "u", None, 98.0)]
         rows.append(("B", "v", "p", 1.0))
         asked = {"accuracy": 0.1, "scenarios": (2, 4)}
-        monkeypatch.setattr("riskeval.attacks.matching.attack.CHUNK", 1)
+        monkeypatch.setattr("riskeval.attacks.matching.request.CHUNK", 1)
         for order in ([0, 1, 2, 3], [1, 3, 0, 2], [2, 0, 3, 1]):
             population = pd.DataFrame([rows[i] for i in order], columns=list("kmny"))
             risk = intruder_scenarios(sample, population, list("kmn"), "y", **asked)
@@ -305,7 +305,7 @@ class TestPopulationsOfEveryKind:
 
     def test_chunks_do_not_matter(self, monkeypatch: pytest.MonkeyPatch) -> None:
         expected = hand_risk().table
-        monkeypatch.setattr("riskeval.attacks.matching.attack.CHUNK", 2)
+        monkeypatch.setattr("riskeval.attacks.matching.request.CHUNK", 2)
         pd.testing.assert_frame_equal(hand_risk().table, expected)
 
     def test_inputs_are_unchanged_and_the_index_does_not_matter(self) -> None:
