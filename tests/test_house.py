@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,14 +49,25 @@ def code_lines(function: ast.FunctionDef, lines: list[str]) -> int:
     return sum(bool(line.strip()) and not line.strip().startswith("#") for line in [*head, *body])
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def files_of_both_packages() -> list[Path]:
+    return [
+        file for room in ("synthpop", "riskeval") for file in (ROOT.parent / room).rglob("*.py")
+    ]
+
+
 def functions(*folders: Path) -> Iterator[tuple[str, ast.FunctionDef, list[str]]]:
     for file in sorted(file for folder in folders or [ROOT] for file in folder.rglob("*.py")):
         if file.parent.name == "kernels":  # compiled as a whole
             continue
-        text = file.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(tree_of(file)):
             if isinstance(node, ast.FunctionDef):
-                yield f"{file.relative_to(ROOT.parent)}: {node.name}", node, text.splitlines()
+                yield f"{file.relative_to(ROOT.parent)}: {node.name}", node, lines
 
 
 def test_functions_can_be_read_at_once() -> None:
@@ -83,7 +95,7 @@ def test_files_can_be_read_at_once() -> None:
 
 def imported(file: Path, modules: dict[str, Path]) -> set[str]:
     """Return the modules that a file imports as it runs, inside functions too."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree = tree_of(file)
     hints = {
         inner
         for node in ast.walk(tree)
@@ -97,6 +109,15 @@ def imported(file: Path, modules: dict[str, Path]) -> set[str]:
             whole = [f"{node.module}.{one.name}" for one in node.names]
             names |= {name if name in modules else str(node.module) for name in whole}
     return names & modules.keys()
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    rooms: dict[str, list[str]] = {}
+    for file in files_of_both_packages():
+        for node in tree_of(file).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                rooms.setdefault(node.name, []).append(str(file.relative_to(ROOT.parent)))
+    assert {name: files for name, files in rooms.items() if len(files) > 1} == {}
 
 
 def test_no_module_imports_itself_over_others() -> None:
