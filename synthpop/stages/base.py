@@ -51,12 +51,8 @@ class StageModel:
         return {}
 
 
-class BlockStage(ABC):
-    """A stage that works block by block.
-
-    A stage learns from the sample only (`fit`) and then returns the new columns of one block of
-    the population (`simulate`, a pure function).
-    """
+class Stage(ABC):
+    """A step of a recipe."""
 
     __slots__ = ()
 
@@ -69,6 +65,16 @@ class BlockStage(ABC):
     @abstractmethod
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the stage makes."""
+
+
+class BlockStage(Stage):
+    """A stage that works block by block.
+
+    A stage learns from the sample only (`fit`) and then returns the new columns of one block of
+    the population (`simulate`, a pure function).
+    """
+
+    __slots__ = ()
 
     @property
     def revises(self) -> tuple[str, ...]:

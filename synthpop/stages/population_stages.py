@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +17,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Listener
 from synthpop.microdata.survey import Survey
+from synthpop.stages.base import Stage
 
 SHOWN = 5
 
@@ -68,20 +69,10 @@ class Finished:
     taken: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-class PopulationStage(ABC):
+class PopulationStage(Stage):
     """A step on the finished population: the last ones of a recipe."""
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-
-    @property
-    @abstractmethod
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the step makes."""
 
     @abstractmethod
     def expect(self, faults: Faults, schema: PopulationSchema) -> None:
@@ -127,7 +118,7 @@ class PopulationStage(ABC):
         """Count the cells of the margins in a population, as `cell_counts` does."""
 
 
-class SurveyStage(ABC):
+class SurveyStage(Stage):
     """A step on the survey before anything is fitted: the first ones of a recipe."""
 
     __slots__ = ()
@@ -136,11 +127,6 @@ class SurveyStage(ABC):
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the step makes: none, it corrects those of the survey."""
         return ()
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
 
     @abstractmethod
     def expect(self, faults: Faults, survey: Survey) -> None:

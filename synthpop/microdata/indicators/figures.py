@@ -96,13 +96,11 @@ def mean_excess_figure(
     matplotlib Figure
         Not attached to any window; save it with ``figure.savefig``.
     """
-    points = mean_excess(values, weights)
-    figure, axes = _axes()
-    axes.plot(points["threshold"], points["mean_excess"], ".", color=INK, markersize=3)
+    axes = _points(mean_excess(values, weights), "Mean excess over thresholds")
     if threshold is not None:
         axes.axvline(threshold, color=ACCENT, linewidth=1)
-    axes.set(xlabel="threshold", ylabel="mean excess", title="Mean excess over thresholds")
-    return figure
+    axes.set(xlabel="threshold", ylabel="mean excess")
+    return axes.figure
 
 
 def pareto_quantile_figure(
@@ -121,22 +119,22 @@ def pareto_quantile_figure(
     -------
     matplotlib Figure
     """
-    points = pareto_quantiles(values, weights)
-    figure, axes = _axes()
-    axes.plot(points["theoretical"], points["value"], ".", color=INK, markersize=3)
+    axes = _points(pareto_quantiles(values, weights), "Pareto quantile plot")
     with np.errstate(over="ignore"):  # margins of the axis beyond the largest number
         axes.set_yscale("log")
     if threshold is not None:
         axes.axhline(threshold, color=ACCENT, linewidth=1)
-    axes.set(xlabel="theoretical quantiles", ylabel="value", title="Pareto quantile plot")
-    return figure
+    axes.set(xlabel="theoretical quantiles", ylabel="value")
+    return axes.figure
 
 
-def _axes() -> tuple[Figure, Any]:
+def _points(table: pd.DataFrame, title: str) -> Any:
+    """Draw the second column against the first; returns the axes."""
     from synthpop.microdata.pictures import new_figure
 
-    figure = new_figure(6.0, 4.0)
-    axes = figure.subplots()
+    axes = new_figure(6.0, 4.0).subplots()
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
-    return figure, axes
+    axes.plot(*table.to_numpy().T, ".", color=INK, markersize=3)
+    axes.set_title(title)
+    return axes
