@@ -119,7 +119,7 @@ def local_recoding(
     notes = [
         f"{plural(len(groups), 'group')} of {count(int((group >= 0).sum()))} records "
         f"{'was' if len(groups) == 1 else 'were'} recoded; counted anew, every combination of the "
-        f"keys has records of at least {plural(k, 'household' if homes else 'record')} "
+        f"keys is shared by at least {plural(k, 'household' if homes else 'record')} "
         "(missing is a value of its own)."
     ]
     details: dict[str, Any] = {"group": group, "recoded_groups": len(groups), "cost": cost}

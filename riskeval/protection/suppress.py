@@ -310,8 +310,7 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
         ]
     for key, tellers in outcome.told.items():
         notes.append(
-            f"{key} was shown where it follows from {join(sorted(tellers))}; other keys were "
-            "suppressed instead."
+            f"Where {key} follows from {join(sorted(tellers))}, other keys were suppressed instead."
         )
     return [*first, *notes]
 

@@ -143,7 +143,7 @@ def _coded(
     reached = squared_distances(after[far], cloud)
     left = int((~complete & ~np.isnan(values).all(axis=1)).sum())
     notes = [
-        f"{int(far.sum())} of {int(complete.sum())} complete records had a squared distance above "
+        f"Of {int(complete.sum())} complete records {int(far.sum())} had a squared distance above "
         f"{limit:.4g} (quantile {1 - alpha:g} of chi-squared, {len(names)} degrees of freedom).",
         _verified(reached, limit, frame, released, names, integers == "real" and not signs),
         MANY_OUTLIERS if far.sum() > complete.sum() / 4 else "",

@@ -109,7 +109,8 @@ class Tab:
         save(self.project, self.folder)
         if name == "choose_journey":
             self.worker.warm(self.project.journey)
-        if self.notice is not None and self.notice.kind == "fault":
+        outdated = name == "choose_language"  # a message of the other language
+        if self.notice is not None and (outdated or self.notice.kind == "fault"):
             self.notice = None
             self.listener("notice")
         self._changed()

@@ -26,7 +26,7 @@ ENGLISH_NUMBER = re.compile(r"(?:< )?-?(?:0\.\d+|\d+\.(?:\d{1,2}|\d{4,}))(?:\s%)
 COUNTED = re.compile(r"([\d.,<> −]+) ([a-z ]+)(\.?)")
 BREAK = r"(?:[;:] |[.!?] [A-Z])"
 SEPARATORS_OF_TEXT = (
-    re.compile(r"(?<=[.!?])(?<! al\.)( )(?=[A-Z0-9<−(])"),
+    re.compile(r"(?<=[.!?])(?<! al\.)( )(?=[A-Z0-9<−(]|[\w.]+: )"),
     re.compile(r"(; )"),
     re.compile(r"(: )"),
 )

@@ -133,8 +133,12 @@ def _stage(view: View, place: int) -> Tag:
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return str(value)
+        return ", ".join(map(_text, value))
+    if isinstance(value, Mapping):
+        kind = [_text(value[TYPE])] if TYPE in value else []
+        pairs = (f"{key}: {_text(one)}" for key, one in value.items() if key != TYPE)
+        return ", ".join([*kind, *pairs])
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
@@ -145,7 +149,7 @@ def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
     for name, value in stage.items():
         values |= _entries(form, name, value)
     return tags.form(
-        tags.p(form.help, class_="lead"),
+        tags.p(t(form.help), class_="lead"),
         option_fields(form, columns, t, values),
         tags.button(t("Change the stage"), type="submit", class_="button first"),
         data_send=sending({"action": "stage", "place": place}),

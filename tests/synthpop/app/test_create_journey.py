@@ -201,3 +201,9 @@ def test_every_stage_has_a_form_with_help() -> None:
             assert option.help or option.choices or option.suggestions, (kind, option.name)
             assert not option.help.startswith("See Cat"), (kind, option.name)
             assert len({one.name for one in option.forms}) == len(option.forms)
+
+
+def test_cards_say_options_in_words() -> None:
+    method = {"type": "binned", "tail": "gpd", "upper": 230_000.0}
+    assert recipe_page._text(method) == "binned, tail: gpd, upper: 230000"
+    assert recipe_page._text({"age": 2}) == "age: 2"

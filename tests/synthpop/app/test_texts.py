@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import pandas as pd
 import pytest
+
+from riskeval import protect
+from synthpop.microdata.language import translated, use_language
 
 pytest.importorskip("shiny")
 
@@ -57,3 +62,18 @@ def test_methods_have_german_titles() -> None:
 
 def test_a_text_without_translation_stays_english() -> None:
     assert translate("de", "Zzz {n}", n=2) == "Zzz 2"
+
+
+def test_what_methods_say_of_a_file_is_german() -> None:
+    file = pd.DataFrame({"a": ["x", "y", "y", "z"] * 9, "v": range(36), "w": [2.0, 5.0, 7.0] * 12})
+    results = [
+        protect.local_recoding(file, ["a", "v"], k=2),
+        protect.group_categories(file, "a", groups={"new": ["x", "y"]}),
+        protect.mv_top_code(file, ["v", "w"]),
+        protect.pram(file, ["a"], seed=1),
+        protect.shuffle(file, formula="v + w ~ a", seed=1),
+    ]
+    english = re.compile(r"\b(?:of|the|had|were|is|has|repeats|values)\b")
+    with use_language("de"):
+        said = [translated(result.summary()) for result in results]
+    assert [text for text in said if english.search(text)] == []
