@@ -21,7 +21,7 @@ from synthpop.app.elements import (
     sending,
     sentence,
 )
-from synthpop.app.forms import Form, make_form, read_form
+from synthpop.app.forms import Form, make_form, read_form, read_value
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.methods import TYPE
@@ -177,6 +177,11 @@ def _entries(form: Form, name: str, value: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    """Return an entry for a value: a list with commas where it is read as the same list."""
+    if isinstance(value, list) and len(value) > 1:
+        text = ", ".join(map(str, value))
+        if read_value(text) == value:
+            return text
     return _json(value) if isinstance(value, (list, dict)) else value
 
 

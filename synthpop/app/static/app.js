@@ -145,7 +145,7 @@
   }
 
   function keyOf(node) {
-    return node.id ? "#" + node.id : node.nodeName;
+    return node.id ? node.nodeName + "#" + node.id : node.nodeName;
   }
 
   function patchAttributes(live, former, fresh) {
