@@ -31,6 +31,18 @@ def comparable_text(level: Any) -> str:
     return level_text(str(level).strip())
 
 
+def occurring_levels(values: pd.Series) -> list[Any]:
+    """Return the levels of a column that a row has: no unused categories.
+
+    Examples
+    --------
+    >>> occurring_levels(pd.Series(["b", None], dtype=pd.CategoricalDtype(["a", "b"])))
+    ['b']
+    """
+    codes, levels = encode(values)
+    return [levels[code] for code in np.unique(codes[codes >= 0])]
+
+
 class LevelCoder:
     """Codes one column of any number of files or blocks.
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer
-from riskeval.attacks.levels import LevelCoder
+from riskeval.attacks.levels import LevelCoder, occurring_levels
 from synthpop.microdata.codes import MISSING, CodedKeys, encode_keys
 from synthpop.microdata.streams import Streams
 
@@ -234,8 +234,8 @@ class AttackTargets:
 
 
 def level_coders(frames: Sequence[pd.DataFrame], keys: Sequence[str]) -> list[LevelCoder]:
-    """One coder a key, which knows the levels of files of real persons."""
-    levels = [encode_keys(frame, keys).levels for frame in frames]
+    """One coder a key, which knows the levels that occur in files of real persons."""
+    levels = [[occurring_levels(frame[key]) for key in keys] for frame in frames]
     coders = [
         LevelCoder(first, [level for more in rest for level in more])
         for first, *rest in zip(*levels, strict=True)

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.levels import LevelCoder
-from synthpop.microdata.codes import encode
+from riskeval.attacks.levels import LevelCoder, occurring_levels
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, is_number
 
@@ -116,9 +115,8 @@ def same_kind(
                     if not is_number(columns[role]):
                         frames[role] = frames[role].assign(**{name: numbers[role]})
                 continue
-        codes, levels = encode(columns[first])
         for role in others:
-            coder = LevelCoder([levels[code] for code in np.unique(codes[codes >= 0])])
+            coder = LevelCoder(occurring_levels(columns[first]))
             coder.code(columns[role])
             both_numbers = is_number(columns[first]) and is_number(columns[role])
             if columns[role].notna().any() and not both_numbers:

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.levels import LevelCoder
+from riskeval.attacks.levels import LevelCoder, occurring_levels
 from riskeval.attacks.shares import Excess, caution_of, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import is_amount
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.intervals import wilson
@@ -154,7 +153,7 @@ def copied_values(
                 faults.add("amounts", f"{name!r} is no number among the variables")
     faults.raise_if_any()
     others = [name for name in names if name not in numeric and name != household]
-    coders = {name: LevelCoder(encode(people[name])[1]) for name in others}
+    coders = {name: LevelCoder(occurring_levels(people[name])) for name in others}
     marks = Marks(tuple(numeric), coders, household, digits)
     files = {"original": people}
     if holdout is not None:

@@ -161,3 +161,23 @@ def test_hold_out_of_another_type(key: list[str]) -> None:
     strange = people(60, 3).assign(income="much")
     risk = assess_synthetic(people(90, 1), people(100, 2), key, TARGETS, holdout=strange, seed=1)
     assert "rapid" in {attack for attack, _ in risk.skipped}
+
+
+def test_categories_that_nobody_has_are_no_levels_of_the_original() -> None:
+    rng = np.random.default_rng(1)
+    regions = [f"r{j}" for j in range(30)]
+    part = pd.Categorical(rng.choice(regions[:2], 80), categories=regions)  # a part of a survey
+    frame = pd.DataFrame(
+        {"region": part, "age": rng.integers(0, 9, 80), "ill": rng.random(80) < 0.3}
+    )
+    plain = frame.assign(region=frame["region"].astype(str))
+    results = [
+        assess_synthetic(one, one, ["region", "age"], ["ill"], categorical=["age", "ill"], seed=1,
+                         attacks=["disco", "replicated_uniques", "tcap", "scenarios"])
+        for one in (frame, plain)
+    ]  # fmt: skip
+    assert "do not occur in the release" not in results[0].summary()
+    pd.testing.assert_frame_equal(results[0].to_frame(), results[1].to_frame())
+    other = frame.assign(region=pd.Categorical(["r7"] * 80, categories=regions))
+    nothing = assess_synthetic(frame, other, ["region"], ["ill"], attacks=["disco"], seed=1)
+    assert "no level in common" in nothing.summary()
