@@ -105,28 +105,32 @@ def _merged(
     n_values: int,
     shares: list[np.ndarray] | None,
 ) -> Segments:
-    begins, ends, factors, all_values, all_counts = [], [], [], [], []
+    shape = len(targets), len(meetings)
+    begin, end = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    factor = np.ones(shape)
+    all_values, all_counts = [], []
     offset = 0
-    for shared, sources in meetings:
+    for place, (shared, sources) in enumerate(meetings):
         ids, n_ids = shared_ids(table, shared, targets, sources)
         entries = _entries(starts, sources)
         group = np.repeat(ids[len(targets) :], starts[sources + 1] - starts[sources])
         merged, n_merged = number_rows([group, value[entries]], [n_ids, n_values])
         at = np.zeros(n_merged, dtype=np.int64)
         at[merged] = np.arange(len(entries))
-        bounds = np.searchsorted(group[at], np.arange(n_ids + 1))
-        all_values.append(value[entries][at])
+        bounds = offset + np.append(0, np.cumsum(np.bincount(group[at], minlength=n_ids)))
+        all_values.append(value[entries[at]])
         all_counts.append(np.bincount(merged, weights=count[entries], minlength=n_merged))
-        begins.append(bounds[ids[: len(targets)]] + offset)
-        ends.append(bounds[ids[: len(targets)] + 1] + offset)
-        factors.append(_factor(table, targets, shared, shares))
+        of_targets = ids[: len(targets)]
+        begin[:, place], end[:, place] = bounds[of_targets], bounds[of_targets + 1]
+        if shares is not None:
+            factor[:, place] = _factor(table, targets, shared, shares)
         offset += n_merged
     return Segments(
         cells=targets,
         first=np.arange(len(targets) + 1) * len(meetings),
-        begin=np.column_stack(begins).ravel(),
-        end=np.column_stack(ends).ravel(),
-        factor=np.column_stack(factors).ravel(),
+        begin=begin.ravel(),
+        end=end.ravel(),
+        factor=factor.ravel(),
         value=np.concatenate(all_values),
         count=np.concatenate(all_counts),
     )
@@ -140,13 +144,12 @@ def _entries(starts: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _factor(
-    table: KeyTable, targets: np.ndarray, shared: np.ndarray, shares: list[np.ndarray] | None
+    table: KeyTable, targets: np.ndarray, shared: np.ndarray, shares: list[np.ndarray]
 ) -> np.ndarray:
     factor = np.ones(len(targets))
-    if shares is not None:
-        for j in range(len(table.names)):
-            if j not in shared:
-                factor *= np.append(shares[j], 1.0)[table.codes[targets, j]]
+    for j in range(len(table.names)):
+        if j not in shared:
+            factor *= np.append(shares[j], 1.0)[table.codes[targets, j]]
     return factor
 
 

@@ -214,9 +214,10 @@ def predict_with_fallback(
     probabilities = np.zeros((len(digits), n_classes))
     step = np.full(len(digits), MARGINAL + 1)
     for number, predict, cells in _sources(sequence, stratum, digits):
-        rows = np.flatnonzero(step > MARGINAL)
-        if len(rows) == 0:
+        waiting = step > MARGINAL
+        if not waiting.any():
             break
+        rows = slice(None) if waiting.all() else np.flatnonzero(waiting)
         shares, known = predict(sequence, stratum, cells[rows])
         if sequence.factors is not None:
             part = (digits[rows, -1] == sequence.first).astype(np.int64)
@@ -227,8 +228,13 @@ def predict_with_fallback(
             shares = shares * allowed[rows]
         total = shares.sum(axis=1)
         known = known & (total > 0)
-        probabilities[rows[known]] = shares[known] / total[known, None]
-        step[rows[known]] = number
+        if known.all():
+            probabilities[rows] = shares / total[:, None]
+            step[rows] = number
+            continue
+        some = np.flatnonzero(waiting)[known]
+        probabilities[some] = shares[known] / total[known, None]
+        step[some] = number
     rest = step > MARGINAL
     if rest.any() and allowed is not None:
         probabilities[rest] = allowed[rest] / allowed[rest].sum(axis=1, keepdims=True)
@@ -263,13 +269,19 @@ def predict_pooled(
     sequence: FallbackSequence, stratum: int, digits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what the pooled model says of cells of a stratum, and which cells it knows."""
-    wide = digits
-    if uses_strata(sequence.model, sequence):
-        wide = np.column_stack([digits, np.full(len(digits), stratum)])
-    shares, known = predict_model(sequence.model, sequence.pooled, wide)
+    shares, known = _without_pairs(sequence, stratum, digits)
     if sequence.pairs is None:
         return shares, known
     return shifted(sequence.pairs, shares, digits)[0], known
+
+
+def _without_pairs(
+    sequence: FallbackSequence, stratum: int, digits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    wide = digits
+    if uses_strata(sequence.model, sequence):
+        wide = np.column_stack([digits, np.full(len(digits), stratum)])
+    return predict_model(sequence.model, sequence.pooled, wide)
 
 
 def predict_own(
@@ -279,10 +291,11 @@ def predict_own(
     model = sequence.by_stratum[stratum]
     if not isinstance(model, (RidgeEffects, Mixture)):
         return predict_model(sequence.model, model, digits)
-    base, known = predict_pooled(sequence, stratum, digits)
     if isinstance(model, RidgeEffects):
-        shares, observed = shifted(model, base, digits)
+        base, known = _without_pairs(sequence, stratum, digits)
+        shares, observed = shifted(model, base, digits, sequence.pairs)
         return shares, known & observed
+    base, known = predict_pooled(sequence, stratum, digits)
     if model.model is None:
         return base, known
     return mixed(*predict_model(sequence.model, model.model, digits), base, known, model.share)

@@ -58,7 +58,7 @@ def sum_effects(
     digits (c, m); columns, ends (terms + 1,): term t has the columns columns[ends[t]:ends[t + 1]];
     sizes (m,): levels of each column; codes (L,): those of the levels that have effects, sorted
     within a term, whose rows are starts[t] ... starts[t + 1] - 1; needed (terms,); effects
-    (L, R); base (c, R): a class of probability 0 is impossible. sums (c, R), zeros, are changed:
+    (L, R); base (c, R): a class of probability 0 is impossible. sums (c, R) are changed:
     minus infinity for an impossible class. known (c,) becomes False where a needed term has no
     effect.
     """

@@ -10,6 +10,7 @@ from synthpop.microdata.kernel import kernel
 LARGEST_CHANGE = 3.0
 LOWEST_EFFECT = -300.0
 NEWTON_STEPS = 25
+SMALL_STEP = 1e-4  # of an effect; what is left is about its square
 
 
 @kernel
@@ -21,19 +22,19 @@ def change_of_effect(target, fitted, ridge, effect):
         if target <= 0.0:
             return LOWEST_EFFECT
         return np.log(target / fitted)
-    d = 0.0
+    d, grown = 0.0, fitted
     for _ in range(NEWTON_STEPS):
-        grown = fitted * np.exp(d)
         step = (target - grown - ridge * (effect + d)) / (grown + ridge)
         step = min(max(step, -LARGEST_CHANGE), LARGEST_CHANGE)
         d += step
-        if abs(step) < 1e-5:  # what is left is about its square
+        if abs(step) < SMALL_STEP:
             break
+        grown = fitted * np.exp(d)
     return d
 
 
 @kernel
-def change_rows(low, high, ridge, settled, target, effects, margin, factors, fits):
+def change_rows(low, high, ridge, target, effects, margin, factors, fits):
     """Change the effects of the rows low ... high - 1, given the fitted weights in margin.
 
     factors (L, R) takes by what probabilities are to be multiplied; margin is set to zero; fits
@@ -48,12 +49,10 @@ def change_rows(low, high, ridge, settled, target, effects, margin, factors, fit
             fits[level, r] = fitted > 0.0
             if fitted <= 0.0:
                 continue
-            off = abs(target[level, r] - ridge * effects[level, r] - fitted)
-            gap = max(gap, off)
-            if off >= settled:
-                d = change_of_effect(target[level, r], fitted, ridge, effects[level, r])
-                effects[level, r] = max(effects[level, r] + d, LOWEST_EFFECT)
-                factors[level, r] = np.exp(d)
+            gap = max(gap, abs(target[level, r] - ridge * effects[level, r] - fitted))
+            d = change_of_effect(target[level, r], fitted, ridge, effects[level, r])
+            effects[level, r] = max(effects[level, r] + d, LOWEST_EFFECT)
+            factors[level, r] = np.exp(d)
     return gap
 
 
@@ -136,9 +135,7 @@ def shrink_block(
             j, following = terms[place], terms[(place + 1) % len(terms)]
             low, high = starts[j], starts[j + 1]
             # 2. Solve target - fitted exp(d) = ridge (effect + d) for each level and class.
-            off = change_rows(
-                low, high, ridge[j], 0.01 * tolerance, target, effects, margin, factors, fits
-            )
+            off = change_rows(low, high, ridge[j], target, effects, margin, factors, fits)
             gap = max(gap, off)
             # 3. Move what changes no probability to where the penalty is least.
             if ridge[j] > 0.0:
@@ -177,3 +174,27 @@ def shrink_to_margins(
             probabilities, margin, factors, fits, tolerance, max_sweeps,
         )  # fmt: skip
     return sweeps, gaps
+
+
+@kernel
+def sum_changes(levels, changes, base, sums):
+    """Add up the changes of each cell's effects, less the largest sum of a possible class.
+
+    changes (L, R); a class r that a cell c cannot have, base[c, r] = 0, gets minus infinity. sums
+    (c, R) is written.
+    """
+    n_terms = len(levels)
+    n_cells, n_classes = base.shape
+    for c in range(n_cells):
+        for r in range(n_classes):
+            sums[c, r] = 0.0
+        for j in range(n_terms):
+            row = levels[j, c]
+            for r in range(n_classes):
+                sums[c, r] += changes[row, r]
+        largest = -np.inf
+        for r in range(n_classes):
+            if base[c, r] > 0.0:
+                largest = max(largest, sums[c, r])
+        for r in range(n_classes):
+            sums[c, r] = sums[c, r] - largest if base[c, r] > 0.0 else -np.inf

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.models.encoding import distinct_cells
+from synthpop.models.margins import scale_to_margins
 
 TOLERANCE = 1e-7
 MAX_SWEEPS = 400
@@ -79,8 +80,6 @@ def fit_multinomial(
     >>> predict_multinomial(model, np.array([[0], [1]]))[0].round(3).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    from synthpop.kernels.scaling import scale_to_margins
-
     shares = weights / weights.sum()
     first, inverse = distinct_cells(digits, sizes)
     offsets = np.concatenate([[0], np.cumsum([1, *sizes])]).astype(np.int64)
@@ -90,17 +89,15 @@ def fit_multinomial(
         place = levels[:, j] * n_classes + classes
         target += np.bincount(place, shares, target.size).reshape(target.shape)
     totals = np.bincount(inverse, weights=shares, minlength=len(first))
-    factors = np.ones_like(target)
-    probabilities = np.full((len(first), n_classes), 1.0 / n_classes)
-    sweeps, gap = scale_to_margins(
-        np.ascontiguousarray(levels[first]),
-        totals,
-        target,
-        factors,
-        probabilities,
-        tolerance,
-        max_sweeps,
-    )
+    cells = np.ascontiguousarray(levels[first].T)
+    possible = (target > 0.0)[cells].all(axis=0)
+    effects = np.zeros_like(target)
+    (sweeps,), (gap,) = scale_to_margins(
+        cells, np.array([0, len(first)]), offsets[None, :], totals, target,
+        np.zeros((1, len(cells))), effects, possible / possible.sum(axis=1, keepdims=True),
+        tolerance, max_sweeps,
+    )  # fmt: skip
+    factors = np.where(target > 0.0, np.exp(effects), 0.0)
     largest = factors.max(axis=1, keepdims=True)
     factors /= np.where(largest > 0, largest, 1.0)
     return MultinomialModel(offsets, factors, target.sum(axis=1) > 0, int(sweeps), float(gap))

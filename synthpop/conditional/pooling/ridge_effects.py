@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from synthpop.conditional.design import Margins, TermLayout
+from synthpop.models.margins import scale_to_margins
 from synthpop.models.numeric_predictors import in_classes
 
 TOLERANCE = 1e-5  # of class probabilities, in the mean over persons
@@ -84,16 +85,13 @@ def shrink(
     The state's effects count as a start; with an infinite amount they have to be zero but for the
     constant. Returns sweeps and largest gaps of the blocks, each shape (B,).
     """
-    from synthpop.kernels.shrinking import shrink_to_margins
-
     penalised = np.array([bool(term) for term in layout.terms])
     persons = np.maximum(margins.n_persons, 1)[:, None]
     ridge = np.where(penalised, amount, 0.0) / persons
-    sweeps, gaps = shrink_to_margins(
+    return scale_to_margins(
         layout.levels, layout.blocks, layout.starts, margins.totals, margins.target, ridge,
         state.effects, state.probabilities, tolerance, max_sweeps,
     )  # fmt: skip
-    return sweeps, gaps
 
 
 def effects_of(
@@ -112,7 +110,10 @@ def effects_of(
 
 
 def shifted(
-    effects: RidgeEffects, base: np.ndarray, digits: np.ndarray
+    effects: RidgeEffects,
+    base: np.ndarray,
+    digits: np.ndarray,
+    pairs: RidgeEffects | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return shifted probabilities and where the sample had every level but of numbers.
 
@@ -121,6 +122,8 @@ def shifted(
     base : float array, shape (c, R)
         Rows that are zero stay zero.
     digits : int array, shape (c, m)
+    pairs : RidgeEffects, optional
+        Effects that come first, of which no level has to be known.
 
     Returns
     -------
@@ -128,11 +131,26 @@ def shifted(
         A level without an effect leaves the probabilities as they are.
     known : bool array, shape (c,)
     """
+    sums = np.zeros_like(base)
+    if pairs is not None:
+        _add_effects(pairs, base, digits, sums)
+    known = _add_effects(effects, base, digits, sums)
+    np.exp(sums, out=sums)
+    sums *= base
+    total = sums.sum(axis=1, keepdims=True)
+    sums /= np.where(total > 0, total, 1.0)
+    return sums, known
+
+
+def _add_effects(
+    effects: RidgeEffects, base: np.ndarray, digits: np.ndarray, sums: np.ndarray
+) -> np.ndarray:
+    """Add the effects to the sums of each cell; return where the sample had every level."""
     from synthpop.kernels.predictions import sum_effects
 
     tables = effects.tables or (None,) * digits.shape[1]
     needed = [len(term) == 1 and tables[term[0]] is None for term in effects.terms]
-    sums, known = np.zeros_like(base), np.ones(len(base), dtype=np.bool_)
+    known = np.ones(len(base), dtype=np.bool_)
     sum_effects(
         np.ascontiguousarray(in_classes(digits, effects.tables)),
         *_columns(effects.terms),
@@ -142,10 +160,7 @@ def shifted(
         np.array(needed, dtype=np.bool_),
         effects.effects, base, sums, known,
     )  # fmt: skip
-    probabilities: np.ndarray = base * np.exp(sums, out=sums)
-    total = probabilities.sum(axis=1, keepdims=True)
-    probabilities /= np.where(total > 0, total, 1.0)
-    return probabilities, known
+    return known
 
 
 @lru_cache(maxsize=64)

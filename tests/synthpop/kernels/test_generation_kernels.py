@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.kernels import cells, components, draws, households, scaling
+from synthpop.kernels import cells, components, draws, households
 
 FORMS = ["compiled", "python"]
 
@@ -170,38 +170,3 @@ def test_groups_of_donors_are_found_by_cell_sign_and_total(which: str) -> None:
         donors = of_cell[int(total > 0), cell]
         groups = range(first[donors], first[donors + 1])
         assert found == next(g for g in groups if total <= limits[g])
-
-
-def naive_scaling(levels, totals, target, sweeps):
-    """One margin after another, as the method is described."""
-    probabilities = np.full((len(levels), target.shape[1]), 1.0 / target.shape[1])
-    for _ in range(sweeps):
-        for j in range(levels.shape[1]):
-            margin = np.zeros_like(target)
-            np.add.at(margin, levels[:, j], totals[:, None] * probabilities)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = np.where(margin > 0, target / margin, 0.0)
-            probabilities = probabilities * ratio[levels[:, j]]
-            probabilities /= probabilities.sum(axis=1, keepdims=True)
-    return probabilities
-
-
-@pytest.mark.parametrize("which", FORMS)
-def test_extrapolated_scaling_reaches_what_plain_scaling_reaches(which: str) -> None:
-    rng = np.random.default_rng(3)
-    levels = np.array([[a, 2 + b] for a in range(2) for b in range(3)])
-    counts = rng.integers(1, 30, (6, 3)).astype(float)
-    counts /= counts.sum()
-    totals = counts.sum(axis=1)
-    target = np.zeros((5, 3))
-    for j in range(2):
-        np.add.at(target, levels[:, j], counts)
-    factors = np.ones_like(target)
-    probabilities = np.full((6, 3), 1 / 3)
-    scale = form(scaling.scale_to_margins, which)
-    sweeps, gap = scale(levels, totals, target, factors, probabilities, 1e-12, 500)
-    assert gap < 1e-12
-    assert sweeps < 100
-    assert np.allclose(probabilities, naive_scaling(levels, totals, target, 400), atol=1e-9)
-    product = np.prod(factors[levels], axis=1)
-    assert np.allclose(product / product.sum(axis=1, keepdims=True), probabilities)

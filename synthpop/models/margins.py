@@ -1,0 +1,79 @@
+"""Class probabilities of cells, scaled to margins that a penalty may hold near where they start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synthpop.models.extrapolation import fixed_point
+
+LOWEST_EFFECT = -300.0
+
+
+def scale_to_margins(
+    levels: np.ndarray,
+    blocks: np.ndarray,
+    starts: np.ndarray,
+    totals: np.ndarray,
+    target: np.ndarray,
+    ridge: np.ndarray,
+    effects: np.ndarray,
+    probabilities: np.ndarray,
+    tolerance: float,
+    max_sweeps: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Change effects and probabilities in place until the margins are met.
+
+    Arguments and what is returned as in the kernel `shrink_to_margins`. A block of its own is
+    carried on between its sweeps; cells without weight take part at the end only.
+    """
+    from synthpop.kernels.shrinking import shrink_to_margins
+
+    if len(starts) > 1:
+        return shrink_to_margins(
+            levels, blocks, starts, totals, target, ridge, effects, probabilities, tolerance,
+            max_sweeps,
+        )  # fmt: skip
+    first, base = effects.copy(), probabilities.copy()
+    weighted = np.flatnonzero(totals > 0.0)
+    some = slice(None) if len(weighted) == len(totals) else weighted
+    cells, of_cells = np.ascontiguousarray(levels[:, some]), probabilities[some]
+    base_of_cells, sample = base[some], (np.array([0, len(of_cells)]), starts, totals[some])
+
+    def sweep() -> tuple[np.ndarray, float]:
+        _, gaps = shrink_to_margins(
+            cells, *sample, target, ridge, effects, of_cells, tolerance, 1
+        )  # fmt: skip
+        return effects.reshape(-1).copy(), float(gaps[0])
+
+    def move(new: np.ndarray) -> None:
+        effects[:] = np.maximum(new, LOWEST_EFFECT).reshape(effects.shape)
+        of_cells[:] = changed(cells, effects - first, base_of_cells)
+
+    # what a change counts: about the information that the sample and the penalty hold
+    penalty = np.where(np.isfinite(ridge[0]), ridge[0], 0.0)
+    weights = target + np.repeat(penalty, np.diff(starts[0]))[:, None]
+    n_sweeps, gap = fixed_point(
+        sweep, move, first.reshape(-1).copy(), weights.reshape(-1), tolerance, max_sweeps
+    )
+    probabilities[some] = of_cells
+    if len(weighted) < len(totals):
+        rest = np.flatnonzero(totals <= 0.0)
+        other = np.ascontiguousarray(levels[:, rest])
+        probabilities[rest] = changed(other, effects - first, base[rest])
+    return np.array([n_sweeps]), np.array([gap])
+
+
+def changed(levels: np.ndarray, changes: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Return probabilities of cells after their effects changed.
+
+    levels (m, c); changes (L, R); base (c, R).
+    """
+    from synthpop.kernels.shrinking import sum_changes
+
+    sums = np.empty_like(base)
+    sum_changes(levels, changes, base, sums)
+    probabilities: np.ndarray = np.exp(sums, out=sums)
+    probabilities *= base
+    total = probabilities.sum(axis=1, keepdims=True)
+    probabilities /= np.where(total > 0.0, total, 1.0)
+    return probabilities
