@@ -61,8 +61,9 @@ def test_a_penalty_holds_the_effects() -> None:
 
 def test_cells_without_weight_get_their_probabilities_at_the_end() -> None:
     levels, blocks, starts, totals, target = some_sample()
+    blocks_of_more = np.append(0, 1 + blocks[1:])
     more = (
-        np.column_stack([[1, 3], levels]), blocks + [0, 1], starts, np.append(0, totals), target
+        np.column_stack([[1, 3], levels]), blocks_of_more, starts, np.append(0, totals), target
     )  # fmt: skip
     effects, p, *_ = scaled(more, 0.1)
     assert np.allclose(effects, scaled(some_sample(), 0.1)[0], atol=1e-12)
