@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from synthpop.models.extrapolation import fixed_point
@@ -9,13 +11,25 @@ from synthpop.models.extrapolation import fixed_point
 LOWEST_EFFECT = -300.0
 
 
+class MarginsOfCells(NamedTuple):
+    """Cells of one or more samples, what they have to add up to, and the penalty on effects.
+
+    Attributes
+    ----------
+    levels, blocks, starts, totals, target, ridge : arrays
+        As in the kernel `shrink_to_margins`.
+    """
+
+    levels: np.ndarray
+    blocks: np.ndarray
+    starts: np.ndarray
+    totals: np.ndarray
+    target: np.ndarray
+    ridge: np.ndarray
+
+
 def scale_to_margins(
-    levels: np.ndarray,
-    blocks: np.ndarray,
-    starts: np.ndarray,
-    totals: np.ndarray,
-    target: np.ndarray,
-    ridge: np.ndarray,
+    sample: MarginsOfCells,
     effects: np.ndarray,
     probabilities: np.ndarray,
     tolerance: float,
@@ -23,26 +37,25 @@ def scale_to_margins(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Change effects and probabilities in place until the margins are met.
 
-    Arguments and what is returned as in the kernel `shrink_to_margins`. A block of its own is
-    carried on between its sweeps; cells without weight take part at the end only.
+    Returns the number of sweeps and the largest gap of each block. A block of its own is carried
+    on between its sweeps; cells without weight take part at the end only.
     """
     from synthpop.kernels.shrinking import shrink_to_margins
 
+    levels, _, starts, totals, target, ridge = sample
     if len(starts) > 1:
-        return shrink_to_margins(
-            levels, blocks, starts, totals, target, ridge, effects, probabilities, tolerance,
-            max_sweeps,
-        )  # fmt: skip
+        return shrink_to_margins(*sample, effects, probabilities, tolerance, max_sweeps)
     first, base = effects.copy(), probabilities.copy()
     weighted = np.flatnonzero(totals > 0.0)
     some = slice(None) if len(weighted) == len(totals) else weighted
     cells, of_cells = np.ascontiguousarray(levels[:, some]), probabilities[some]
-    base_of_cells, sample = base[some], (np.array([0, len(of_cells)]), starts, totals[some])
+    base_of_cells = base[some]
+    weighted_sample = sample._replace(
+        levels=cells, blocks=np.array([0, len(of_cells)]), totals=totals[some]
+    )
 
     def sweep() -> tuple[np.ndarray, float]:
-        _, gaps = shrink_to_margins(
-            cells, *sample, target, ridge, effects, of_cells, tolerance, 1
-        )  # fmt: skip
+        _, gaps = shrink_to_margins(*weighted_sample, effects, of_cells, tolerance, 1)
         return effects.reshape(-1).copy(), float(gaps[0])
 
     def move(new: np.ndarray) -> None:

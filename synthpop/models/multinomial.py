@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.models.encoding import distinct_cells
-from synthpop.models.margins import scale_to_margins
+from synthpop.models.margins import MarginsOfCells, scale_to_margins
 
 TOLERANCE = 1e-7
 MAX_SWEEPS = 400
@@ -92,11 +92,12 @@ def fit_multinomial(
     cells = np.ascontiguousarray(levels[first].T)
     possible = (target > 0.0)[cells].all(axis=0)
     effects = np.zeros_like(target)
-    (sweeps,), (gap,) = scale_to_margins(
+    sample = MarginsOfCells(
         cells, np.array([0, len(first)]), offsets[None, :], totals, target,
-        np.zeros((1, len(cells))), effects, possible / possible.sum(axis=1, keepdims=True),
-        tolerance, max_sweeps,
+        np.zeros((1, len(cells))),
     )  # fmt: skip
+    probabilities = possible / possible.sum(axis=1, keepdims=True)
+    (sweeps,), (gap,) = scale_to_margins(sample, effects, probabilities, tolerance, max_sweeps)
     factors = np.where(target > 0.0, np.exp(effects), 0.0)
     largest = factors.max(axis=1, keepdims=True)
     factors /= np.where(largest > 0, largest, 1.0)

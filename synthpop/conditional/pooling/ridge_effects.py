@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from synthpop.conditional.design import Margins, TermLayout
-from synthpop.models.margins import scale_to_margins
+from synthpop.models.margins import MarginsOfCells, scale_to_margins
 from synthpop.models.numeric_predictors import in_classes
 
 TOLERANCE = 1e-5  # of class probabilities, in the mean over persons
@@ -88,10 +88,10 @@ def shrink(
     penalised = np.array([bool(term) for term in layout.terms])
     persons = np.maximum(margins.n_persons, 1)[:, None]
     ridge = np.where(penalised, amount, 0.0) / persons
-    return scale_to_margins(
-        layout.levels, layout.blocks, layout.starts, margins.totals, margins.target, ridge,
-        state.effects, state.probabilities, tolerance, max_sweeps,
-    )  # fmt: skip
+    sample = MarginsOfCells(
+        layout.levels, layout.blocks, layout.starts, margins.totals, margins.target, ridge
+    )
+    return scale_to_margins(sample, state.effects, state.probabilities, tolerance, max_sweeps)
 
 
 def effects_of(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from synthpop.models.extrapolation import fixed_point
-from synthpop.models.margins import scale_to_margins
+from synthpop.models.margins import MarginsOfCells, scale_to_margins
 
 
 def naive_scaling(levels, totals, target, sweeps):
@@ -36,7 +36,8 @@ def some_sample(seed: int = 3):
 
 def scaled(sample, ridge: float, max_sweeps: int = 500):
     effects, p = np.zeros((5, 3)), np.full((sample[0].shape[1], 3), 1 / 3)
-    outcome = scale_to_margins(*sample, np.full((1, 2), ridge), effects, p, 1e-12, max_sweeps)
+    margins = MarginsOfCells(*sample, np.full((1, 2), ridge))
+    outcome = scale_to_margins(margins, effects, p, 1e-12, max_sweeps)
     return effects, p, *outcome
 
 
