@@ -118,11 +118,11 @@ def _copied(copies: pd.DataFrame | None) -> pd.Series | None:
     if copies is None:
         return None
     beyond = [
-        row.n >= SMALLEST_COUNT and wilson(row.copied, int(row.n))[0] > row.by_chance
-        for row in copies.itertuples()
+        row["n"] >= SMALLEST_COUNT and wilson(row["copied"], int(row["n"]))[0] > row["by_chance"]
+        for row in copies.to_dict("records")
     ]
-    rows = copies[beyond]
-    return rows.loc[rows["rate"].idxmax()] if len(rows) else None
+    rows = copies[np.array(beyond, dtype=bool)]
+    return rows.iloc[int(rows["rate"].to_numpy().argmax())] if len(rows) else None
 
 
 def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:
