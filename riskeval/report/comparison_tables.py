@@ -226,9 +226,9 @@ def notes_table(comparison: Comparison) -> Table:
     for place, part in notes.groupby(["note", notes["value"].isna()], sort=False):
         note, missing = place
         for names, titles in _alike(part):
-            whose = "every file" if len(names) == len(comparison.table) else ", ".join(names)
+            files = "every file" if len(names) == len(comparison.table) else ", ".join(names)
             measured = gettext("not measured" if missing else "measured")
-            rows.append((measured, whose, note, titles))
+            rows.append((measured, files, note, titles))
     return _table(("Numbers", "Files", "Note", "Which"), 4, rows)
 
 

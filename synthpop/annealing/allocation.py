@@ -84,7 +84,7 @@ class Allotment(Cooling):
         """Propose swaps of two households."""
         from synthpop.kernels.annealing import swap_areas
 
-        made: tuple[int, int, float] = swap_areas(
+        outcome: tuple[int, int, float] = swap_areas(
             self.matrix.indptr,
             self.matrix.indices,
             self.matrix.data,
@@ -99,7 +99,7 @@ class Allotment(Cooling):
             self.current,
             self.gaps,
         )
-        return made
+        return outcome
 
 
 def area_totals(matrix: Any, areas: np.ndarray, n_areas: int) -> np.ndarray:

@@ -334,7 +334,7 @@ class _Exchange(Cooling):
         from synthpop.kernels.annealing import exchange_households
 
         region = self.region
-        made: tuple[int, int, float] = exchange_households(
+        outcome: tuple[int, int, float] = exchange_households(
             region.matrix.indptr,
             region.matrix.indices,
             region.matrix.data,
@@ -353,4 +353,4 @@ class _Exchange(Cooling):
             self.current,
             self.gaps,
         )
-        return made
+        return outcome

@@ -296,9 +296,9 @@ def read_value(text: str) -> Any:
     ('some text', ['AT', 'DE'])
     """
     stripped = text.strip()
-    for read in (_json, _toml):
+    for reader in (_json, _toml):
         try:
-            return read(stripped)
+            return reader(stripped)
         except (ValueError, RecursionError):
             continue
     if "," in stripped and stripped[0] not in "[{":

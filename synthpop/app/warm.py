@@ -82,8 +82,8 @@ def create(workspace: Workspace) -> None:
     first = starter(workspace, project, {}, lambda event: None)
     recipe = {name: first[name] for name in ("roles", "stages")}
     project = perform(project, "create.take_recipe", recipe)
-    made = made_population(workspace, project.create, lambda event: None)
-    assess_fit(made["survey"], made["population"])
+    result = made_population(workspace, project.create, lambda event: None)
+    assess_fit(result["survey"], result["population"])
 
 
 def code_cells() -> None:

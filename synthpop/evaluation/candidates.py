@@ -150,9 +150,9 @@ def check_options(
             remedy = "Give Categorical, Relation or Continuous stages."
             faults.add(label, f"{stage!r} is no candidate", remedy=remedy)
         elif isinstance(name, str) and stage.name != name:
-            made = ", ".join(map(repr, stage.provides))
+            columns = ", ".join(map(repr, stage.provides))
             remedy = "Compare candidates for one variable."
-            faults.add(label, f"makes {made}, not {name!r}", remedy=remedy)
+            faults.add(label, f"makes {columns}, not {name!r}", remedy=remedy)
     candidates = [stage for stage in named.values() if isinstance(stage, Candidate)]
     if len({isinstance(stage, Continuous) for stage in candidates}) > 1:
         what = "are Continuous and others: their scores cannot be compared"

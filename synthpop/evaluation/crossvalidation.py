@@ -277,8 +277,8 @@ def _prepared(
     for number, step in enumerate(steps.stages):
         model = step.fit(sample, streams.at("fit", step.label))
         observed = step.observed(model, sample)
-        made = {item.name: item for item in model.fields if item.name in observed}
-        sample = sample.with_columns(made, observed)
+        fields = {item.name: item for item in model.fields if item.name in observed}
+        sample = sample.with_columns(fields, observed)
         sample = replace(sample, basic=sample.available) if number == 0 else sample
     if isinstance(next(iter(named.values())), Continuous):
         return sample

@@ -191,8 +191,8 @@ def _with_derived(frame: pd.DataFrame, source: PopulationChunks) -> pd.DataFrame
                 .map(lambda value, to=to: to.get(str(value), -1))
             )
         dtype = pd.CategoricalDtype(list(field.levels), ordered=field.ordered)
-        made = pd.Categorical.from_codes(np.asarray(codes, dtype=np.int64), dtype=dtype)
-        frame = frame.assign(**{stage["name"]: made})
+        column = pd.Categorical.from_codes(np.asarray(codes, dtype=np.int64), dtype=dtype)
+        frame = frame.assign(**{stage["name"]: column})
     return frame
 
 

@@ -122,10 +122,10 @@ def keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path])
     RunFileError
         One of the targets is a source.
     """
-    read = {source.resolve() for source in sources}
+    inputs = {source.resolve() for source in sources}
     faults = Faults(subject, RunFileError)
     for target in targets:
-        if target.resolve() in read:
+        if target.resolve() in inputs:
             what = f"{target} is a file that is read, which would be lost"
             faults.add("out", what, remedy="Name another file with out or --out.")
     faults.raise_if_any()

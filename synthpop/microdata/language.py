@@ -168,11 +168,11 @@ def _patterns(language: str) -> list[tuple[str, re.Pattern[str], str]]:
         if form or not names or "{{" in message or not names[0]:
             continue
         pieces = FIELD.split(message)
-        pattern, seen = re.escape(pieces[0]), set()
+        pattern, places = re.escape(pieces[0]), set()
         for name, piece in zip(pieces[1::2], pieces[2::2], strict=True):
-            pattern += f"(?P={name})" if name in seen else f"(?P<{name}>(?:(?!{BREAK}).)+?)"
+            pattern += f"(?P={name})" if name in places else f"(?P<{name}>(?:(?!{BREAK}).)+?)"
             pattern += re.escape(piece)
-            seen.add(name)
+            places.add(name)
         letters = sum(len(re.sub("[^A-Za-z]", "", piece)) for piece in pieces[::2])
         if letters >= 8 or len(pieces[0]) >= 5:
             patterns.append((letters, pieces[0], re.compile(pattern, re.DOTALL), text))

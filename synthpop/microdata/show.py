@@ -138,5 +138,5 @@ def diagram(steps: Sequence[tuple[str, str]]) -> str:
 def step_text(step: Any) -> tuple[str, str]:
     """Return the kind of a step and what it makes, for the diagram of a recipe."""
     kind, _, variable = str(getattr(step, "label", type(step).__name__)).partition(" ")
-    made = getattr(step, "provides", ()) or ((variable,) if variable else ())
-    return kind, ", ".join(map(str, made))
+    columns = getattr(step, "provides", ()) or ((variable,) if variable else ())
+    return kind, ", ".join(map(str, columns))

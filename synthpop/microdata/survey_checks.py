@@ -20,9 +20,9 @@ def table_of(data: Any) -> Any:
     return frame() if callable(frame) else data
 
 
-def free_name(taken: Iterable[Any], name: str = "weight") -> str:
+def free_name(names_in_use: Iterable[Any], name: str = "weight") -> str:
     """Return `name`, with a number where it is taken."""
-    names = set(map(str, taken))
+    names = set(map(str, names_in_use))
     candidates = (name if k == 0 else f"{name}_{k}" for k in range(len(names) + 1))
     return next(candidate for candidate in candidates if candidate not in names)
 

@@ -125,15 +125,15 @@ def coarse_margins(
     >>> [m.label for m in coarse_margins(people, [Margin(fine)], None, np.ones(100, dtype=bool))]
     ['persons by sex']
     """
-    seen = set()
+    labels = set()
     for margin in margins:
         if margin.variable is not None:
             continue
         rows = frame[heads] if margin.level == "household" else frame
         for columns in _groupings(margin, rows, strata):
             key = (margin.level, columns)
-            if key not in seen:
-                seen.add(key)
+            if key not in labels:
+                labels.add(key)
                 yield _collapsed(margin, columns)
 
 

@@ -104,10 +104,10 @@ class SurveyProfile(Result):
 
     def summary(self) -> str:
         """Say what was recognised, in sentences."""
-        made = self.with_use(*STEPS)
+        by_steps = self.with_use(*STEPS)
         lines = [
             f"{plural(len(self.columns), 'column')}: {len(self.with_use('role'))} with a role, "
-            f"{len(made)} to simulate, {len(self.with_use('left out'))} left out."
+            f"{len(by_steps)} to simulate, {len(self.with_use('left out'))} left out."
         ]
         for total, parts in self.totals.items():
             lines.append(f"{total} is the sum of {join(parts)}.")

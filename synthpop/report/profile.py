@@ -95,8 +95,8 @@ def profile_facts(frame: pd.DataFrame, profile: SurveyProfile) -> dict[str, Any]
 
 
 def _uses(profile: SurveyProfile) -> str:
-    made, left = profile.with_use(*STEPS), profile.with_use("left out")
-    return f"{len(made)} to simulate, {len(left)} left out"
+    by_steps, left = profile.with_use(*STEPS), profile.with_use("left out")
+    return f"{len(by_steps)} to simulate, {len(left)} left out"
 
 
 def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, str]]:

@@ -26,9 +26,9 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
         return
     faults = Faults("run file", RunFileError)
     roles = survey.roles
-    made = [name for stage in plan.stages for name in stage.provides]
+    columns = [name for stage in plan.stages for name in stage.provides]
     derived = [stage.name for stage in plan.stages if isinstance(stage, Derive)]
-    population = [*(name for name in (roles.strata, roles.household_size) if name), *made]
+    population = [*(name for name in (roles.strata, roles.household_size) if name), *columns]
     known = [name for name in population if name in survey.frame.columns or name in derived]
     for key, names in (("keys", plan.risk.keys), ("target", [plan.risk.target])):
         for name in names:

@@ -117,22 +117,22 @@ def _variables(frame: pd.DataFrame, faults: Faults) -> pd.DataFrame:
         missing = [name.upper() for name in ("db030", "rb050") if name not in frame.columns]
         faults.add("columns", f"{', '.join(missing)} are missing")
         faults.raise_if_any()
-    made: dict[str, pd.Series] = {"db030": frame["db030"]}
-    made |= _present(frame, KEPT["D"])
-    made["hsize"] = frame.groupby("db030")["db030"].transform("size")
+    variables: dict[str, pd.Series] = {"db030": frame["db030"]}
+    variables |= _present(frame, KEPT["D"])
+    variables["hsize"] = frame.groupby("db030")["db030"].transform("size")
     if "rb030" in frame.columns:
-        made["pid"] = frame["rb030"]
-    made |= _present(frame, KEPT["R"])
+        variables["pid"] = frame["rb030"]
+    variables |= _present(frame, KEPT["R"])
     age = _age(frame)
     if age is not None:
-        made["age"] = age
-    made |= _present(frame, next(((name,) for name in STATUS if name in frame.columns), ()))
-    made |= _present(frame, KEPT["P"])
-    made |= _sum_with_parts(frame, "income", PERSON_PARTS)
-    made |= _present(frame, KEPT["H"])
-    made |= _household_sum(frame, "hgrossIncome", HOUSEHOLD_PARTS)
-    made |= _household_sum(frame, "hgrossminus", HOUSEHOLD_OUTLAYS)
-    return pd.DataFrame(made)
+        variables["age"] = age
+    variables |= _present(frame, next(((name,) for name in STATUS if name in frame.columns), ()))
+    variables |= _present(frame, KEPT["P"])
+    variables |= _sum_with_parts(frame, "income", PERSON_PARTS)
+    variables |= _present(frame, KEPT["H"])
+    variables |= _household_sum(frame, "hgrossIncome", HOUSEHOLD_PARTS)
+    variables |= _household_sum(frame, "hgrossminus", HOUSEHOLD_OUTLAYS)
+    return pd.DataFrame(variables)
 
 
 def _present(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, pd.Series]:

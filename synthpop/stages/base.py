@@ -28,9 +28,9 @@ StratumPooling = Pooling | DonorPooling | RegressionPooling
 
 def after(schema: Schema, stage: BlockStage, *, first: bool) -> Schema:
     """Return the schema once a stage has run."""
-    made = {name: stage.makes(name, schema) for name in stage.provides}
-    survey = {**schema.survey, **{name: f for name, f in made.items() if f is not None}}
-    new = tuple(name for name in made if name in survey and name not in schema.available)
+    fields = {name: stage.makes(name, schema) for name in stage.provides}
+    survey = {**schema.survey, **{name: f for name, f in fields.items() if f is not None}}
+    new = tuple(name for name in fields if name in survey and name not in schema.available)
     available = (*schema.available, *new)
     return replace(
         schema, survey=survey, available=available, basic=available if first else schema.basic

@@ -150,8 +150,8 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
         used_names |= _check_names(faults, stage, used_names)
         schema = after(schema, stage, first=number == 0)
         schemas.append(schema)
-    made = {name: schema.survey.get(name) for name in schema.available}
-    check_rules_of_recipe(faults, rules, made)
+    fields = {name: schema.survey.get(name) for name in schema.available}
+    check_rules_of_recipe(faults, rules, fields)
     _check_population_stages(faults, steps, schemas, survey, used_names)
     faults.raise_if_any()
     return columns

@@ -328,11 +328,11 @@ def structure_fallbacks(
     notes = []
     for stratum in strata:
         level = model.strata_levels[stratum]
-        expected, made = model.totals[stratum] * scale, counts[stratum]
+        expected, simulated = model.totals[stratum] * scale, counts[stratum]
         if not expected.any():
             notes.append(Fallback("structure", str(level), "no household in the sample: left out"))
             continue
-        without = (expected > 0) & (made == 0)
+        without = (expected > 0) & (simulated == 0)
         if without.any():
             sizes = ", ".join(map(str, model.sizes[without].tolist()))
             what = f"{expected[without].sum():.2g} households of size {sizes} expected, none made"

@@ -98,8 +98,8 @@ def run(workspace: Workspace, project: Project, arguments: dict[str, Any], liste
     from synthpop.figures.gallery import draw_all
     from synthpop.microdata.pictures import to_svg
 
-    made = made_population(workspace, project.create, listen)
-    survey, population = made["survey"], made["population"]
+    result = made_population(workspace, project.create, listen)
+    survey, population = result["survey"], result["population"]
     listen(Event("progress", "fit report", 0, 2, ""))
     fit = workspace.once(
         f"fit {recipe_stamp(project.create)}", lambda: assess_fit(survey, population)
@@ -126,11 +126,11 @@ def scenarios(
     if not state.keys or not state.target:
         faults.add("keys and target", "are not chosen", remedy="Choose what the intruder knows.")
     faults.raise_if_any()
-    made = made_population(workspace, state, listen)
-    survey = made["survey"]
+    pair = made_population(workspace, state, listen)
+    survey = pair["survey"]
     result = intruder_scenarios(
         survey.frame,
-        made["population"],
+        pair["population"],
         list(state.keys),
         state.target,
         weights=survey.weights,
@@ -151,9 +151,9 @@ def report(
     from synthpop import write_report
 
     audience = "external" if arguments.get("audience") == "external" else "internal"
-    made = made_population(workspace, project.create, listen)
+    result = made_population(workspace, project.create, listen)
     name = f"population-{audience}.html"
-    write_report(workspace.target(name), made["survey"], made["population"], audience=audience)
+    write_report(workspace.target(name), result["survey"], result["population"], audience=audience)
     return {"file": name}
 
 

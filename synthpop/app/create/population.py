@@ -50,8 +50,8 @@ def render(view: View) -> Tag:
 
 
 def _result(view: View, stamp: str) -> list[TagChild]:
-    t, made = view.t, view.value("create.run", stamp)
-    if made is None:
+    t, described = view.t, view.value("create.run", stamp)
+    if described is None:
         fault = view.fault("create.run")
         if not fault:
             return [card(t("Fit"), waiting(t("Creating the population")))]
@@ -61,14 +61,14 @@ def _result(view: View, stamp: str) -> list[TagChild]:
     return [
         card(
             t("How well it fits the survey"),
-            *[sentence(text) for text in made["texts"]],
+            *[sentence(text) for text in described["texts"]],
             button(t("Internal report"), ask("create.report", audience="internal"),
                    key="create-report-internal"),
             button(t("External report"), ask("create.report", audience="external"),
                    key="create-report-external"),
             *[
                 tags.div(tags.h3(name), picture(svg))
-                for name, svg in zip(made["names"], made["pictures"], strict=True)
+                for name, svg in zip(described["names"], described["pictures"], strict=True)
             ],
         ),
     ]  # fmt: skip

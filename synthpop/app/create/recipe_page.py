@@ -98,9 +98,9 @@ def _check(view: View) -> Tag | None:
 def _stage(view: View, place: int) -> Tag:
     t, stage = view.t, view.project.create.stages[place]
     kind = str(stage["type"])
-    made = stage.get("name") or stage.get("total") or ", ".join(stage.get("variables", []))
+    names = stage.get("name") or stage.get("total") or ", ".join(stage.get("variables", []))
     edited = view.choice("stage", None) == place
-    title = f"{place + 1}. {kind.replace('_', ' ')}" + (f": {made}" if made else "")
+    title = f"{place + 1}. {kind.replace('_', ' ')}" + (f": {names}" if names else "")
     move = command("create.move_stage", place=place)["arguments"]
     name = "create.move_stage"
     return card(
@@ -143,8 +143,8 @@ def _text(value: Any) -> str:
 
 def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
     t, form = view.t, forms()[kind]
-    made = [str(one["name"]) for one in view.project.create.stages if "name" in one]
-    columns = list(dict.fromkeys([*shown.names(view), *made]))
+    names = [str(one["name"]) for one in view.project.create.stages if "name" in one]
+    columns = list(dict.fromkeys([*shown.names(view), *names]))
     values: dict[str, Any] = {}
     for name, value in stage.items():
         values |= _entries(form, name, value)

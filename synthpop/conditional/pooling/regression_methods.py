@@ -91,7 +91,7 @@ def fit_partial_regressions(
     kind: str,
     design: ModelDesign,
     y: np.ndarray,
-    kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    is_kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
     enough: np.ndarray,
     seed: int,
     amount: str | float,
@@ -115,8 +115,8 @@ def fit_partial_regressions(
     """
     from threadpoolctl import threadpool_limits
 
-    inside = kept(y, design.weights)
-    used = {int(s): _rows_of(design, y, int(s), kept) for s in np.flatnonzero(enough)}
+    inside = is_kept(y, design.weights)
+    used = {int(s): _rows_of(design, y, int(s), is_kept) for s in np.flatnonzero(enough)}
     with threadpool_limits(1):  # sums in one order, whatever the machine
         pooling = RegressionPooling("partial", np.inf)
         if amount == "cross-validated":
@@ -137,10 +137,10 @@ def _rows_of(
     design: ModelDesign,
     y: np.ndarray,
     stratum: int,
-    kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    is_kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
     rows = np.flatnonzero(design.strata == stratum)
-    trimmed_rows: np.ndarray = rows[kept(y[rows], design.weights[rows])]
+    trimmed_rows: np.ndarray = rows[is_kept(y[rows], design.weights[rows])]
     return trimmed_rows
 
 

@@ -69,12 +69,12 @@ def distributions_of_cells(values: Values, stratum: int, digits: np.ndarray) -> 
     if len(values.by_stratum) > 1:
         wide = np.column_stack([digits, np.full(c, stratum)])
     sources = [(0, model, digits), (1, values.pooled, wide), (2, values.marginal, digits)]
-    used = [(n, source, codes) for n, source, codes in sources if source is not None]
+    sources_known = [(n, source, codes) for n, source, codes in sources if source is not None]
     centre, step = np.zeros(c), np.full(c, -1)
     start, stop = np.zeros(c, dtype=np.int64), np.ones(c, dtype=np.int64)
     low, high, least, most, width, location, scale, size = (np.zeros(c) for _ in range(8))
     offset, parts, donors = 0, [], []
-    for number, source, codes in used:
+    for number, source, codes in sources_known:
         rows = np.flatnonzero(step < 0)
         fitted, known = source.predict(codes[rows])
         rows, fitted = rows[known], fitted[known]

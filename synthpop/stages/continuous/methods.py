@@ -67,19 +67,19 @@ upper=None, intervals=None, within_class='steps')
         wanted["tail"] = TAILS[tail](**of_tail)
     elif of_tail:
         faults.add(f"{label}: {min(of_tail)}", "needs a tail", remedy='Give tail = "gpd".')
-    made = value_method(method)
-    if made is None or isinstance(method, ValueMethod):
-        what = "stands beside an object of options" if made is not None else "has no method"
+    value_rule = value_method(method)
+    if value_rule is None or isinstance(method, ValueMethod):
+        what = "stands beside an object of options" if value_rule is not None else "has no method"
         faults.add(f"{label}: {min(options)}", what, remedy="Give it to the method itself.")
     faults.raise_if_any()
-    assert made is not None
-    names = {option.name for option in fields(made)}
+    assert value_rule is not None
+    names = {option.name for option in fields(value_rule)}
     for name, value in wanted.items():
         if name not in names and value is not None and value is not False:
             remedy = f"It has {', '.join(sorted(names))}."
-            faults.add(f"{label}: {name}", f"is no option of {made.type!r}", remedy=remedy)
+            faults.add(f"{label}: {name}", f"is no option of {value_rule.type!r}", remedy=remedy)
     faults.raise_if_any()
-    return replace(made, **{name: value for name, value in wanted.items() if name in names})
+    return replace(value_rule, **{name: value for name, value in wanted.items() if name in names})
 
 
 def value_method(method: Any) -> ValueMethod | None:

@@ -153,9 +153,10 @@ def fit_top_class(
     ranks, shares = ranks_and_shares()
     quantiles = drawn_between(tail, ranks, None, end)
     top = TopClass(tail, end, rate_of_ranks(quantiles, ranks, shares, mean))
-    made = top.mean()
-    if abs(made - mean) > REACH * abs(mean):
-        what = f"mean of the tail {number(made, 6)}, of the sample's values there {number(mean, 6)}"
+    top_mean = top.mean()
+    if abs(top_mean - mean) > REACH * abs(mean):
+        what = f"mean of the tail {number(top_mean, 6)}, "
+        what += f"of the sample's values there {number(mean, 6)}"
         notes = (*notes, Fallback(label, "all", what))
     return top, (*notes, *_told(tail, top, float(values[above].max()), upper, label))
 
