@@ -70,12 +70,12 @@ variables = ["age", "rb090"]
 
 [[stage]]
 type = "categorical"
-variable = "pl030"
+name = "pl030"
 predictors = ["age", "rb090", "hsize"]
 
 [[stage]]
 type = "continuous"
-variable = "netIncome"
+name = "netIncome"
 predictors = ["age", "rb090", "pl030"]
 """,
     "calibrate.toml": """

@@ -15,11 +15,11 @@ import numpy as np
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import level_text
+from synthpop.microdata.engines import check_workers
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.places import BucketPath
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count
-from synthpop.pipeline.engines import check_workers
 from synthpop.stages.registry import STAGES
 
 MOST_ROWS = 2**31

@@ -15,6 +15,7 @@ from synthpop.conditional.rules.enforce import RulePlan, broken_in_survey
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.dictionary import dictionary_of
+from synthpop.microdata.engines import Workers
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.output import listener_of
@@ -23,7 +24,6 @@ from synthpop.microdata.show import diagram, step_text, view
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
-from synthpop.pipeline.engines import Workers
 from synthpop.pipeline.fingerprint import (
     check_arguments,
     check_count,

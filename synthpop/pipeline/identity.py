@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from synthpop._version import __version__
 from synthpop.microdata.dictionary import dictionary_of
+from synthpop.microdata.environment import environment
 from synthpop.microdata.errors import Faults
-from synthpop.pipeline.environment import environment
 from synthpop.pipeline.fingerprint import described, fingerprint, stage_to_dict
 from synthpop.population.plain_values import content_hash, json_values
 from synthpop.population.run_identity import RunIdentity

@@ -21,13 +21,13 @@ import pandas as pd
 
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.dataset import Field
+from synthpop.microdata.engines import Workers
 from synthpop.microdata.errors import ConvergenceWarning, MicrodataWarning
 from synthpop.microdata.events import Listener
 from synthpop.microdata.places import Place
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent, plural
-from synthpop.pipeline.engines import Workers
 from synthpop.pipeline.simulate import Recipe
 from synthpop.pipeline.whole_strata import WholeStrata, threads
 from synthpop.population.manifest import FinishRecord, StepRecord

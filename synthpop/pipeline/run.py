@@ -11,9 +11,9 @@ import numpy as np
 
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.dictionary import Dictionary
+from synthpop.microdata.engines import Workers, map_blocks
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.places import Place
-from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.postprocess import PopulationSteps, completed, parts_of
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file

@@ -15,8 +15,8 @@ from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.codes import run_starts
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary
+from synthpop.microdata.engines import Workers, map_blocks
 from synthpop.microdata.places import Place
-from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.simulate import Recipe, run_stages
 from synthpop.population.folders import part_file, stratum_folders
 from synthpop.population.manifest import BlockRecord, Manifest

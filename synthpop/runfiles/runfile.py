@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.atomic import write_text
+from synthpop.microdata.engines import Workers
 from synthpop.microdata.errors import Faults, InputError, MicrodataError, RunFileError
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.places import Place, place
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml, validate
-from synthpop.pipeline.engines import Workers
 from synthpop.pipeline.pipeline import Pipeline
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import run_seed

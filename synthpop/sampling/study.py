@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.chunks import reads_blocks
+from synthpop.microdata.engines import Workers, check_workers, map_blocks
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.frames import listed_names
@@ -43,7 +44,7 @@ from synthpop.variance.bootstrap_plan import first_line
 
 CHUNK = 10
 
-PARAMETERS = {"repetitions": Whole(1), "level": SHARE, "workers": Whole(1)}
+PARAMETERS = {"repetitions": Whole(1), "level": SHARE}
 
 
 @same_library
@@ -61,7 +62,7 @@ def simulate_study(
     household: str | None = None,
     columns: Sequence[str] | None = None,
     level: float = 0.95,
-    workers: int = 1,
+    workers: Workers = 1,
     out: Path | str | None = None,
     on_event: Listener = silent,
 ) -> Study:
@@ -99,8 +100,8 @@ def simulate_study(
         Without `truth` all persons with these columns are in memory once, for the true values.
     level : float
         Confidence level of intervals from standard errors.
-    workers : int
-        Threads that work side by side; the numbers do not depend on it.
+    workers : int or str
+        Threads, ``"processes:4"`` or ``"dask://host:port"``; the numbers do not depend on it.
     out : path, optional
         Folder in which finished repetitions are kept: a study that was interrupted goes on where
         it stopped. It belongs to one population, design, seed and to the code of the functions.
@@ -177,7 +178,7 @@ def _all_rows(
     job: Repetition,
     store: StudyStore,
     repetitions: int,
-    workers: int,
+    workers: Workers,
     on_event: Listener,
 ) -> pd.DataFrame:
     """Rows of all repetitions, stored or new, in order."""
@@ -187,10 +188,11 @@ def _all_rows(
     finished = repetitions - len(missing)
     on_event(Event("start", "study", finished, repetitions))
     for group, sample in samples.groups(missing, job.streams):
-        for chunk, rows in _work(replace(job, sample=sample), group, workers):
+        chunks = [group[i : i + CHUNK] for i in range(0, len(group), CHUNK)]
+        for rows in map_blocks(replace(job, sample=sample).several, chunks, workers):
             store.append(rows)
             parts.append(rows)
-            finished += len(chunk)
+            finished += rows["repetition"].nunique()
             on_event(Event("progress", "study", finished, repetitions))
     on_event(Event("end", "study", repetitions, repetitions))
     table = pd.concat(parts, ignore_index=True)
@@ -248,16 +250,17 @@ def _check(
     design: Any,
     repetitions: int,
     level: float,
-    workers: int,
+    workers: Workers,
 ) -> None:
     faults = Faults("simulation study")
+    with faults.gathering():
+        check_workers(workers)
     if not named:
         faults.add("estimators", "there are none", remedy="Give functions of a survey.")
     for name, function in named.items():
         if not callable(function):
             faults.add(name, "is not a function", remedy="Give a function of a survey.")
-    values = {"repetitions": repetitions, "level": level, "workers": workers}
-    check(faults, PARAMETERS, values)
+    check(faults, PARAMETERS, {"repetitions": repetitions, "level": level})
     if (
         Whole(1).allows(repetitions)
         and isinstance(design, SampleSetup)
@@ -284,22 +287,6 @@ def _series(values: Mapping[tuple[str, Any], float]) -> pd.Series:
     keys = [(name, plain_label(domain)) for name, domain in values]
     index = pd.MultiIndex.from_tuples(keys, names=["estimator", "domain"]) if keys else None
     return pd.Series(list(values.values()), index=index, name="truth", dtype=np.float64)
-
-
-def _work(
-    job: Repetition, todo: Sequence[int], workers: int
-) -> Iterable[tuple[Sequence[int], Any]]:
-    """Yield chunks of repetitions with their rows, in order."""
-    chunks = [todo[i : i + CHUNK] for i in range(0, len(todo), CHUNK)]
-    if workers == 1:
-        for chunk in chunks:
-            yield chunk, job.several(chunk)
-        return
-    import joblib
-
-    pool = joblib.Parallel(n_jobs=workers, prefer="threads", return_as="generator")
-    tasks = (joblib.delayed(job.several)(chunk) for chunk in chunks)
-    yield from zip(chunks, pool(tasks), strict=True)
 
 
 def _identity(

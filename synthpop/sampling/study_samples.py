@@ -77,7 +77,8 @@ class DrawnSamples:
         """Read the rows of some draws once; returns what takes each sample from them."""
         drawn = [draw[0] for draw in draws.values() if not isinstance(draw, Exception)]
         rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *drawn]))
-        sampler = replace(self.sampler, source=FrameSource(self.sampler.source.take(rows)))
+        source = FrameSource(self.sampler.source.take(rows))
+        sampler = replace(self.sampler, source=source, plan=None)  # the plan holds all persons
 
         def sample(number: int, rng: np.random.Generator) -> tuple[Survey, None]:
             draw = draws[number]

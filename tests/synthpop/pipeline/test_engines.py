@@ -14,10 +14,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from synthpop.microdata import cluster, engines
+from synthpop.microdata.engines import map_blocks
 from synthpop.microdata.errors import InputError, OutputError, WorkerError
-from synthpop.pipeline import cluster, engines
 from synthpop.pipeline import run as run_module
-from synthpop.pipeline.engines import map_blocks
+from synthpop.sampling import SimpleRandom, simulate_study
 from tests.small import small_pipeline, small_survey
 
 ROWS = 400
@@ -90,7 +91,7 @@ def test_worker_processes_end_with_a_parent_that_is_killed(tmp_path) -> None:
     code = (
         "import os, sys, time\n"
         "from tests.synthpop.pipeline.test_engines import identify\n"
-        "from synthpop.pipeline.engines import map_blocks\n"
+        "from synthpop.microdata.engines import map_blocks\n"
         "for pid in map_blocks(identify, range(10**6), 'processes:2'):\n"
         "    open(sys.argv[1] + '/' + str(pid), 'w').close()\n"
     )
@@ -153,6 +154,18 @@ def test_a_cluster_of_two_processes_makes_the_same_bytes(fitted, dask_cluster, t
     fitted.simulate(out=tmp_path / "three", rows_per_block=ROWS, workers=at(dask_cluster))
     assert len(bytes_of(tmp_path / "one")) > 10
     assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two") == bytes_of(tmp_path / "three")
+
+
+def test_a_study_of_a_population_on_disk_on_the_cluster(fitted, dask_cluster, tmp_path) -> None:
+    call = {
+        "design": SimpleRandom(50), "repetitions": 25, "seed": 1, "columns": ["age"],
+        "estimators": {"age": lambda survey: float(survey.frame["age"].mean())},
+    }  # fmt: skip
+    people = fitted.simulate(out=tmp_path / "p", rows_per_block=ROWS)
+    one = simulate_study(people, **call)
+    two = simulate_study(people, **call, workers=at(dask_cluster), out=tmp_path / "study")
+    assert two.estimates.equals(one.estimates)
+    assert len(list((tmp_path / "study").glob("part-*.parquet"))) == 3
 
 
 class Deadly:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from synthpop.microdata.environment import environment, environment_difference
 from synthpop.microdata.errors import Faults, MicrodataError, WorkerError
-from synthpop.pipeline.environment import environment, environment_difference
 
 KEPT = "Finished blocks of a folder are kept: run again to resume."
 FETCH_SECONDS = 60.0
@@ -166,7 +166,7 @@ def _portable() -> tuple[Callable[..., Any], Callable[..., Any]]:
     def apply(function: bytes, plan: bytes, expected: dict[str, str]) -> Any:
         from distributed.protocol.pickle import loads
 
-        from synthpop.pipeline.cluster import apply_checked
+        from synthpop.microdata.cluster import apply_checked
 
         return apply_checked(loads(function), loads(plan), expected)
 

@@ -139,7 +139,7 @@ def _windowed(
 
 
 def _on_cluster(function: Task, plans: Sequence[Any], address: str) -> Iterator[Any]:
-    from synthpop.pipeline.cluster import DaskCluster
+    from synthpop.microdata.cluster import DaskCluster
 
     with DaskCluster(address, CONNECT_SECONDS, PATIENCE_SECONDS, POLL_SECONDS) as cluster:
         yield from cluster.map(function, plans, QUEUED)
