@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 import matplotlib as mpl
@@ -25,6 +25,7 @@ GREY = "#b4bcc6"
 DIVERGING = ("#B35806", "#F1A340", "#FEE0B6", "#F7F7F7", "#D1E5F0", "#67A9CF", "#2166AC")
 WIDE, HALF = 9.6, 5.4
 WRAP = 26
+TEXT = re.compile(r"(<text[^>]*>)([^<]+)(?=</text>)")
 FONTS = "system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif"
 
 RC: dict[str, Any] = {
@@ -98,7 +99,7 @@ def to_svg(figure: Figure, key: str, describe: str) -> str:
     """Return a figure as inline SVG with a text for readers that cannot see it.
 
     The same figure gives the same text: no date, no random ids. `key` keeps the ids of several
-    pictures on one page apart.
+    pictures on one page apart. Sentences are in the language of the page.
     """
     buffer = io.StringIO()
     with mpl.rc_context({**RC, "svg.hashsalt": key}), warnings.catch_warnings():
@@ -108,6 +109,7 @@ def to_svg(figure: Figure, key: str, describe: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r' id="[a-zA-Z.]+_\d+"', "", text)
+    text = TEXT.sub(lambda one: one[1] + escape(translated(unescape(one[2])), quote=False), text)
     text = text.replace("'DejaVu Sans'", FONTS).replace("DejaVu Sans", FONTS)
     head, rest = text.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)

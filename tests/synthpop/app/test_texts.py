@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from riskeval import protect
 from synthpop.microdata.language import translated, use_language
+from synthpop.microdata.pictures import to_svg
 
 pytest.importorskip("shiny")
 
@@ -78,3 +80,12 @@ def test_what_methods_say_of_a_file_is_german() -> None:
     with use_language("de"):
         said = [translated(result.summary()) for result in results]
     assert [text for text in said if english.search(text)] == []
+
+
+def test_pictures_speak_the_language_of_the_page() -> None:
+    figure = Figure()
+    figure.add_subplot(title="Survey, weighted", xlabel="Vienna")
+    with use_language("de"):
+        picture = to_svg(figure, "key", "a picture")
+    assert ">Erhebung, gewichtet</text>" in picture
+    assert ">Vienna</text>" in picture
