@@ -62,6 +62,7 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("riskeval.protect.household_file", 204, 25),
     ("session", 103, 11),
     ("riskeval.assess_synthetic", 203, 19),
+    ("riskeval.compare", 208, 1),
 ]
 
 

@@ -127,7 +127,7 @@ def read_release(
     index: pd.Index,
     variables: tuple[str, ...],
     weights: str | None,
-    others: Sequence[str | None] = (),
+    others: Sequence[Any] = (),
 ) -> Side | None:
     """Read one release; note faults and return None where it cannot be used.
 
@@ -141,9 +141,8 @@ def read_release(
     """
     release = item if isinstance(item, Release) else Release(item)
     problems = Faults(f"release {name}")
-    used = {*variables, *others, weights, release.identifier}
-    if isinstance(release.weights, str):
-        used.add(release.weights)
+    names = [*variables, *others, weights, release.weights, release.identifier]
+    used = {name for name in names if isinstance(name, str)}
     frame, labels, default = _frame(problems, release.data, name, used)
     if frame is None:
         faults.found += problems.found
@@ -187,7 +186,7 @@ def read_release(
 
 
 def _frame(
-    faults: Faults, data: Any, name: str, used: Container[str | None]
+    faults: Faults, data: Any, name: str, used: Container[str]
 ) -> tuple[pd.DataFrame | None, pd.Index | None, str | None]:
     """Return the frame, its labels, and the column of weights that the object declares."""
     weights = None
