@@ -159,40 +159,75 @@ def rapid(
     train = draw_records(synthetic, "synthetic", names, train_rows, streams.at("rapid", "train"))
     same, numeric = _trainable(faults, files, train, request)
     people = {role: same[role] for role in files}
-    coders = level_coders(list(people.values()), request.keys)
-    targets = attack_targets(people, request, coders, seed)
-    asked = [with_believed_keys(frame, request, seed, role) for role, frame in people.items()]
-    models = PANEL if isinstance(model, str) and model == "panel" else (model,)
-    total = permutations + len(models)
-    watched = on_event or silent
-    watched(Event("start", "rapid", 0, total, "training"))
-    overlap = overlap_of(files["original"], files.get("hold-out"), names, request.categorical)
+    targets = attack_targets(
+        people, request, level_coders(list(people.values()), request.keys), seed
+    )
+    trial = _Trial(
+        request, PANEL if isinstance(model, str) and model == "panel" else (model,),
+        people, [with_believed_keys(frame, request, seed, role) for role, frame in people.items()],
+        targets, same["synthetic"], tuple(numeric), limits, threshold, confidence, workers,
+        overlap_of(files["original"], files.get("hold-out"), names, request.categorical), streams,
+    )  # fmt: skip
+    attempts, best, permuted = _attack(trial, permutations, on_event or silent)
+    rule = f"within {max(limits):g} of the value, or near as a key"
+    notes = codes_note(
+        files["original"], [name for name in names if name in numeric], request.categorical, rule
+    )
+    return _result(trial, attempts, best, permuted, seed, notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trial:
+    """Models, what they are trained on, and people; `asked` has the keys that are believed."""
+
+    request: AttackRequest
+    models: tuple[Any, ...]
+    people: dict[str, pd.DataFrame]
+    asked: list[pd.DataFrame]
+    targets: dict[str, AttackTargets]
+    train: pd.DataFrame
+    numeric: tuple[str, ...]
+    limits: tuple[float, ...]
+    threshold: float
+    confidence: float
+    workers: int
+    overlap: str
+    streams: Streams
+
+
+def _attack(
+    trial: _Trial, permutations: int, on_event: Listener
+) -> tuple[list[_Attempt], _Attempt, list[float]]:
+    """Return what each model finds, the strongest, and its rates on shuffled targets."""
+    total = permutations + len(trial.models)
+    on_event(Event("start", "rapid", 0, total, "training"))
     # 1. Every model of the panel predicts everybody
     attempts = []
-    for done, one in enumerate(models, 1):
+    for done, one in enumerate(trial.models, 1):
         trained = TargetModel(
-            request, one, threshold, limits, people["original"], same["synthetic"],
-            tuple(numeric), workers,
+            trial.request, one, trial.threshold, trial.limits, trial.people["original"],
+            trial.train, trial.numeric, trial.workers,
         )  # fmt: skip
-        predicted = trained.predict(asked, list(people.values()), streams.at("rapid", "model"))
-        attempts.append(
-            _attempt(trained, predicted, people, targets, confidence, len(models), overlap)
-        )
-        watched(Event("progress", "rapid", done, total, trained.name))
+        rng = trial.streams.at("rapid", "model")
+        predicted = trained.predict(trial.asked, list(trial.people.values()), rng)
+        attempts.append(_attempt(trial, trained, predicted))
+        on_event(Event("progress", "rapid", done, total, trained.name))
     # 2. The strongest one: beyond strangers where there are any, else by its rate
     best = max(attempts, key=_Attempt.strength)
     # 3. What it reaches when the keys tell nothing
     permuted = []
     for i in range(permutations):
-        rng = streams.at("rapid", i)
-        permuted.append(_shuffled_rate(best.model, asked[0], people, targets, rng))
-        watched(Event("progress", "rapid", len(models) + i + 1, total, "shuffled target"))
-    watched(Event("end", "rapid", total, total))
-    share, trained = request.coverage, best.model
-    rule = f"within {max(limits):g} of the value, or near as a key"
-    notes = codes_note(
-        files["original"], [name for name in names if name in numeric], request.categorical, rule
-    )
+        permuted.append(_shuffled_rate(trial, best.model, trial.streams.at("rapid", i)))
+        on_event(Event("progress", "rapid", len(trial.models) + i + 1, total, "shuffled target"))
+    on_event(Event("end", "rapid", total, total))
+    return attempts, best, permuted
+
+
+def _result(
+    trial: _Trial, attempts: list[_Attempt], best: _Attempt, permuted: list[float], seed: int,
+    notes: Sequence[str],
+) -> Rapid:  # fmt: skip
+    request, trained, share = trial.request, best.model, trial.request.coverage
     warned = [one.model.warned() for one in attempts]
     return Rapid(
         rate=best.units.rate * share,
@@ -201,18 +236,18 @@ def rapid(
         holdout_rate=best.holdout_rate,
         excess=best.excess,
         panel=pd.DataFrame([one.row() for one in attempts]),
-        by_tolerance=_by_tolerance(best, people, targets, limits),
+        by_tolerance=_by_tolerance(trial, best),
         per_record=best.per_record,
         kind="numeric" if trained.is_numeric else "categorical",
-        limit=max(limits) if trained.is_numeric else threshold,
+        limit=max(trial.limits) if trained.is_numeric else trial.threshold,
         n_judged=best.units.n,
-        n_missing=int(people["original"][request.targets[0]].isna().sum()),
+        n_missing=int(trial.people["original"][request.targets[0]].isna().sum()),
         unit=request.unit,
         target=request.targets[0],
         keys=request.keys,
         model=trained.name,
         warned="; ".join(dict.fromkeys(text for text in warned if text)),
-        confidence=confidence,
+        confidence=trial.confidence,
         seed=seed,
         notes=tuple(notes),
         footnote=request.footnote,
@@ -252,52 +287,32 @@ class _Attempt:
         return row
 
 
-def _attempt(
-    model: TargetModel,
-    predicted: list[pd.DataFrame],
-    people: dict[str, pd.DataFrame],
-    targets: dict[str, AttackTargets],
-    confidence: float,
-    n_models: int,
-    overlap: str,
-) -> _Attempt:
-    share = model.request.coverage
-    units = _units(model, predicted[0], people, targets, "original")
-    low, high = wilson(units.hits, units.n, corrected(confidence, n_models))
+def _attempt(trial: _Trial, model: TargetModel, predicted: list[pd.DataFrame]) -> _Attempt:
+    share, n_models = trial.request.coverage, len(trial.models)
+    units = _units(trial, predicted[0])
+    low, high = wilson(units.hits, units.n, corrected(trial.confidence, n_models))
     holdout_rate, beyond = float("nan"), None
-    if "hold-out" in people:
-        strangers = _units(model, predicted[1], people, targets, "hold-out")
+    if "hold-out" in trial.people:
+        strangers = _units(trial, predicted[1], "hold-out")
         holdout_rate = strangers.rate * share
         beyond = excess(
-            units.at_risk[units.comparable], strangers.at_risk[strangers.comparable], confidence,
-            n_tests=n_models, coverage=share, overlap=overlap,
+            units.at_risk[units.comparable], strangers.at_risk[strangers.comparable],
+            trial.confidence, n_tests=n_models, coverage=share, overlap=trial.overlap,
         )  # fmt: skip
     return _Attempt(model, predicted[0], units, (low * share, high * share), holdout_rate, beyond)
 
 
-def _shuffled_rate(
-    model: TargetModel,
-    asked: pd.DataFrame,
-    people: dict[str, pd.DataFrame],
-    targets: dict[str, AttackTargets],
-    rng: np.random.Generator,
-) -> float:
+def _shuffled_rate(trial: _Trial, model: TargetModel, rng: np.random.Generator) -> float:
     """Rate of a model that was trained on a shuffled target."""
     order = rng.permutation(len(model.train))
-    predicted = model.predict([asked], [people["original"]], rng, order=order)
-    return _units(model, predicted[0], people, targets, "original").rate
+    people = [trial.people["original"]]
+    return _units(trial, model.predict(trial.asked[:1], people, rng, order=order)[0]).rate
 
 
-def _units(
-    model: TargetModel,
-    predicted: pd.DataFrame,
-    people: dict[str, pd.DataFrame],
-    targets: dict[str, AttackTargets],
-    role: str,
-) -> UnitsAtRisk:
-    known = people[role][model.target].notna().to_numpy()
+def _units(trial: _Trial, predicted: pd.DataFrame, role: str = "original") -> UnitsAtRisk:
+    known = trial.people[role][trial.request.targets[0]].notna().to_numpy()
     flags = predicted["at_risk"].to_numpy(dtype=np.bool_)
-    return units_at_risk(flags, known, targets[role], model.request.members)
+    return units_at_risk(flags, known, trial.targets[role], trial.request.members)
 
 
 def _limits(
@@ -369,19 +384,13 @@ def _trainable(
     return same, numeric
 
 
-def _by_tolerance(
-    best: _Attempt,
-    people: dict[str, pd.DataFrame],
-    targets: dict[str, AttackTargets],
-    limits: tuple[float, ...],
-) -> dict[float, float]:
+def _by_tolerance(trial: _Trial, best: _Attempt) -> dict[float, float]:
     """Rate within each tolerance; empty for a categorical target."""
     if not best.model.is_numeric:
         return {}
     rates = {}
-    for limit in sorted(limits):
+    for limit in sorted(trial.limits):
         near = best.per_record["score"].to_numpy() <= limit + ROUNDING
         records = best.per_record.assign(at_risk=near)
-        units = _units(best.model, records, people, targets, "original")
-        rates[limit] = units.rate * best.model.request.coverage
+        rates[limit] = _units(trial, records).rate * trial.request.coverage
     return rates
