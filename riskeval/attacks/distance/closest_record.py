@@ -234,27 +234,11 @@ def distance_screen(
         shares["members"] = _below_cut(
             *members_nearest(frames, request, drawn, "original", workers)
         )
-    level = corrected(confidence, len(shares))
-    ends = {name: wilson(both[0].sum(), len(both[0]), level) for name, both in shares.items()}
     overlap = overlap_of(
         frames["original"], frames.get("holdout"), variables_of(request), request.categorical
     )
-    comparison = {
-        name: excess(both[0], both[1], confidence, n_tests=len(shares), overlap=overlap)
-        for name, both in shares.items()
-    }
     return DistanceScreen(
-        identical=float(shares["identical"][0].mean()),
-        identical_baseline=float(shares["identical"][1].mean()),
-        identical_interval=ends["identical"],
-        close=float(shares["close"][0].mean()),
-        close_baseline=float(shares["close"][1].mean()),
-        close_interval=ends["close"],
-        excess={
-            name: one for name, one in comparison.items() if holdout is not None and one is not None
-        },
-        copied=comparison["identical"],
-        nearer=comparison["close"],
+        **_compared(shares, confidence, overlap, holdout is not None),
         table=pd.DataFrame([_distances("synthetic", released), _distances("baseline", strangers)]),
         per_record=pd.DataFrame(
             {"row": positions, "dcr": released[:, 0], "nndr": _ratio(released)}
@@ -267,6 +251,31 @@ def distance_screen(
         notes=tuple(notes),
         footnote=footnote_of(request),
     )
+
+
+def _compared(
+    shares: dict[str, list[np.ndarray]], confidence: float, overlap: str, with_strangers: bool
+) -> dict[str, Any]:
+    """Return the shares of released and of baseline records, and their differences."""
+    level = corrected(confidence, len(shares))
+    comparison = {
+        name: excess(released, baseline, confidence, n_tests=len(shares), overlap=overlap)
+        for name, (released, baseline) in shares.items()
+    }
+    numbers: dict[str, Any] = {}
+    for name in ("identical", "close"):
+        released, baseline = shares[name]
+        numbers |= {
+            name: float(released.mean()),
+            f"{name}_baseline": float(baseline.mean()),
+            f"{name}_interval": wilson(released.sum(), len(released), level),
+        }
+    beyond = {name: one for name, one in comparison.items() if one is not None}
+    return numbers | {
+        "excess": beyond if with_strangers else {},
+        "copied": comparison["identical"],
+        "nearer": comparison["close"],
+    }
 
 
 def _below_cut(released: np.ndarray, strangers: np.ndarray) -> list[np.ndarray]:

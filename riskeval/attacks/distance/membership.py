@@ -157,24 +157,34 @@ def membership(
              for role in _REAL}  # fmt: skip
     taken = {role: Points(points[role].numbers[rows], points[role].codes[rows])
              for role, rows in drawn.items()} | {"synthetic": points["synthetic"]}  # fmt: skip
-    panel = _panel(method, neighbours)
     by_members: list[np.ndarray] = []
     if request.household is not None and method == "panel":
         by_members = members_nearest(frames, request, drawn, "synthetic", workers)
+    panel = _panel(method, neighbours)
     progress = Progress("membership", _rows_to_compare(panel, taken), on_event)
     weights = without_constants(points["synthetic"], weights)
     space = Space(taken, weights, len(request.needed), workers=workers, step=progress.step)
     # 1. Scores of members and strangers by every attack
     scores = _all_scores(space, panel, by_members, streams.at("membership", "reference"))
-    # 2. The strongest one: the largest lower end of the interval
+    # 2. Nearness to both real files
+    nan = float("nan")
+    accuracies = (nan, nan) if method == "density" else _adversarial_accuracies(space, streams)
+    progress.end()
+    # 3. The strongest one
+    return _strongest(
+        scores, accuracies, drawn, confidence, overlap, notes, unit=request.unit, seed=seed,
+        variables=names, footnote=footnote_of(request),
+    )  # fmt: skip
+
+
+def _strongest(
+    scores: dict[str, _Scores], accuracies: tuple[float, float], drawn: dict[str, np.ndarray],
+    confidence: float, overlap: str, notes: list[str], **about: Any,
+) -> Membership:  # fmt: skip
+    """Return what the attack with the largest lower end of its interval finds."""
     level = corrected(confidence, len(scores))
     areas = {name: auc(one.members, one.strangers, level) for name, one in scores.items()}
     best = max(areas, key=lambda name: areas[name][1])
-    # 3. Nearness to both real files
-    accuracies = (float("nan"),) * 2
-    if method != "density":
-        accuracies = _adversarial_accuracies(space, streams)
-    progress.end()
     strongest, (area, low, high) = scores[best], areas[best]
     members, others = strongest.members, strongest.strangers
     if len(others) < FEW:
@@ -195,13 +205,10 @@ def membership(
         adversarial_accuracy_holdout=accuracies[1],
         privacy_loss=accuracies[1] - accuracies[0],
         per_record=strongest.to_frame(drawn["original"], drawn["holdout"]),
-        unit=request.unit,
         method=best,
         confidence=confidence,
-        seed=seed,
-        variables=names,
         notes=tuple(notes),
-        footnote=footnote_of(request),
+        **about,
     )  # fmt: skip
 
 
