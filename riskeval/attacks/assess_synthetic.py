@@ -12,7 +12,7 @@ from riskeval.attacks.compared import N_GROUPS
 from riskeval.attacks.entry import AttackInput, AttackNumber
 from riskeval.attacks.intervals import check_intervals
 from riskeval.attacks.registry import ATTACKS
-from riskeval.attacks.request import check_households, check_request, read_request
+from riskeval.attacks.request import AttackRequest, check_households, check_request, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of
@@ -186,6 +186,19 @@ def _row(attack: str, target: str, number: AttackNumber, n_attacks: int) -> dict
     )  # fmt: skip
 
 
+def _check_releases(faults: Faults, releases: list[Any], request: AttackRequest) -> None:
+    """Note releases that can be read once only, and columns that they lack."""
+    files = [("synthetic" if i == 0 else "replicates", file) for i, file in enumerate(releases)]
+    for role, file in files:
+        if isinstance(file, Iterator):
+            remedy = "Give a list of frames, or an object with iter_blocks()."
+            faults.add(role, "can be read only once, every attack reads it", remedy=remedy)
+    if not any(isinstance(file, Iterator) for file in releases):
+        for role, file in files:
+            first = next(open_chunks(file, role, request.needed))
+            check_columns(faults, first, request.needed, f"key or target of the {role} file")
+
+
 def _read_input(
     original: Any,
     synthetic: Any,
@@ -221,20 +234,12 @@ def _read_input(
     for name in request.categorical:
         if name not in (*request.keys, *request.targets):
             faults.add("categorical", f"{name!r} is neither a key nor a target")
-    files = [("synthetic", synthetic), *(("replicates", file) for file in further)]
-    for role, file in files:
-        if isinstance(file, Iterator):
-            remedy = "Give a list of frames, or an object with iter_blocks()."
-            faults.add(role, "can be read only once, every attack reads it", remedy=remedy)
     if others is not None:
         columns = (*request.keys, *request.targets)
         check_columns(faults, others, columns, "key or target of the holdout")
         if request.household is not None:
             check_households(faults, others, request.household, "holdout")
-    if not any(isinstance(file, Iterator) for _, file in files):
-        for role, file in files:
-            first = next(open_chunks(file, role, request.needed))
-            check_columns(faults, first, request.needed, f"key or target of the {role} file")
+    _check_releases(faults, [synthetic, *further], request)
     faults.raise_if_any()
     scenario = keys if isinstance(keys, Scenario) else None
     if household is not None:

@@ -119,20 +119,10 @@ def assess(
     if household is not None:
         check_columns(faults, frame, [household], "household")
     chosen = list(MEASURES) if measures == "all" else _listed(measures)
-    for name in chosen:
-        check_choice(faults, "measures", name, MEASURES)
-    for name, arguments in (options or {}).items():
-        check_choice(faults, "options", name, MEASURES)
-        if not isinstance(arguments, Mapping):
-            faults.add(f"options.{name}", f"is {arguments!r}", remedy="Give argument = value.")
-            continue
-        for argument in arguments if name in MEASURES else ():
-            check_choice(faults, f"options.{name}", argument, MEASURES[name].options)
+    _check_options(faults, chosen, options or {})
     accepted = _read_limits(faults, limits)
     size = _population_size(faults, len(frame), values, population_size)
-    sizes = {*(k if isinstance(k, Iterable) else [k]), accepted.k} - {None}
-    if not all(isinstance(one, (int, np.integer)) and one >= 1 for one in sizes):
-        faults.add("k", f"is {k!r}", remedy="Give whole numbers from 1 on.")
+    sizes = _group_sizes(faults, k, accepted)
     faults.raise_if_any()
     request = AssessRequest(
         frame=frame,
@@ -142,7 +132,7 @@ def assess(
         household=household,
         counts=count_keys(tabulate(frame, names, values), missing, alpha, values is not None),
         population_size=size,
-        k=tuple(sorted(int(one) for one in sizes if one is not None)),
+        k=sizes,
         limits=accepted,
         options=options or {},
         numeric=amounts,
@@ -160,6 +150,27 @@ def assess(
         population_size=size,
         limits=accepted,
     )
+
+
+def _check_options(faults: Faults, measures: Sequence[str], options: Mapping[str, Any]) -> None:
+    for name in measures:
+        check_choice(faults, "measures", name, MEASURES)
+    for name, arguments in options.items():
+        check_choice(faults, "options", name, MEASURES)
+        if not isinstance(arguments, Mapping):
+            faults.add(f"options.{name}", f"is {arguments!r}", remedy="Give argument = value.")
+            continue
+        for argument in arguments if name in MEASURES else ():
+            check_choice(faults, f"options.{name}", argument, MEASURES[name].options)
+
+
+def _group_sizes(faults: Faults, k: Any, limits: Limits) -> tuple[int, ...]:
+    """Return the sizes of groups that are counted, with that of the limit, in order."""
+    sizes = {*(k if isinstance(k, Iterable) else [k]), limits.k} - {None}
+    if not all(isinstance(one, (int, np.integer)) and one >= 1 for one in sizes):
+        faults.add("k", f"is {k!r}", remedy="Give whole numbers from 1 on.")
+        return ()
+    return tuple(sorted(int(one) for one in sizes if one is not None))
 
 
 LIMITS = tuple(field.name for field in fields(Limits))

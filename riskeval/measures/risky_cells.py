@@ -122,26 +122,12 @@ def risky_cells(
     faults = Faults("risky cells")
     names = read_keys(faults, frame, keys, missing, alpha)
     rank = _read_levels(faults, names, levels)
-    whole = isinstance(max_dimension, (int, np.integer)) and not isinstance(max_dimension, bool)
-    if not whole or max_dimension < 1:
-        faults.add("max_dimension", f"is {max_dimension!r}", remedy="Give a whole number from 1.")
-    dimensions = min(max(int(max_dimension), 1), len(names)) if whole else 1
-    limits = np.ravel(np.asarray(threshold, dtype=np.float64))
-    if np.ndim(threshold) == 0:
-        limits = np.repeat(limits, dimensions)
-    if len(limits) != dimensions:
-        faults.add(
-            "threshold",
-            f"has {plural(len(limits), 'value')} for {dimensions} dimensions",
-            remedy="Give one number, or one a dimension.",
-        )
-    elif not (limits >= 0).all():
-        faults.add("threshold", f"is {threshold!r}", remedy="Give numbers from 0 on.")
+    limits = _read_thresholds(faults, max_dimension, threshold, len(names))
     faults.raise_if_any()
     table = tabulate(frame, names)
     rows, chosen = [], []
     unsafe_tables = np.zeros(len(table.codes), dtype=np.int64)
-    for dimension in range(1, dimensions + 1):
+    for dimension in range(1, len(limits) + 1):
         for places in combinations(range(len(names)), dimension):
             if not is_known_table([rank[j] for j in places]):
                 continue
@@ -173,6 +159,26 @@ def risky_cells(
         "share",
     ]
     return RiskyCells(pd.DataFrame(rows, columns=columns), unsafe_tables[table.cell], tuple(chosen))
+
+
+def _read_thresholds(faults: Faults, max_dimension: Any, threshold: Any, n_keys: int) -> np.ndarray:
+    """Return the threshold of each dimension of tables that is looked at."""
+    whole = isinstance(max_dimension, (int, np.integer)) and not isinstance(max_dimension, bool)
+    if not whole or max_dimension < 1:
+        faults.add("max_dimension", f"is {max_dimension!r}", remedy="Give a whole number from 1.")
+    dimensions = min(max(int(max_dimension), 1), n_keys) if whole else 1
+    limits = np.ravel(np.asarray(threshold, dtype=np.float64))
+    if np.ndim(threshold) == 0:
+        limits = np.repeat(limits, dimensions)
+    if len(limits) != dimensions:
+        faults.add(
+            "threshold",
+            f"has {plural(len(limits), 'value')} for {dimensions} dimensions",
+            remedy="Give one number, or one a dimension.",
+        )
+    elif not (limits >= 0).all():
+        faults.add("threshold", f"is {threshold!r}", remedy="Give numbers from 0 on.")
+    return limits
 
 
 def is_known_table(levels: Sequence[int]) -> bool:

@@ -134,15 +134,7 @@ def gower(
         "special": special or {},
         "importance": importance or {},
     }
-    for argument, columns in marks.items():
-        for name in columns:
-            if name not in names:
-                faults.add(argument, f"{name!r} is not among the variables",
-                           remedy=did_you_mean(name, names))  # fmt: skip
-    for name, kind in marks["types"].items():
-        check_option(faults, f"types[{name!r}]", kind, TYPES)
-    for name, weight in marks["importance"].items():
-        check(faults, {f"importance[{name!r}]": POSITIVE}, {f"importance[{name!r}]": weight})
+    _check_marks(faults, marks, names)
     kinds = {}
     if check_both(faults, sides, names, "variable"):
         kinds = {name: marks["types"].get(name, _type(sides, name)) for name in names}
@@ -175,6 +167,20 @@ def gower(
                                   "one_missing": single}),
         scale=scale,
     )  # fmt: skip
+
+
+def _check_marks(
+    faults: Faults, marks: Mapping[str, Mapping[str, Any]], names: Sequence[str]
+) -> None:
+    for argument, columns in marks.items():
+        for name in columns:
+            if name not in names:
+                faults.add(argument, f"{name!r} is not among the variables",
+                           remedy=did_you_mean(name, names))  # fmt: skip
+    for name, kind in marks["types"].items():
+        check_option(faults, f"types[{name!r}]", kind, TYPES)
+    for name, weight in marks["importance"].items():
+        check(faults, {f"importance[{name!r}]": POSITIVE}, {f"importance[{name!r}]": weight})
 
 
 def _type(sides: FilePair, name: str) -> str:

@@ -217,14 +217,9 @@ def propensity(
     for name in nominal:
         if name not in names:
             faults.add("categorical", f"{name!r} is not among the variables")
-    if isinstance(model, str):
-        check_option(faults, "model", model, ("logistic", "tree"))
-    elif not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
-        faults.add("model", f"a {type(model).__name__} has no fit and predict_proba")
+    _check_model(faults, model, share)
     check_option(faults, "terms", terms, ("main", "pairs"))
     check_option(faults, "null", null, ("synthesis", "samples"))
-    if share is not None and not (isinstance(share, (int, float)) and 0 < share < 1):
-        faults.add("share", f"is {share!r}", remedy="Give a number between 0 and 1.")
     _check_count(faults, "permutations", permutations, 0)
     _check_count(faults, "max_rows", max_rows, 1)
     streams = read_seed(faults, seed)
@@ -239,10 +234,7 @@ def propensity(
     result = Propensity(
         variables=names,
         pmse=case.pmse(scores),
-        expected=np.nan,
-        deviation=np.nan,
-        pmse_ratio=np.nan,
-        standardised_pmse=np.nan,
+        **dict.fromkeys(UNDER_THE_NULL, np.nan),
         specks=_specks(scores, case),
         share=case.share,
         model=title,
@@ -257,6 +249,18 @@ def propensity(
         seed=streams.seed,
     )
     return _with_null(result, case, fit, formula, streams)
+
+
+UNDER_THE_NULL = ("expected", "deviation", "pmse_ratio", "standardised_pmse")
+
+
+def _check_model(faults: Faults, model: Any, share: Any) -> None:
+    if isinstance(model, str):
+        check_option(faults, "model", model, ("logistic", "tree"))
+    elif not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
+        faults.add("model", f"a {type(model).__name__} has no fit and predict_proba")
+    if share is not None and not (isinstance(share, (int, float)) and 0 < share < 1):
+        faults.add("share", f"is {share!r}", remedy="Give a number between 0 and 1.")
 
 
 def _check_count(faults: Faults, argument: str, value: Any, least: int) -> None:

@@ -242,14 +242,6 @@ def disco(
     others = [{"Dsyn": _disclosive_released(table, rule)} for table in tables]
     intervals = asked.intervals(ratios, others)
     hit = flags[0]["DiSCO"]
-    comparison = None
-    if holdout is not None:
-        strangers = tables[0].files["hold-out"]
-        other = _flags(tables[0], strangers, rule, asked)["DiSCO"]
-        comparison = excess(
-            hit[tables[0].people.targets.comparable], other[strangers.targets.comparable],
-            confidence, coverage=coverage, overlap=asked.overlap,
-        )  # fmt: skip
     means = intervals.means
     return Disco(
         rate=means["DiSCO"],
@@ -260,7 +252,9 @@ def disco(
         disclosive_both=means["DiSDiO"],
         rate_judged=means["DiSCO"] / means["iS"] if means["iS"] > 0 else float("nan"),
         intervals=intervals,
-        excess=comparison,
+        excess=None
+        if holdout is None
+        else _beyond_strangers(asked, tables[0], rule, hit, confidence),
         common=_common(asked, tables[0], hit),
         per_record=hit & looked_for,
         looked_for=looked_for,
@@ -274,6 +268,17 @@ def disco(
         notes=(*asked.notes, *tables[0].notes),
         footnote=asked.request.footnote,
     )
+
+
+def _beyond_strangers(
+    asked: CountingRequest, table: CrossTable, rule: Exclusions, hit: np.ndarray, confidence: float
+) -> Excess | None:
+    strangers = table.files["hold-out"]
+    other = _flags(table, strangers, rule, asked)["DiSCO"]
+    return excess(
+        hit[table.people.targets.comparable], other[strangers.targets.comparable], confidence,
+        coverage=asked.request.coverage, overlap=asked.overlap,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

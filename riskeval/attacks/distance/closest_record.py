@@ -208,14 +208,13 @@ def distance_screen(
         honoured=HONOURED,
     )  # fmt: skip
     check_numbers(faults, confidence, most_records=most_records, workers=workers)
-    parts = {"original": original}
-    if holdout is not None:
-        parts["holdout"] = holdout
+    parts = {"original": original} | ({} if holdout is None else {"holdout": holdout})
     frames = read_frames(faults, parts, request, least={"original": 2})
+    names = variables_of(request)
     seed = resolve_seed(seed)
     streams = Streams(seed)
     frames["synthetic"], positions = draw_synthetic(synthetic, request, most_records, streams)
-    notes = codes_note(frames["original"], variables_of(request), request.categorical, "by its gap")
+    notes = codes_note(frames["original"], names, request.categorical, "by its gap")
     base = "original" if holdout is None else "holdout"
     points, weights = as_points(frames, request)
     check_units(points, {"original": 2})
@@ -234,9 +233,7 @@ def distance_screen(
         shares["members"] = _below_cut(
             *members_nearest(frames, request, drawn, "original", workers)
         )
-    overlap = overlap_of(
-        frames["original"], frames.get("holdout"), variables_of(request), request.categorical
-    )
+    overlap = overlap_of(frames["original"], frames.get("holdout"), names, request.categorical)
     return DistanceScreen(
         **_compared(shares, confidence, overlap, holdout is not None),
         table=pd.DataFrame([_distances("synthetic", released), _distances("baseline", strangers)]),
@@ -247,7 +244,7 @@ def distance_screen(
         unit=request.unit,
         confidence=confidence,
         seed=seed,
-        variables=variables_of(request),
+        variables=names,
         notes=tuple(notes),
         footnote=footnote_of(request),
     )

@@ -211,17 +211,7 @@ def record_linkage(
         numeric_only=method in ("distance", "mahalanobis"),
     )  # fmt: skip
     blocks_of_rows = _blocks(sides)
-    parameters: dict[str, Any] = {}
-    if method == "probabilistic":
-        ranks, parameters = rank_by_weight(sides, blocks_of_rows, assign)
-    else:
-        rank = _ranker(sides, method, metric, standardise, assign)
-        ranks = Ranks.empty(len(sides.r_numbers))
-        for o, r, truth in blocks_of_rows:
-            ranks.put(r, o, rank(o, r, truth))
-    if assign == "one-to-one":
-        total = "total_weight" if method == "probabilistic" else "total_distance"
-        parameters[total] = float(np.nansum(ranks.score))
+    ranks, parameters = _ranked(sides, blocks_of_rows, method, metric, standardise, assign)
     by_chance = sum((truth >= 0).sum() / len(o) for o, _, truth in blocks_of_rows)
     in_block = np.zeros(len(ranks.best), dtype=np.bool_)
     for _, r, truth in blocks_of_rows:
@@ -254,6 +244,25 @@ def record_linkage(
         parameters=parameters,
         method=method,
     )
+
+
+def _ranked(
+    sides: LinkageFiles, blocks_of_rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    method: str, metric: str, standardise: str, assign: str,
+) -> tuple[Ranks, dict[str, Any]]:  # fmt: skip
+    """Return the nearest originals of each released record, and what the method estimated."""
+    parameters: dict[str, Any] = {}
+    if method == "probabilistic":
+        ranks, parameters = rank_by_weight(sides, blocks_of_rows, assign)
+    else:
+        rank = _ranker(sides, method, metric, standardise, assign)
+        ranks = Ranks.empty(len(sides.r_numbers))
+        for o, r, truth in blocks_of_rows:
+            ranks.put(r, o, rank(o, r, truth))
+    if assign == "one-to-one":
+        total = "total_weight" if method == "probabilistic" else "total_distance"
+        parameters[total] = float(np.nansum(ranks.score))
+    return ranks, parameters
 
 
 def _check_options(

@@ -230,10 +230,12 @@ def loglinear_risk(
     if weights is None:
         faults.add("weights", "are needed", remedy="Name the column of sampling weights.")
     values = read_weights(faults, frame, weights)
-    check_choice(faults, "method", method, METHODS)
-    check_choice(faults, "inclusion", inclusion, INCLUSIONS)
-    check_choice(faults, "fit", fit, FITS)
-    check_choice(faults, "distribution", distribution, DISTRIBUTIONS)
+    choices = {
+        "method": (method, METHODS), "inclusion": (inclusion, INCLUSIONS), "fit": (fit, FITS),
+        "distribution": (distribution, DISTRIBUTIONS),
+    }  # fmt: skip
+    for argument, (value, allowed) in choices.items():
+        check_choice(faults, argument, value, allowed)
     _check_dispersion(faults, distribution, dispersion)
     if household is not None:
         check_columns(faults, frame, [household], "household")
@@ -253,22 +255,24 @@ def loglinear_risk(
     faults.raise_if_any()
     fitted = fit_model(table, terms, numbers, method, fit)
     if not fitted.converged:
-        warn(
-            f"log-linear model stopped after {plural(fitted.iterations, 'iteration')}",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    written = {
-        j
-        for j, name in enumerate(table.names)
-        if numbers[j] is None and pd.api.types.is_numeric_dtype(frame[name].dtype)
-    }
-    text = format_formula(terms, table.names, written)
+        what = f"log-linear model stopped after {plural(fitted.iterations, 'iteration')}"
+        warn(what, ConvergenceWarning, stacklevel=2)
+    text = format_formula(terms, table.names, _written_as_levels(frame, table, numbers))
     homes = None if household is None else pd.factorize(frame[household])[0]
     return _assemble(
         table, fitted, text, terms, numbers, method, fit, inclusion, float(bound), distribution,
         dispersion, homes,
     )  # fmt: skip
+
+
+def _written_as_levels(
+    frame: pd.DataFrame, table: CellCounts, numbers: Sequence[np.ndarray | None]
+) -> set[int]:
+    """Return the keys of numbers that the model takes as categories."""
+    return {
+        j for j, name in enumerate(table.names)
+        if numbers[j] is None and pd.api.types.is_numeric_dtype(frame[name].dtype)
+    }  # fmt: skip
 
 
 def _check_dispersion(faults: Faults, distribution: str, dispersion: float | None) -> None:
@@ -323,7 +327,9 @@ def _assemble(
     complete = table.cell_of >= 0
     cell = table.cell_of[complete]
     risk = _spread(complete, every[cell])
-    cells = cell_levels(table)
+    cells = cell_levels(table).assign(
+        f=table.counts.astype(np.int64), F=table.weights, pi=pi, sample_mean=fitted.mean
+    )
     return LogLinearRisk(
         tau1=float(unique[alone].sum()),
         tau2=float(match[alone].sum()),
@@ -337,13 +343,7 @@ def _assemble(
         dispersion=spread,
         n_uniques=int(alone.sum()),
         n_left_out=int((~complete).sum()),
-        cells=cells.assign(
-            f=table.counts.astype(np.int64),
-            F=table.weights,
-            pi=pi,
-            sample_mean=fitted.mean,
-            **{"lambda": population_mean},
-        ),
+        cells=cells.assign(**{"lambda": population_mean}),
         n_cells=fitted.n_cells,
         formula=text,
         as_numbers=_as_numbers(table, terms, numbers),
