@@ -72,14 +72,12 @@ class Side:
 
     Attributes
     ----------
-    frame : DataFrame, m records
-        Rows numbered from 0.
+    frame : DataFrame, m records, with rows numbered from 0
     weights : float64, shape (m,), or None
     rows : int64, shape (m,), or None
         Original record of each record; None where they cannot be linked.
     parameter : float
         NaN where none was given.
-    levels : mapping
     notes : tuple of str
         What was found or assumed.
     replicates : tuple of Side
