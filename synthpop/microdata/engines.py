@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from synthpop.microdata.errors import Faults, WorkerError
+from synthpop.microdata.errors import Faults, MicrodataError, WorkerError
 
 Workers = int | str
 Task = Callable[[Any], Any]
@@ -62,16 +62,33 @@ def map_blocks(function: Task, plans: Sequence[Any], workers: Workers) -> Iterat
     """
     kind, _, rest = str(workers).partition(":")
     if kind == "dask":
-        yield from _on_cluster(function, plans, "tcp:" + rest.rstrip("/"))
+        with _telling_what_cannot_travel():
+            yield from _on_cluster(function, plans, "tcp:" + rest.rstrip("/"))
         return
     asked = int(rest if kind == "processes" else kind)
     number = min(asked, max(len(plans), 1), THREADS_PER_CORE * (os.cpu_count() or 1))
     if kind == "processes":
-        yield from _in_processes(function, plans, number)
+        with _telling_what_cannot_travel():
+            yield from _in_processes(function, plans, number)
     elif number == 1:
         yield from map(function, plans)
     else:
         yield from _in_threads(function, plans, number)
+
+
+@contextmanager
+def _telling_what_cannot_travel() -> Iterator[None]:
+    try:
+        yield
+    except MicrodataError:
+        raise
+    except Exception as problem:
+        if "pickle" not in str(problem):
+            raise
+        raise WorkerError(
+            f"a function or model cannot be sent to other processes ({problem}). Give one without "
+            "locks and open files, or a number of threads as workers."
+        ) from None
 
 
 def _in_threads(function: Task, plans: Sequence[Any], number: int) -> Iterator[Any]:

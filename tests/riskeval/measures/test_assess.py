@@ -425,6 +425,8 @@ def test_saved_folder(tmp_path):
         result.save(folder)
     (tmp_path / "empty").mkdir()
     assert result.save(tmp_path / "empty").joinpath("risk.csv").exists()
+    with pytest.raises(OutputError, match="cannot write"):
+        result.save(tmp_path / "empty" / "risk.csv" / "below")
     assert {file.name for file in tmp_path.iterdir()} == {"new", "empty"}
 
 

@@ -65,6 +65,12 @@ def test_an_error_of_ours_comes_through_as_it_is(workers) -> None:
         list(map_blocks(fail, range(50), workers))
 
 
+def test_a_function_that_cannot_be_sent_is_an_error_of_ours() -> None:
+    lock = threading.Lock()
+    with pytest.raises(WorkerError, match="cannot be sent to other processes"):
+        list(map_blocks(lambda plan: lock.locked(), range(3), "processes:2"))
+
+
 def test_a_dead_worker_process_is_an_error_of_ours() -> None:
     with pytest.raises(WorkerError, match=r"a worker process died.*fewer workers"):
         list(map_blocks(die, range(6), "processes:2"))
