@@ -14,7 +14,7 @@ from synthpop.stages.blocks import make_plan
 from synthpop.stages.id_columns import IdColumns, sized
 
 TIMES, FEWEST, MOST = 2, 4_000, 40_000  # households of the sample, households
-TIMES_FOR_MEANS, FEWEST_FOR_MEANS, MOST_FOR_MEANS = 8, 16_000, 80_000
+TIMES_FOR_MEANS, FEWEST_FOR_MEANS, MOST_FOR_MEANS = 16, 16_000, 120_000
 ROWS = 10**9
 
 
@@ -53,7 +53,7 @@ def make_pilot(
 ) -> Pilot:
     """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet.
 
-    Where a step holds means of groups, which may be small, eight times as many, 16,000 to 80,000;
+    Where a step holds means of groups, which may be small, 16 times as many, 16,000 to 120,000;
     the first of the stages is the structure.
     """
     structure, n = stages[0], len(sample.household_weights)
