@@ -27,6 +27,7 @@ from synthpop._version import __version__
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.native import in_library, library_of
 from synthpop.microdata.page import check_page
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.places import Place
 from synthpop.microdata.show import bars, view
 from synthpop.microdata.text import join, plural
@@ -210,20 +211,16 @@ class ProtectionSession(SessionVerbs):
 
     def go_to(self, position: int) -> ProtectionSession:
         """Go to the state after `position` steps (0: the original); later steps can be redone."""
-        if not isinstance(position, int) or not 0 <= position <= len(self._steps):
-            faults = Faults("ProtectionSession")
-            faults.add("position", f"is {position!r}", remedy=f"Give 0 to {len(self._steps)}.")
-            faults.raise_if_any()
-        self._position = position
+        self._position = _allowed("position", position, len(self._steps))
         return self
 
     def undo(self, steps: int = 1) -> ProtectionSession:
         """Go back some steps."""
-        return self.go_to(self._position - steps)
+        return self.go_to(self._position - _allowed("steps", steps, self._position))
 
     def redo(self, steps: int = 1) -> ProtectionSession:
         """Repeat steps that were undone."""
-        return self.go_to(self._position + steps)
+        return self.go_to(self._position + _allowed("steps", steps, len(self.undone)))
 
     def history(self) -> pd.DataFrame:
         """One row a step in effect: `verb`, `arguments`, `seed`, and what it changed if it ran."""
@@ -394,3 +391,10 @@ class ProtectionSession(SessionVerbs):
             f"ProtectionSession({plural(len(self.original_frame), 'record')}, keys "
             f"{list(self.roles.keys)}, {plural(self._position, 'step')}, {len(self.undone)} undone)"
         )
+
+
+def _allowed(argument: str, value: int, most: int) -> int:
+    faults = Faults("ProtectionSession")
+    check(faults, {argument: Whole(0, most)}, {argument: value})
+    faults.raise_if_any()
+    return value

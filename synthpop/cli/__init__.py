@@ -14,7 +14,7 @@ from synthpop.app.start import open_app
 from synthpop.cli import options
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
-from synthpop.microdata.errors import ConvergenceWarning, OutputError
+from synthpop.microdata.errors import ConvergenceWarning, Faults, OutputError
 from synthpop.microdata.installed import warn_of_others
 from synthpop.microdata.language import said, use_language
 from synthpop.microdata.output import answer, progress, say, say_reading, steps
@@ -35,8 +35,12 @@ def demo(
 
     Example: synthpop demo --seed 1 --out synthpop-demo
     """
+    from synthpop.microdata.parameters import POSITIVE, Whole, check
     from synthpop.runfiles.demo import demo_runfile
 
+    faults = Faults("demo")
+    check(faults, {"--seed": Whole(0), "--scale": POSITIVE}, {"--seed": seed, "--scale": scale})
+    faults.raise_if_any()
     plan = demo_runfile(seed=seed, scale=scale)
     run_plan(plan, place(out), workers_option(workers), "synthpop demo")
 

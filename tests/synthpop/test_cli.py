@@ -290,6 +290,15 @@ def totals(folder: Path) -> Path:
     return folder
 
 
+def test_the_demo_names_its_own_options(tmp_path: Path) -> None:
+    done = call("demo", "--scale", -1, "--seed", -2, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "demo: 2 faults" in done.stderr
+    assert "--scale: is -1.0" in done.stderr
+    assert "run file" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_calibrate_writes_the_survey_and_its_controls(totals: Path) -> None:
     done = call("calibrate", "cal.toml", "--out", "out.parquet", cwd=totals)
     assert done.returncode == 0, done.stderr
