@@ -50,7 +50,7 @@ def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.nd
     """
     from synthpop.kernels.spreading import count_groups, join_groups, spread_uniforms
 
-    uniforms = rng.random(len(groups))
+    uniforms, groups = rng.random(len(groups)), groups.astype(np.int32, copy=False)
     run, counts = np.empty(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
     count_groups(groups, counts)
     join_groups(counts, FEWEST, run)
