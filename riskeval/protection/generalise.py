@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations, product
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.hierarchies import Hierarchy, plain_levels, read_hierarchy
-from riskeval.protection.household import read_households
-from riskeval.protection.read_back import read_back
+from riskeval.protection.household import HouseholdRoles, read_household_keys, read_households
+from riskeval.protection.lattice import LatticeSearch, Node
+from riskeval.protection.read_back import read_back, records_below
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -19,13 +21,16 @@ from riskeval.protection.result import (
     protected,
     suppress_cells,
 )
+from riskeval.protection.swap_places import make_up_of
+from riskeval.recovery.result import Recovery
 from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
-Node = tuple[int, ...]
+MOST_ATTACKED = 10
+"""Nodes of which the suppressed records are attacked."""
 
 
 @same_library
@@ -37,6 +42,7 @@ def minimal_generalization(
     suppression_limit: int = 0,
     node: Mapping[str, int] | None = None,
     household: str | None = None,
+    household_keys: Sequence[str] = (),
 ) -> Protected:
     """Generalise columns along hierarchies, as little as k-anonymity allows.
 
@@ -55,11 +61,16 @@ def minimal_generalization(
         suppression, Samarati 2001).
     node : mapping, optional
         Column -> level to use. Default: of all minimal nodes the one with the highest precision
-        (Sweeney 2002: 1 - mean of level / top level), then the smallest sum of squared groups.
+        (Sweeney 2002: 1 - mean of level / top level), then the smallest sum of squared groups,
+        whose suppressed records stay hidden: where records are below k once what they lost is
+        read back, the next node is taken, at last one that suppresses nobody.
     household : str, optional
         Column of household ids: k counts households, not persons, and where a member is left in a
         smaller group, all members lose these keys (each counts for `suppression_limit`), since
         the others would tell what the household has in common.
+    household_keys : sequence of str
+        What an intruder knows of a whole household, among the keys: the values of all members (as
+        a set in which equal members count). Every household must then have that of at least k.
 
     Returns
     -------
@@ -99,19 +110,19 @@ def minimal_generalization(
     _check_node(sequences, node)
     faults = Faults("minimal_generalization")
     homes = None if household is None else read_households(faults, frame, household)
-    faults.raise_if_any()
-    search = _Search(sequences, k, suppression_limit, None if homes is None else homes.number)
-    minimal = search.minimal_nodes()
     names = [sequence.name for sequence in sequences]
-    chosen = _chosen(search, minimal, names, node)
-    small = search.small_records(chosen)
-    released = frame.copy(deep=False)
-    for sequence, level in zip(sequences, chosen, strict=True):
-        column = _at_level(frame[sequence.name], sequence, level)
-        released[sequence.name] = suppress_cells(column, small)
-    _verify(released, names, k, small, household)
-    recovery, notes = read_back(frame, released, names, homes, k) if small.any() else (None, [])
+    known = read_household_keys(faults, household_keys, names, household)
+    faults.raise_if_any()
+    whole = tuple(names.index(name) for name in known)
+    number = None if homes is None else homes.number
+    search = LatticeSearch(sequences, k, suppression_limit, number, whole)
+    minimal = search.minimal_nodes()
+    attempts = _attempts(frame, search, _candidates(search, minimal, names, node), homes)
+    result, notes = _withstanding(attempts, k)
+    chosen, small, released = result.node, result.small, result.data
+    _verify(released, names, k, small, homes, known)
     shown = dict(zip(names, chosen, strict=True))
+    kind = f"one of {len(minimal)} minimal nodes" if chosen in minimal else "no minimal node"
     return protected(
         frame,
         released,
@@ -123,9 +134,10 @@ def minimal_generalization(
             "suppression_limit": suppression_limit,
             "node": None if node is None else dict(node),
             "household": household,
+            "household_keys": known,
         },
         notes=[
-            f"Levels {shown}, one of {len(minimal)} minimal nodes; counted anew, every group has "
+            f"Levels {shown}, {kind}; counted anew, every group has "
             f"at least {k} {'records' if homes is None else 'households'}, "
             f"{plural(int(small.sum()), 'record')} lost all keys (at most {suppression_limit} "
             "allowed).",
@@ -136,7 +148,7 @@ def minimal_generalization(
             "minimal_nodes": [dict(zip(names, item, strict=True)) for item in minimal],
             "suppressed": int(small.sum()),
             "precision": _precision(sequences, chosen),
-            "recovery": recovery,
+            "recovery": result.recovery,
             "counted": search.counted,
         },
     )
@@ -162,7 +174,7 @@ def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int)
     [1, 0]
     """
     sequences = _prepared(own_frame(data), hierarchies, k, 0)
-    search = _Search(sequences, k, 0)
+    search = LatticeSearch(sequences, k, 0)
     every = tuple(range(len(sequences)))
     rows = [
         (*node, sum(node), search.below(every, node))
@@ -170,97 +182,6 @@ def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int)
     ]
     names = [sequence.name for sequence in sequences]
     return pd.DataFrame(rows, columns=[*names, "height", "below_k"])
-
-
-class _Search:
-    """Counts of the lattice, on the distinct rows of the file."""
-
-    def __init__(
-        self, sequences: list[Hierarchy], k: int, limit: int, home: np.ndarray | None = None
-    ) -> None:
-        self.sequences, self.k, self.limit, self.home = sequences, k, limit, home
-        base = np.column_stack([sequence.codes[0] for sequence in sequences])
-        self.cell, n_cells = cell_ids(base, [len(sequence.labels[0]) for sequence in sequences])
-        self.sizes = np.bincount(self.cell, minlength=n_cells)
-        first = np.zeros(n_cells, dtype=np.int64)
-        first[self.cell] = np.arange(len(base))
-        self.codes = [[codes[first] for codes in sequence.codes] for sequence in sequences]
-        self.counted = 0
-
-    def groups(self, keys: tuple[int, ...], node: Node) -> tuple[np.ndarray, np.ndarray]:
-        """Group of each distinct row, and records of each group."""
-        columns = np.column_stack([self.codes[j][h] for j, h in zip(keys, node, strict=True)])
-        widths = [len(self.sequences[j].labels[h]) for j, h in zip(keys, node, strict=True)]
-        ids, n_groups = cell_ids(columns, widths)
-        return ids, np.bincount(ids, self.sizes, n_groups)
-
-    def below(self, keys: tuple[int, ...], node: Node) -> int:
-        """Records in groups smaller than k."""
-        self.counted += 1
-        if self.home is not None:
-            return int(self._small_households(keys, node, self.home).sum())
-        _, sizes = self.groups(keys, node)
-        return int(sizes[sizes < self.k].sum())
-
-    def minimal_nodes(self) -> list[Node]:
-        """All minimal nodes, by the levels of the first key, the second, ..."""
-        m = len(self.sequences)
-        holds: dict[tuple[int, ...], dict[Node, bool]] = {}
-        for size in range(1, m + 1):
-            for keys in combinations(range(m), size):
-                holds[keys] = self._subset(keys, holds)
-        table = holds[tuple(range(m))]
-        return [
-            node
-            for node, good in table.items()
-            if good and not any(table.get(lower, False) for lower in _below(node))
-        ]
-
-    def _subset(
-        self, keys: tuple[int, ...], holds: dict[tuple[int, ...], dict[Node, bool]]
-    ) -> dict[Node, bool]:
-        result: dict[Node, bool] = {}
-        spans = [range(self.sequences[j].top + 1) for j in keys]
-        for node in product(*spans):
-            if any(result[lower] for lower in _below(node)):
-                result[node] = True
-            elif len(keys) > 1 and not all(
-                holds[keys[:i] + keys[i + 1 :]][node[:i] + node[i + 1 :]] for i in range(len(keys))
-            ):
-                result[node] = False
-            else:
-                result[node] = self.below(keys, node) <= self.limit
-        return result
-
-    def small_records(self, node: Node) -> np.ndarray:
-        """Records in groups smaller than k at a node, bool, shape (n,)."""
-        keys = tuple(range(len(node)))
-        if self.home is not None:
-            return self._small_households(keys, node, self.home)
-        ids, sizes = self.groups(keys, node)
-        return np.asarray((sizes[ids] < self.k)[self.cell])
-
-    def _small_households(self, keys: tuple[int, ...], node: Node, home: np.ndarray) -> np.ndarray:
-        """Records of households that lose their keys, until all groups left have k households."""
-        ids, sizes = self.groups(keys, node)
-        group = ids[self.cell]
-        pairs = np.unique(np.column_stack([group, home]), axis=0)
-        gone = np.zeros(int(home.max(initial=-1)) + 1, dtype=bool)
-        while True:
-            left = pairs[~gone[pairs[:, 1]]]
-            n_homes = np.bincount(left[:, 0], minlength=len(sizes))
-            small = left[n_homes[left[:, 0]] < self.k, 1]
-            if not len(small):
-                return np.asarray(gone[home])
-            gone[small] = True
-
-    def squares(self, node: Node) -> float:
-        """Sum of squared group sizes (discernibility)."""
-        return float((self.groups(tuple(range(len(node))), node)[1] ** 2).sum())
-
-
-def _below(node: Node) -> list[Node]:
-    return [(*node[:j], h - 1, *node[j + 1 :]) for j, h in enumerate(node) if h > 0]
 
 
 def _precision(sequences: list[Hierarchy], node: Node) -> float:
@@ -281,27 +202,92 @@ def _check_node(sequences: list[Hierarchy], node: Mapping[str, int] | None) -> N
     faults.raise_if_any()
 
 
-def _chosen(
-    search: _Search, minimal: list[Node], names: list[str], node: Mapping[str, int] | None
-) -> Node:
+def _candidates(
+    search: LatticeSearch, minimal: list[Node], names: list[str], node: Mapping[str, int] | None
+) -> Iterator[Node]:
+    """Nodes to try, the most precise first; at last those that suppress nobody."""
+    everything = tuple(range(len(names)))
     if node is not None:
         levels = tuple(int(node[name]) for name in names)
-        left = search.below(tuple(range(len(names))), levels)
+        left = search.below(everything, levels)
         if left > search.limit:
             raise GuaranteeError(
                 f"minimal_generalization: node {dict(node)} leaves {plural(left, 'record')} in "
                 f"groups below {search.k}, {search.limit} are allowed; minimal nodes are {minimal}"
             )
-        return levels
+        yield levels
+        return
     if not minimal:
         top = tuple(sequence.top for sequence in search.sequences)
-        left = search.below(tuple(range(len(names))), top)
+        left = search.below(everything, top)
         raise GuaranteeError(
             f"minimal_generalization: even the top of the lattice leaves {plural(left, 'record')} "
             f"in groups below {search.k}; add coarser levels or raise suppression_limit above "
             f"{search.limit}"
         )
-    return min(minimal, key=lambda n: (-_precision(search.sequences, n), search.squares(n), n))
+
+    def order(one: Node) -> tuple[float, float, Node]:
+        return -_precision(search.sequences, one), search.squares(one), one
+
+    yield from sorted(minimal, key=order)[:MOST_ATTACKED]
+    search.limit = 0
+    yield from sorted(search.minimal_nodes(), key=order)[:1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """What a node gives.
+
+    Attributes
+    ----------
+    small : bool array, shape (n,)
+        Records that lost their keys.
+    below : int
+        Records below k once what they lost is read back.
+    """
+
+    node: Node
+    small: np.ndarray
+    data: pd.DataFrame
+    recovery: Recovery | None
+    notes: list[str]
+    below: int
+
+
+def _withstanding(attempts: Iterator[_Attempt], k: int) -> tuple[_Attempt, list[str]]:
+    """Return the first node whose suppressed records stay hidden, else the first of all."""
+    first = result = next(attempts)
+    n_passed = 0
+    while result.below and (another := next(attempts, None)) is not None:
+        result, n_passed = another, n_passed + 1
+    if result.below:
+        return first, first.notes
+    if not n_passed:
+        return result, result.notes
+    return result, [
+        *result.notes,
+        f"{plural(n_passed, 'node')} of higher precision would leave records below {k} once what "
+        "they suppress is read back.",
+    ]
+
+
+def _attempts(
+    frame: pd.DataFrame, search: LatticeSearch, nodes: Iterator[Node], homes: HouseholdRoles | None
+) -> Iterator[_Attempt]:
+    """Recode the file by one node after the other, and attack what was suppressed."""
+    names = [sequence.name for sequence in search.sequences]
+    for node in nodes:
+        small = search.small_records(node)
+        released = frame.copy(deep=False)
+        for sequence, level in zip(search.sequences, node, strict=True):
+            column = _at_level(frame[sequence.name], sequence, level)
+            released[sequence.name] = suppress_cells(column, small)
+        if not small.any():
+            yield _Attempt(node, small, released, None, [], 0)
+            continue
+        recovery, notes = read_back(frame, released, names, homes, search.k)
+        below = records_below(recovery) if recovery.n_right else 0
+        yield _Attempt(node, small, released, recovery, notes, below)
 
 
 def _prepared(
@@ -332,9 +318,19 @@ def _at_level(values: pd.Series, sequence: Hierarchy, level: int) -> pd.Series:
 
 
 def _verify(
-    released: pd.DataFrame, names: Sequence[str], k: int, small: np.ndarray, household: str | None
-) -> None:
-    groups = released[~small].groupby(list(names), dropna=False, observed=True)
-    sizes = groups.size() if household is None else groups[household].nunique()
-    if len(sizes) and int(sizes.min()) < k:
-        raise GuaranteeError(f"minimal_generalization: a group of {int(sizes.min())} is left")
+    released: pd.DataFrame, names: Sequence[str], k: int, small: np.ndarray,
+    homes: HouseholdRoles | None, known: Sequence[str],
+) -> None:  # fmt: skip
+    """Count the groups anew, and the households with the same members."""
+    number = pd.Series(np.arange(len(released)) if homes is None else homes.number)[~small]
+    kept = released[~small]
+    cells = kept.groupby(list(names), dropna=False, observed=True).ngroup().to_numpy()
+    sizes = number.groupby(cells).nunique()
+    smallest = int(sizes.min()) if len(sizes) else k
+    if known and len(kept):
+        coded = encode_keys(kept, list(known))
+        ids = cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
+        make_up = make_up_of(pd.factorize(number)[0], ids)
+        smallest = min(smallest, int(np.bincount(make_up).min()))
+    if smallest < k:
+        raise GuaranteeError(f"minimal_generalization: a group of {smallest} is left")

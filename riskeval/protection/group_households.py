@@ -19,6 +19,14 @@ def households_of(groups: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, 
     return numbers, counts
 
 
+def household_note(groups: np.ndarray, members: np.ndarray, k: int) -> str:
+    """Say how many households have members in every group; groups of shape (n, p)."""
+    least = min(
+        int(households_of(column, members)[1].min(initial=len(column))) for column in groups.T
+    )
+    return f"Every group has members of at least {least} households (k = {k})."
+
+
 def with_households(
     values: np.ndarray, groups: np.ndarray, members: np.ndarray, strata: np.ndarray, k: int
 ) -> np.ndarray:

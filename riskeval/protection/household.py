@@ -161,6 +161,19 @@ def household_roles(
     )
 
 
+def read_household_keys(
+    faults: Faults, household_keys: Sequence[str] | str, names: Sequence[str], household: str | None
+) -> list[str]:
+    """Return what an intruder knows of whole households; note what is not among `names`."""
+    known = list(listed_names(household_keys))
+    for name in known:
+        check_choice(faults, "household_keys", name, names)
+    if known and household is None:
+        remedy = "Give household, the column of ids."
+        faults.add("household_keys", "without a household", remedy=remedy)
+    return known
+
+
 def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
     """Which households have two filled values, bool, shape (H,)."""
     codes = codes.astype(np.int64)

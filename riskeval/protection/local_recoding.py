@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.kernels.matching import improve_pairs
 from riskeval.protection.hierarchies import Hierarchy, read_hierarchy
-from riskeval.protection.household import HouseholdRoles, household_roles
-from riskeval.protection.read_back import read_back
+from riskeval.protection.household import (
+    HouseholdRoles,
+    household_roles,
+    read_household_keys,
+)
+from riskeval.protection.near_records import matched_groups
+from riskeval.protection.read_back import read_back, withstanding
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -20,15 +24,14 @@ from riskeval.protection.result import (
     suppress_cells,
 )
 from riskeval.protection.suppress_checks import read_ranks, whole
+from riskeval.protection.suppress_households import widen
+from riskeval.protection.swap_places import make_up_of
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.text import count, plural
-
-BLOCK = 2000
-"""Rare records that are matched with one another at once; neighbours in the order of the keys."""
+from synthpop.microdata.text import count, join, plural
 
 
 @same_library
@@ -41,6 +44,7 @@ def local_recoding(
     importance: Sequence[int] | Mapping[str, int] | None = None,
     household: str | None = None,
     household_variables: Sequence[str] = (),
+    household_keys: Sequence[str] = (),
 ) -> Protected:
     """Match rare records with near ones; a group gets the finest values that its records share.
 
@@ -65,14 +69,21 @@ def local_recoding(
         a household variable is recoded for all members alike.
     household_variables : sequence of str
         Keys that must be the same for all members. Others that are (found in the file) count too.
+    household_keys : sequence of str
+        What an intruder knows of a whole household, among the keys: first rare households are
+        matched with near ones of their size, so that each has the values of all members of at
+        least k (as a set in which equal members count), then persons.
 
     Returns
     -------
     Protected
         ``details``: ``group`` (int64, shape (n,), of records with the same recoded values; -1 where
         nothing was recoded),
-        ``recoded_groups``, ``cost`` (differences, weighted by importance) and, with a household,
-        ``recovery`` (what ``riskeval.recover`` reads back). Nothing is drawn at random.
+        ``recoded_groups``, ``cost`` (differences, weighted by importance) and ``recovery`` (what
+        ``riskeval.recover`` reads back). With a household, where records are below k once what
+        became missing is read back, this is shown again and other keys become missing, as in
+        `local_suppression`; the summary says so, and for how many records nothing helps. Nothing
+        is drawn at random.
 
     Raises
     ------
@@ -104,11 +115,13 @@ def local_recoding(
     if importance is not None:
         ranks = read_ranks(faults, names, importance)
     homes = household_roles(faults, frame, household, names, declared=household_variables)
+    known = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
     weight = (1 + ranks.max(initial=1) - ranks).astype(np.float64)
     # 2. Match the records that have fewer than k equals, and recode each group
     number = np.arange(len(frame)) if homes is None else homes.number
-    levels, cost = _recoded_levels(sequences, number, k, weight, homes)
+    columns = [names.index(name) for name in known]
+    levels, cost = _recoded_levels(sequences, number, k, weight, homes, columns)
     released = frame.copy(deep=False)
     for j, sequence in enumerate(sequences):
         released[sequence.name] = _recoded(frame[sequence.name], sequence, levels[:, j])
@@ -122,18 +135,25 @@ def local_recoding(
         f"keys is shared by at least {plural(k, 'household' if homes else 'record')} "
         "(missing is a value of its own)."
     ]
-    details: dict[str, Any] = {"group": group, "recoded_groups": len(groups), "cost": cost}
-    if homes is not None:
-        recovery, note = read_back(frame, released, names, homes, int(k))
-        details["recovery"] = recovery
-        notes += [*note, *homes.notes()]
+    if homes is not None and known:
+        notes.append(_make_up_note(_coded(sequences, levels)[:, columns], homes, k, known))
+    # 4. Attack what became missing, and repair what is told
+    if homes is None:
+        recovery, told = read_back(frame, released, names, None, int(k))
+    else:
+        released, recovery, told = withstanding(frame, released, names, homes, int(k))
+        told += homes.notes()
+    notes += told
+    details: dict[str, Any] = {
+        "group": group, "recoded_groups": len(groups), "cost": cost, "recovery": recovery,
+    }  # fmt: skip
     plain = None if importance is None else dict(zip(names, map(int, ranks), strict=True))
     return protected(
         frame, released, names, method="local_recoding",
         parameters={
             "keys": names, "k": int(k), "hierarchies": dict(hierarchies or {}) or None,
             "importance": plain, "household": household,
-            "household_variables": list(household_variables),
+            "household_variables": list(household_variables), "household_keys": known,
         },
         notes=notes, details=details,
     )  # fmt: skip
@@ -141,7 +161,7 @@ def local_recoding(
 
 def _recoded_levels(
     sequences: Sequence[Hierarchy], number: np.ndarray, k: int, weight: np.ndarray,
-    homes: HouseholdRoles | None,
+    homes: HouseholdRoles | None, known: Sequence[int],
 ) -> tuple[np.ndarray, float]:  # fmt: skip
     """Level of each key of each record, int64, shape (n, m), and what the groups cost.
 
@@ -150,12 +170,57 @@ def _recoded_levels(
     levels = np.zeros((len(number), len(sequences)), dtype=np.int64)
     cost = 0.0
     while True:
-        group, price = _matched(_coded(sequences, levels), number, k, weight)
+        raised = levels
+        if homes is not None and len(known):
+            raised, price = _whole_households(sequences, levels, k, weight, homes, known)
+            cost += price
+        group, price = matched_groups(_coded(sequences, raised), number, k, weight)
         cost += price
-        raised = _levels(sequences, group, levels, homes)
+        raised = _levels(sequences, group, raised, homes)
         if np.array_equal(raised, levels):
             return levels, cost
         levels = raised
+
+
+def _whole_households(
+    sequences: Sequence[Hierarchy], levels: np.ndarray, k: int, weight: np.ndarray,
+    homes: HouseholdRoles, known: Sequence[int],
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """Levels at which each household has the members of at least k of its size, and the cost."""
+    levels, total = levels.copy(), 0.0
+    codes = _coded(sequences, levels)[:, known]
+    first = np.column_stack([sequences[j].codes[0] for j in known])
+    shared = [i for i, j in enumerate(known) if sequences[j].name in homes.variables]
+    for table in widen(codes, homes, shared, first):
+        if len(table.homes) < k:
+            continue
+        size = table.members.shape[1]
+        prices = [
+            sum(weight[known[i]] for i in keys) * (size if place < 0 else 1)
+            for keys, place in zip(table.keys, table.place, strict=True)
+        ]
+        each = np.arange(len(table.homes))
+        group, cost = matched_groups(table.codes, each, k, np.array(prices))
+        total += cost
+        inside = group >= 0
+        for keys, place in zip(table.keys, table.place, strict=True) if inside.any() else ():
+            members = table.members[inside]
+            rows = members[:, max(place, 0)]
+            for j in (known[i] for i in keys):
+                new = _agreed(sequences[j], group[inside], levels[rows, j], rows)
+                levels[members if place < 0 else rows[:, None], j] = new[:, None]
+    return levels, total
+
+
+def _make_up_note(codes: np.ndarray, homes: HouseholdRoles, k: int, known: Sequence[str]) -> str:
+    """Say how many households have the make-up of fewer than k."""
+    ids, _ = cell_ids(codes, (codes.max(axis=0) + 1).tolist())
+    make_up = make_up_of(homes.number, ids)
+    rare = int((np.bincount(make_up)[make_up] < k).sum())
+    who = f"all households but {count(rare)}" if rare else "every household"
+    rest = " (too few have their size)" if rare else ""
+    verb = "have" if rare else "has"
+    return f"On {join(known)} {who} {verb} the members of at least {count(k)}{rest}."
 
 
 def _sequences(
@@ -173,110 +238,6 @@ def _sequences(
     check_columns(faults, frame, dict.fromkeys(names), "key")
     faults.raise_if_any()
     return [read_hierarchy(faults, frame[name], name, hierarchies.get(name, [])) for name in names]
-
-
-def _matched(
-    codes: np.ndarray, number: np.ndarray, k: int, weight: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """Group of each record (-1: has k equals already), and the cost of the differences."""
-    cell, n_cells = cell_ids(codes, (codes.max(axis=0) + 1).tolist())
-    homes_of = pd.DataFrame({"cell": cell, "home": number}).drop_duplicates()
-    n_homes = np.bincount(homes_of["cell"], minlength=n_cells)
-    rare = np.flatnonzero(n_homes[cell] < k)
-    # records of large classes that these can spare: one for each home above k
-    first = homes_of.index.to_numpy()
-    place = homes_of.groupby("cell").cumcount().to_numpy()
-    spare = first[(place >= k) & (n_homes[homes_of["cell"]] > k)]
-    group = np.full(len(codes), -1, dtype=np.int64)
-    order = rare[np.lexsort(codes[rare].T[::-1])]
-    total, n_groups = 0.0, 0
-    n_blocks = max(1, -(-len(order) // BLOCK))
-    for part in np.array_split(order, n_blocks):
-        if len(part):
-            chosen = _near(codes, part, spare)
-            members, cost = _block(codes, number, part, chosen, k, weight)
-            for rows in members:
-                group[rows] = n_groups
-                n_groups += 1
-                if len(rows) < k:
-                    cost += _join_class(codes, cell, number, group, rows, weight)
-            total += cost
-            spare = np.setdiff1d(spare, np.concatenate(members))
-    return group, total
-
-
-def _join_class(
-    codes: np.ndarray, cell: np.ndarray, number: np.ndarray, group: np.ndarray, rows: np.ndarray,
-    weight: np.ndarray,
-) -> float:  # fmt: skip
-    """Join a record that found no free one to the nearest class, all of it; return the cost."""
-    group_of_first = group[rows[0]]
-    gap = (codes != codes[rows[0]]) @ weight
-    gap[np.isin(number, number[group == group_of_first])] = np.inf
-    nearest = int(np.argmin(gap))
-    if not np.isfinite(gap[nearest]):
-        return 0.0
-    others = cell == cell[nearest]
-    joined = np.unique(group[others])
-    group[others | np.isin(group, joined[joined >= 0])] = group_of_first
-    return float(gap[nearest]) * int(others.sum())
-
-
-def _near(codes: np.ndarray, part: np.ndarray, spare: np.ndarray) -> np.ndarray:
-    """Spare records, at most two for each rare one: those that agree with most of the block."""
-    most = 2 * len(part)
-    if len(spare) <= most:
-        return spare
-    gap = np.full(len(spare), np.inf)
-    for row in part[:: max(1, len(part) // 200)]:
-        gap = np.minimum(gap, (codes[spare] != codes[row]).sum(axis=1))
-    return np.sort(spare[np.argsort(gap, kind="stable")[:most]])
-
-
-def _block(
-    codes: np.ndarray, number: np.ndarray, part: np.ndarray, spare: np.ndarray, k: int,
-    weight: np.ndarray,
-) -> tuple[list[np.ndarray], float]:  # fmt: skip
-    """Groups of at least k records for all of `part`, with spare records where these are near."""
-    pool = np.concatenate([part, spare])
-    needs = np.arange(len(pool)) < len(part)
-    gap = np.zeros((len(pool), len(pool)))
-    for j, price in enumerate(weight):
-        gap += price * (codes[pool, j][:, None] != codes[pool, j][None])
-    gap[number[pool][:, None] == number[pool][None]] = np.inf
-    free = np.ones(len(pool), dtype=bool)
-    groups: list[list[int]] = []
-    # 1. those far from all others first: nearest free records, a spare one counting twice
-    far = np.argsort(-gap[: len(part)].min(axis=1), kind="stable")
-    for i in far:
-        if not free[i]:
-            continue
-        members = [int(i)]
-        price = np.where(needs, 1.0, 2.0) * gap[i]
-        for j in np.argsort(price, kind="stable"):
-            if len(members) == k or not np.isfinite(price[j]):
-                break
-            if free[j] and all(np.isfinite(gap[j, m]) for m in members):
-                members.append(int(j))
-        if len(members) == k:
-            free[members] = False
-            groups.append(members)
-    # 2. pairs exchange partners as long as there are fewer differences
-    if k == 2 and groups:
-        pairs = np.array(groups, dtype=np.int64)
-        improve_pairs(pairs, gap, needs)
-        groups = [pair.tolist() for pair in pairs if needs[pair].any()]
-    # 3. who found too few joins the nearest group
-    taken = np.zeros(len(pool), dtype=bool)
-    taken[[i for members in groups for i in members]] = True
-    for i in np.flatnonzero(needs & ~taken):
-        costs = [float(gap[i, members].max()) for members in groups]
-        if groups and np.isfinite(min(costs)):
-            groups[int(np.argmin(costs))].append(int(i))
-        else:
-            groups.append([int(i)])
-    cost = sum(float(gap[members[0], other]) for members in groups for other in members[1:])
-    return [pool[members] for members in groups], cost
 
 
 def _levels(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.aggregating import group_levels, group_sizes, group_values, squares_lost
-from riskeval.protection.group_households import households_of, with_households
+from riskeval.protection.group_households import household_note, with_households
+from riskeval.protection.household import read_household_keys
 from riskeval.protection.methods import (
     AGGREGATES,
     GROUPINGS,
@@ -69,6 +71,7 @@ def microaggregate(
     integers: Literal["real", "round"] = "real",
     household: str | None = None,
     household_variables: Sequence[str] = (),
+    household_keys: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
     keep_signs: Sequence[str] = (),
     seed: int | None = None,
@@ -113,6 +116,10 @@ def microaggregate(
         counts households: a group with members of fewer joins the nearest one.
     household_variables : sequence of str, optional
         Variables that must have one value in each household.
+    household_keys : sequence of str, optional
+        Variables that an intruder knows of all members: at least k households of the same size
+        share all these values. Households of a size that fewer than k have take the values of the
+        nearest persons; this is noted.
     components : mapping, optional
         Total -> its parts. Where they add up before they add up afterwards: the total follows
         its parts, or, if the parts are no variables here, they change in proportion to it.
@@ -170,6 +177,11 @@ def microaggregate(
         faults, frame, names, household=household, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs, verb_keeps_signs=True,
     )  # fmt: skip
+    known = read_household_keys(faults, household_keys, names, household)
+    if known and (grouping is None or grouping.type in ONE_BY_ONE or set(known) & set(keep_signs)):
+        what = "need a method for all variables at once, and no keep_signs of their own"
+        faults.add("household_keys", what, remedy="Take method='mdav'.")
+    order = replace(order, household_keys=tuple(known), k=k)
     read_strata(faults, frame, strata)
     _check_columns(faults, frame, names, grouping, weights)
     if isinstance(grouping, GowerGroups) and order.asks:
@@ -255,7 +267,7 @@ def _grouped(
             joined = with_households(values, joined, members, ids, job.k)
         loss = _fill_all(frame, released, values, joined, job, parameters["integers"])
         shown, groups = joined, joined[:, None]
-    in_households = [] if members is None else [_household_note(groups, members, job.k)]
+    in_households = [] if members is None else [household_note(groups, members, job.k)]
     return protected(
         frame,
         released,
@@ -272,13 +284,6 @@ def _grouped(
         ],
         details={"groups": shown, "group_sizes": group_sizes(groups), "information_loss": loss},
     )
-
-
-def _household_note(groups: np.ndarray, members: np.ndarray, k: int) -> str:
-    least = min(
-        int(households_of(column, members)[1].min(initial=len(column))) for column in groups.T
-    )
-    return f"Every group has members of at least {least} households (k = {k})."
 
 
 def _read(

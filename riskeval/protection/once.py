@@ -32,6 +32,10 @@ class Order:
     ----------
     household : str or None
     household_variables, strata, keep_signs : tuple of str
+    household_keys : tuple of str
+        Variables that are masked together for all members: one row a household, of one size.
+    k : int
+        Households that such a table needs.
     components : mapping of str to list of str
         Total -> its parts.
     verb_keeps_signs : bool
@@ -44,6 +48,8 @@ class Order:
     keep_signs: tuple[str, ...] = ()
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
     verb_keeps_signs: bool = False
+    household_keys: tuple[str, ...] = ()
+    k: int = 1
 
     @property
     def asks(self) -> bool:
@@ -56,6 +62,7 @@ class Order:
             "household": self.household,
             "household_variables": list(self.household_variables),
             "keep_signs": list(self.keep_signs),
+            **({"household_keys": list(self.household_keys)} if self.household_keys else {}),
             "components": {total: list(parts) for total, parts in self.components.items()} or None,
         }
 
@@ -113,12 +120,21 @@ def once_a_household(
         plain = run(frame, list(names), None)
         sizes = magnitude_note(frame, plain.data, names)
         return replace(plain, notes=(*plain.notes, *sizes))
-    shared = [] if homes is None else [name for name in names if name in homes.variables]
-    others = [name for name in names if name not in shared]
+    rest = [name for name in names if name not in order.household_keys]
+    shared = [] if homes is None else [name for name in rest if name in homes.variables]
+    others = [name for name in rest if name not in shared]
     released = frame.copy(deep=False)
     notes = [] if homes is None else homes.notes()
     details: dict[str, Any] = {}
     result: Protected | None = None
+    if order.household_keys:
+        from riskeval.protection.whole_households import mask_whole_households
+
+        assert homes is not None
+        # 0. what is known of whole households
+        whole = mask_whole_households(frame, order, homes, run)
+        result, released, notes = whole.result, whole.data, [*notes, *whole.notes]
+        details |= whole.details
     if shared:
         assert homes is not None
         # 1. one row a household, with the value that its members have

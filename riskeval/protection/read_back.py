@@ -1,14 +1,19 @@
-"""What an intruder reads back of values that a verb removed, as sentences of its result."""
+"""What an intruder reads back of values that a verb removed, and what is removed instead."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles
+from riskeval.protection.suppress import SuppressionJob, withstanding_notes
+from riskeval.protection.suppress_attack import Attack, suppress_under_attack
+from riskeval.protection.suppress_checks import SuppressionPlan
 from riskeval.recovery.recover import recover
-from riskeval.recovery.result import Recovery
+from riskeval.recovery.result import Recovery, with_values
+from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.text import count, join, plural
 
 
@@ -42,12 +47,88 @@ def read_back(
     )
     if not recovery.n_right:
         return recovery, []
-    assert recovery.below is not None  # keys were given
-    sources = join(dict.fromkeys(recovery.cells["source"]))
-    below = recovery.below[1]
-    remedy = ": drop what tells them, or give hierarchies with coarser values" if below else ""
+    below = records_below(recovery)
+    remedy = "drop what tells them, or give hierarchies with coarser values"
+    remedy = f": {remedy if homes else 'give household, or ' + remedy}" if below else ""
     return recovery, [
-        f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'missing value')} can be read "
-        f"back ({sources}), and then {plural(below, 'record matches', 'records match')} fewer than "
-        f"{k}{remedy}."
+        f"But {_told(recovery)}, and then {plural(below, 'record matches', 'records match')} "
+        f"fewer than {k}{remedy}."
     ]
+
+
+def records_below(recovery: Recovery) -> int:
+    """Records below k once what can be read back is filled in."""
+    assert recovery.below is not None  # keys were given
+    return recovery.below[1]
+
+
+def _told(recovery: Recovery) -> str:
+    sources = join(dict.fromkeys(recovery.cells["source"]))
+    return (
+        f"{count(recovery.n_right or 0)} of {plural(recovery.n_holes, 'missing value')} can be "
+        f"read back ({sources})"
+    )
+
+
+def withstanding(
+    frame: pd.DataFrame,
+    released: pd.DataFrame,
+    names: Sequence[str],
+    homes: HouseholdRoles,
+    k: int,
+) -> tuple[pd.DataFrame, Recovery, list[str]]:
+    """Attack what a verb removed, and repair it as local suppression does where records are rare.
+
+    Values that can be read back are shown again, other keys become missing instead, until every
+    record matches at least k after the attack or nothing more helps; a missing value matches all.
+
+    Parameters
+    ----------
+    frame, released, names, homes, k : as in `read_back`
+
+    Returns
+    -------
+    released : DataFrame, n records
+    recovery : Recovery
+        What is read back of it.
+    notes : list of str
+    """
+    recovery, notes = read_back(frame, released, names, homes, k)
+    if not recovery.n_right or not records_below(recovery):
+        return released, recovery, notes
+    # 1. the file without holes, in the levels of the release
+    whole = released
+    for name in names:
+        holes = np.flatnonzero((released[name].isna() & frame[name].notna()).to_numpy())
+        values = frame[name].iloc[holes].tolist()
+        if released[name].dtype != frame[name].dtype and not _is_number(released[name]):
+            values = [str(value) for value in values]
+        cells = pd.DataFrame(
+            {"row": holes, "column": name, "value": pd.Series(values, dtype=object)}
+        )
+        whole = with_values(whole, cells)
+    codes = encode_keys(whole, list(names)).codes
+    holes = np.column_stack([released[name].isna().to_numpy() for name in names])
+    # 2. suppression that withstands the attack, from what is missing already
+    plan = SuppressionPlan(
+        list(names), [], k, None, None, "wildcard", 1.0, {}, {},
+        homes.column, [], [], [],
+    )  # fmt: skip
+    attack = Attack(whole, homes, plan)
+    job = SuppressionJob(plan, np.zeros(len(names)), np.zeros(len(codes), dtype=np.int64))
+    start = np.where(holes, -1, codes)
+    outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
+    hidden = (outcome.codes < 0) & (codes >= 0)
+    # 3. say what was done, and what holds
+    below = int(job.short(outcome.believed).sum())
+    who = f"all records but {count(below)} match" if below else "every record matches"
+    text = (
+        f"Since {_told(recovery)}, {plural(int((hidden & ~holes).sum()), 'further value')} became "
+        f"missing and {count(int((holes & ~hidden & (codes >= 0)).sum()))} are shown again; {who} "
+        f"at least {k} now, where a missing value matches all."
+    )
+    return attack.released(hidden), outcome.recovery, [text, *withstanding_notes(outcome, below)]
+
+
+def _is_number(values: pd.Series) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(values.dtype))

@@ -158,7 +158,7 @@ def local_suppression(
     check_sizes(faults, strata_codes, max(plan.wanted.values()))
     faults.raise_if_any()
     # 2. Households first, then persons, until the attack brings nothing back
-    job = _Job(plan, ranks, strata_codes)
+    job = SuppressionJob(plan, ranks, strata_codes)
     attack = Attack(frame, homes, plan)
     start, rare = _households_first(codes, names, homes, plan.household_keys, k)
     if plan.withstands:
@@ -187,7 +187,7 @@ def local_suppression(
     )  # fmt: skip
 
 
-class _Job:
+class SuppressionJob:
     """What is asked of every combination of keys."""
 
     def __init__(self, plan: SuppressionPlan, ranks: np.ndarray, strata: np.ndarray) -> None:
@@ -299,6 +299,11 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
             f"read back ({sources}), and {plural(below, 'record is', 'records are')} below again "
             "then: give household and weights, or drop these columns.",
         ]
+    return [*first, *withstanding_notes(outcome, below)]
+
+
+def withstanding_notes(outcome: Outcome, below: int) -> list[str]:
+    """Say whether a result holds after the attack, for how many records not and why."""
     notes = [
         "This holds after an attack that fills holes from members, rows, weights, columns and the "
         "order of the file."
@@ -312,7 +317,7 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
         notes.append(
             f"Where {key} follows from {join(sorted(tellers))}, other keys were suppressed instead."
         )
-    return [*first, *notes]
+    return notes
 
 
 def _household_notes(

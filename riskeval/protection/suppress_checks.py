@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles, household_roles
+from riskeval.protection.household import HouseholdRoles, household_roles, read_household_keys
 from riskeval.protection.suppress_codes import TREATMENTS
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
@@ -157,11 +157,7 @@ class SuppressionPlan:
         check_numeric(faults, frame, self.weights, "weights")
         for total, parts in self.components.items():
             check_numeric(faults, frame, [total, *parts], "component")
-        for name in self.household_keys:
-            check_choice(faults, "household_keys", name, self.keys)
-        if self.household_keys and self.household is None:
-            remedy = "Give household, the column of ids."
-            faults.add("household_keys", "without a household", remedy=remedy)
+        read_household_keys(faults, self.household_keys, self.keys, self.household)
         if self.missing == "own-category" and (self.household is not None or self.weights):
             faults.add(
                 "missing",

@@ -25,6 +25,7 @@ FROM_ROLES: dict[str, dict[str, str]] = {
     "mondrian": {"keys": "keys", "household": "household"},
     "local_recoding": {
         "keys": "keys", "household": "household", "household_variables": "household_variables",
+        "household_keys": "household_keys",
     },
     "pram": {
         "columns": "pram", "strata": "strata", "household": "household",
@@ -50,7 +51,9 @@ FROM_ROLES: dict[str, dict[str, str]] = {
         "household": "household", "household_variables": "household_variables",
         "components": "components",
     },
-    "minimal_generalization": {"household": "household"},
+    "minimal_generalization": {
+        "household": "household", "household_keys": "household_keys",
+    },
     "mv_top_code": {
         "variables": "numeric", "household": "household",
         "household_variables": "household_variables", "components": "components",
@@ -60,7 +63,8 @@ FROM_ROLES: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """Arguments of verbs that a role fills when they are not given."""
 
-SUBJECTS = ("keys", "columns", "variables", "column", "formula")
+KNOWN_OF_HIERARCHIES = ("minimal_generalization", "household_keys")
+SUBJECTS = ("keys", "columns", "variables", "column", "formula", "hierarchies")
 """Arguments that name what a verb works on; household variables and sums concern only these."""
 
 
@@ -104,7 +108,7 @@ def fill_from_roles(
         if name in filled or name not in allowed or value is None:
             continue
         subjects = _subjects(filled)
-        if name == "household_variables":
+        if name == "household_variables" or (verb, name) == KNOWN_OF_HIERARCHIES:
             value = [one for one in value if one in subjects]
         elif name == "components" and verb != "local_suppression":
             value = {t: p for t, p in value.items() if {t, *p} & {*subjects}}

@@ -290,3 +290,52 @@ def test_what_other_columns_tell_of_suppressed_records_is_stated():
         people.drop(columns="zone"), levels, k=3, suppression_limit=4, node=kept
     )
     assert "read back" not in told.summary()
+
+
+def test_a_node_is_passed_over_when_what_it_suppresses_is_read_back():
+    zones = np.repeat(np.arange(8), 30)
+    people = pd.DataFrame({"zone": zones, "region": np.array([*"abcdefgh"])[zones]})
+    people["sex"] = np.where(np.arange(240) % 2, "f", "m")
+    people.loc[[7, *range(30, 60)], "sex"] = "x"  # in a one person, in b all of them
+    people["title"] = people["sex"].map({"f": "Ms", "m": "Mr", "x": "Mx"})
+    people = people.sample(frac=1, random_state=1, ignore_index=True)
+    levels = {"region": ["*"], "sex": ["*"]}
+    options = {"k": 3, "suppression_limit": 1}
+    hidden = minimal_generalization(people[["region", "sex"]], levels, **options)
+    assert hidden.details["node"] == {"region": 0, "sex": 0}
+    result = minimal_generalization(people, levels, **options)
+    assert result.details["node"] == {"region": 0, "sex": 1}
+    assert result.details["suppressed"] == 0
+    assert "1 node of higher precision would leave records below 3" in result.summary()
+    asked = minimal_generalization(people, levels, **options, node={"region": 0, "sex": 0})
+    assert "and then 1 record matches fewer than 3" in asked.summary()
+
+
+class TestWholeHouseholds:
+    def families(self) -> pd.DataFrame:
+        """Pairs of m and f in six households; a household of two m, two of two f."""
+        sexes = ["mf"] * 6 + ["mm"] + ["ff"] * 2
+        return pd.DataFrame({"h": np.repeat(np.arange(9), 2), "sex": [*"".join(sexes)]})
+
+    def test_households_are_counted_by_all_their_members(self) -> None:
+        levels = {"sex": ["*"]}
+        plain = minimal_generalization(self.families(), levels, k=3, household="h")
+        assert plain.details["node"] == {"sex": 0}  # each sex lives in seven households and more
+        whole = minimal_generalization(
+            self.families(), levels, k=3, household="h", household_keys=["sex"]
+        )
+        assert whole.details["node"] == {"sex": 1}
+        some = minimal_generalization(
+            self.families(), levels, k=3, household="h", household_keys=["sex"],
+            suppression_limit=6,
+        )  # fmt: skip
+        assert some.details["node"] == {"sex": 0}
+        assert some.data["h"][some.data["sex"].isna()].unique().tolist() == [6, 7, 8]
+
+    def test_faults(self) -> None:
+        with pytest.raises(InputError, match="without a household"):
+            minimal_generalization(self.families(), {"sex": ["*"]}, k=2, household_keys=["sex"])
+        with pytest.raises(InputError, match="household_keys"):
+            minimal_generalization(
+                self.families(), {"sex": ["*"]}, k=2, household="h", household_keys=["age"]
+            )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval import ProtectionSession, protect
+from riskeval import ProtectionSession, protect, recover
 from riskeval.kernels import matching
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden
@@ -110,6 +110,34 @@ class TestHouseholds:
         cells = result.details["recovery"].cells
         assert not (cells["source"] == "household").any()
 
+    def test_what_is_read_back_is_shown_and_other_keys_are_hidden(self) -> None:
+        frame = people(240, seed=3)
+        frame["d"] = frame["a"].map({"0": "p", "1": "q", "2": "r", "3": "s"})  # tells a
+        frame = frame.sample(frac=1, random_state=1, ignore_index=True)
+        bare = protect.local_recoding(frame[[*KEYS, "h"]], KEYS, k=3, household="h")
+        assert "read back" not in bare.summary()
+        result = protect.local_recoding(frame, KEYS, k=3, household="h")
+        assert "8 further values became missing and 15 are shown again" in result.summary()
+        assert result.details["recovery"].n_right == 0
+        assert recover(result.data, keys=KEYS, k=3, household="h", original=frame).below[1] == 0
+        assert result.data["a"].isna().sum() < bare.data["a"].isna().sum()
+
+    def test_whole_households_are_matched(self) -> None:
+        frame = people(240, seed=3)[["h", "b", "c"]].assign(b=lambda x: x["b"].where(x["b"] < "2"))
+        frame["b"] = frame["b"].fillna("0")
+
+        def smallest(data: pd.DataFrame) -> int:
+            members = data.astype(object).fillna("?").sort_values(["h", "b"])
+            return int(members.groupby("h")["b"].agg("".join).value_counts().min())
+
+        plain = protect.local_recoding(frame, ["b"], k=15, household="h").data
+        whole = protect.local_recoding(frame, ["b"], k=15, household="h", household_keys=["b"])
+        assert smallest(plain) < 15 <= smallest(whole.data)
+        assert "every household has the members of at least 15" in whole.summary()
+        assert 0 < whole.cells_suppressed < 60
+        with pytest.raises(InputError, match="without a household"):
+            protect.local_recoding(frame, ["b"], household_keys=["b"])
+
     def test_the_session_fills_in_its_roles(self) -> None:
         frame = people(90, seed=2)
         session = ProtectionSession(frame, keys=KEYS, household="h")
@@ -119,7 +147,7 @@ class TestHouseholds:
 
 
 def test_blocks_and_spare_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("riskeval.protection.local_recoding.BLOCK", 7)
+    monkeypatch.setattr("riskeval.protection.near_records.BLOCK", 7)
     frame = pd.concat([people(50), pd.DataFrame([["0", "0", "0", 99]] * 9, columns=[*KEYS, "h"])])
     result = protect.local_recoding(frame.reset_index(drop=True), KEYS, k=3)
     assert result.data.groupby(KEYS, dropna=False).size().min() >= 3

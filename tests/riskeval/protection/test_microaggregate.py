@@ -736,3 +736,48 @@ def test_details_say_who_shares_a_group():
             result.data.iloc[b][["income", "rent"]]
         )
         assert same == (groups[a] == groups[b])
+
+
+class TestWholeHouseholds:
+    def couples(self) -> pd.DataFrame:
+        """Forty couples, twelve single persons, and one household of five."""
+        rng = np.random.default_rng(4)
+        homes = np.concatenate([np.repeat(np.arange(40), 2), np.arange(40, 52), [52] * 5])
+        return pd.DataFrame({"h": homes, "wage": rng.lognormal(7, 1, len(homes)).round()})
+
+    def shared_by(self, data: pd.DataFrame) -> pd.Series:
+        """How many households have the wages of each household."""
+        wages = data.sort_values("wage").groupby("h")["wage"].agg(tuple)
+        return wages.map(wages.value_counts())
+
+    def test_the_values_of_all_members_are_shared_by_k_households(self) -> None:
+        frame = self.couples().sample(frac=1, random_state=2, ignore_index=True)
+        plain = microaggregate(frame, ["wage"], k=3, household="h").data
+        assert self.shared_by(plain).min() < 3
+        whole = microaggregate(
+            frame, ["wage"], k=3, household="h", household_keys=["wage"]
+        )
+        shared = self.shared_by(whole.data)
+        assert shared.drop(52).min() >= 3
+        assert "1 household of a size that too few have" in whole.summary()
+        assert (whole.details["household_groups"] < 0).sum() == 1
+        assert set(whole.data["wage"][frame["h"] == 52]) <= set(
+            whole.data["wage"][frame["h"] != 52]
+        )
+        before, after = frame.iloc[:, 1], whole.data["wage"]
+        alone = (frame["h"] < 52).to_numpy()
+        assert np.isclose(before[alone].mean(), after[alone].mean())
+
+    def test_faults(self) -> None:
+        frame = self.couples()
+        for options, text in (
+            ({"household_keys": ["wage"]}, "without a household"),
+            ({"household": "h", "household_keys": ["rent"]}, "household_keys"),
+            (
+                {"household": "h", "household_keys": ["wage"], "method": "individual"},
+                "need a method for all variables",
+            ),
+            ({"household": "h", "household_keys": ["wage"], "k": 41}, "no size of household"),
+        ):
+            with pytest.raises(InputError, match=text):
+                microaggregate(frame, ["wage"], **options)

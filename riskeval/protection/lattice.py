@@ -1,0 +1,133 @@
+"""The lattice of levels of several keys, and the minimal nodes that leave no small group."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+
+from riskeval.protection.hierarchies import Hierarchy
+from riskeval.protection.swap_places import make_up_of
+from synthpop.microdata.codes import cell_ids
+
+Node = tuple[int, ...]
+
+
+class LatticeSearch:
+    """Counts of the lattice, on the distinct rows of the file.
+
+    Attributes
+    ----------
+    sequences : list of Hierarchy
+    k, limit : int
+        Records (or households) of a group, and records that may be in smaller ones.
+    home : int64 array, shape (n,), or None
+        Household of each record.
+    whole : tuple of int
+        Keys of which an intruder knows the values of all members.
+    """
+
+    def __init__(
+        self, sequences: list[Hierarchy], k: int, limit: int, home: np.ndarray | None = None,
+        whole: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        self.sequences, self.k, self.limit = sequences, k, limit
+        self.home, self.whole = home, whole
+        base = np.column_stack([sequence.codes[0] for sequence in sequences])
+        self.cell, n_cells = cell_ids(base, [len(sequence.labels[0]) for sequence in sequences])
+        self.sizes = np.bincount(self.cell, minlength=n_cells)
+        first = np.zeros(n_cells, dtype=np.int64)
+        first[self.cell] = np.arange(len(base))
+        self.codes = [[codes[first] for codes in sequence.codes] for sequence in sequences]
+        self.counted = 0
+
+    def groups(self, keys: tuple[int, ...], node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """Group of each distinct row, and records of each group."""
+        columns = np.column_stack([self.codes[j][h] for j, h in zip(keys, node, strict=True)])
+        widths = [len(self.sequences[j].labels[h]) for j, h in zip(keys, node, strict=True)]
+        ids, n_groups = cell_ids(columns, widths)
+        return ids, np.bincount(ids, self.sizes, n_groups)
+
+    def below(self, keys: tuple[int, ...], node: Node) -> int:
+        """Records in groups smaller than k."""
+        self.counted += 1
+        if self.home is not None:
+            return int(self._small_households(keys, node, self.home).sum())
+        _, sizes = self.groups(keys, node)
+        return int(sizes[sizes < self.k].sum())
+
+    def minimal_nodes(self) -> list[Node]:
+        """All minimal nodes, by the levels of the first key, the second, ..."""
+        m = len(self.sequences)
+        holds: dict[tuple[int, ...], dict[Node, bool]] = {}
+        for size in range(1, m + 1):
+            for keys in combinations(range(m), size):
+                holds[keys] = self._subset(keys, holds)
+        table = holds[tuple(range(m))]
+        return [
+            node
+            for node, good in table.items()
+            if good and not any(table.get(lower, False) for lower in below_node(node))
+        ]
+
+    def _subset(
+        self, keys: tuple[int, ...], holds: dict[tuple[int, ...], dict[Node, bool]]
+    ) -> dict[Node, bool]:
+        result: dict[Node, bool] = {}
+        spans = [range(self.sequences[j].top + 1) for j in keys]
+        for node in product(*spans):
+            if any(result[lower] for lower in below_node(node)):
+                result[node] = True
+            elif len(keys) > 1 and not all(
+                holds[keys[:i] + keys[i + 1 :]][node[:i] + node[i + 1 :]] for i in range(len(keys))
+            ):
+                result[node] = False
+            else:
+                result[node] = self.below(keys, node) <= self.limit
+        return result
+
+    def small_records(self, node: Node) -> np.ndarray:
+        """Records in groups smaller than k at a node, bool, shape (n,)."""
+        keys = tuple(range(len(node)))
+        if self.home is not None:
+            return self._small_households(keys, node, self.home)
+        ids, sizes = self.groups(keys, node)
+        return np.asarray((sizes[ids] < self.k)[self.cell])
+
+    def _small_households(self, keys: tuple[int, ...], node: Node, home: np.ndarray) -> np.ndarray:
+        """Records of households that lose their keys, until all groups left have k households.
+
+        With `whole` also until every household left has the make-up of at least k.
+        """
+        ids, sizes = self.groups(keys, node)
+        pairs = np.unique(np.column_stack([ids[self.cell], home]), axis=0)
+        gone = np.zeros(int(home.max(initial=-1)) + 1, dtype=bool)
+        make_up = self._make_up(keys, node, home)
+        while True:
+            left = pairs[~gone[pairs[:, 1]]]
+            n_homes = np.bincount(left[:, 0], minlength=len(sizes))
+            small = left[n_homes[left[:, 0]] < self.k, 1]
+            n_alike = np.bincount(make_up, ~gone)
+            rare = np.flatnonzero(~gone & (n_alike[make_up] < self.k))
+            if not len(small) and not (self.whole and len(rare)):
+                return np.asarray(gone[home])
+            gone[small] = True
+            if self.whole:
+                gone[rare] = True
+
+    def _make_up(self, keys: tuple[int, ...], node: Node, home: np.ndarray) -> np.ndarray:
+        """Number of the make-up of each household on the keys of `whole`, int64, shape (H,)."""
+        known = [(j, level) for j, level in zip(keys, node, strict=True) if j in self.whole]
+        if not known:
+            return np.zeros(int(home.max(initial=-1)) + 1, dtype=np.int64)
+        ids, _ = self.groups(tuple(j for j, _ in known), tuple(level for _, level in known))
+        return make_up_of(home, ids[self.cell])
+
+    def squares(self, node: Node) -> float:
+        """Sum of squared group sizes (discernibility)."""
+        return float((self.groups(tuple(range(len(node))), node)[1] ** 2).sum())
+
+
+def below_node(node: Node) -> list[Node]:
+    """Nodes one level lower in one key."""
+    return [(*node[:j], h - 1, *node[j + 1 :]) for j, h in enumerate(node) if h > 0]

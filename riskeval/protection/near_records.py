@@ -1,0 +1,116 @@
+"""Groups of rare records that are near to one another, for local recoding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from riskeval.kernels.matching import improve_pairs
+from synthpop.microdata.codes import cell_ids
+
+BLOCK = 2000
+"""Rare records that are matched with one another at once; neighbours in the order of the keys."""
+
+
+def matched_groups(
+    codes: np.ndarray, number: np.ndarray, k: int, weight: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Group of each record (-1: has k equals already), and the cost of the differences."""
+    cell, n_cells = cell_ids(codes, (codes.max(axis=0) + 1).tolist())
+    homes_of = pd.DataFrame({"cell": cell, "home": number}).drop_duplicates()
+    n_homes = np.bincount(homes_of["cell"], minlength=n_cells)
+    rare = np.flatnonzero(n_homes[cell] < k)
+    # records of large classes that these can spare: one for each home above k
+    first = homes_of.index.to_numpy()
+    place = homes_of.groupby("cell").cumcount().to_numpy()
+    spare = first[(place >= k) & (n_homes[homes_of["cell"]] > k)]
+    group = np.full(len(codes), -1, dtype=np.int64)
+    order = rare[np.lexsort(codes[rare].T[::-1])]
+    total, n_groups = 0.0, 0
+    n_blocks = max(1, -(-len(order) // BLOCK))
+    for part in np.array_split(order, n_blocks):
+        if len(part):
+            chosen = _near(codes, part, spare)
+            members, cost = _block(codes, number, part, chosen, k, weight)
+            for rows in members:
+                group[rows] = n_groups
+                n_groups += 1
+                if len(rows) < k:
+                    cost += _join_class(codes, cell, number, group, rows, weight)
+            total += cost
+            spare = np.setdiff1d(spare, np.concatenate(members))
+    return group, total
+
+
+def _join_class(
+    codes: np.ndarray, cell: np.ndarray, number: np.ndarray, group: np.ndarray, rows: np.ndarray,
+    weight: np.ndarray,
+) -> float:  # fmt: skip
+    """Join a record that found no free one to the nearest class, all of it; return the cost."""
+    group_of_first = group[rows[0]]
+    gap = (codes != codes[rows[0]]) @ weight
+    gap[np.isin(number, number[group == group_of_first])] = np.inf
+    nearest = int(np.argmin(gap))
+    if not np.isfinite(gap[nearest]):
+        return 0.0
+    others = cell == cell[nearest]
+    joined = np.unique(group[others])
+    group[others | np.isin(group, joined[joined >= 0])] = group_of_first
+    return float(gap[nearest]) * int(others.sum())
+
+
+def _near(codes: np.ndarray, part: np.ndarray, spare: np.ndarray) -> np.ndarray:
+    """Spare records, at most two for each rare one: those that agree with most of the block."""
+    most = 2 * len(part)
+    if len(spare) <= most:
+        return spare
+    gap = np.full(len(spare), np.inf)
+    for row in part[:: max(1, len(part) // 200)]:
+        gap = np.minimum(gap, (codes[spare] != codes[row]).sum(axis=1))
+    return np.sort(spare[np.argsort(gap, kind="stable")[:most]])
+
+
+def _block(
+    codes: np.ndarray, number: np.ndarray, part: np.ndarray, spare: np.ndarray, k: int,
+    weight: np.ndarray,
+) -> tuple[list[np.ndarray], float]:  # fmt: skip
+    """Groups of at least k records for all of `part`, with spare records where these are near."""
+    pool = np.concatenate([part, spare])
+    needs = np.arange(len(pool)) < len(part)
+    gap = np.zeros((len(pool), len(pool)))
+    for j, price in enumerate(weight):
+        gap += price * (codes[pool, j][:, None] != codes[pool, j][None])
+    gap[number[pool][:, None] == number[pool][None]] = np.inf
+    free = np.ones(len(pool), dtype=bool)
+    groups: list[list[int]] = []
+    # 1. those far from all others first: nearest free records, a spare one counting twice
+    far = np.argsort(-gap[: len(part)].min(axis=1), kind="stable")
+    for i in far:
+        if not free[i]:
+            continue
+        members = [int(i)]
+        price = np.where(needs, 1.0, 2.0) * gap[i]
+        for j in np.argsort(price, kind="stable"):
+            if len(members) == k or not np.isfinite(price[j]):
+                break
+            if free[j] and all(np.isfinite(gap[j, m]) for m in members):
+                members.append(int(j))
+        if len(members) == k:
+            free[members] = False
+            groups.append(members)
+    # 2. pairs exchange partners as long as there are fewer differences
+    if k == 2 and groups:
+        pairs = np.array(groups, dtype=np.int64)
+        improve_pairs(pairs, gap, needs)
+        groups = [pair.tolist() for pair in pairs if needs[pair].any()]
+    # 3. who found too few joins the nearest group
+    taken = np.zeros(len(pool), dtype=bool)
+    taken[[i for members in groups for i in members]] = True
+    for i in np.flatnonzero(needs & ~taken):
+        costs = [float(gap[i, members].max()) for members in groups]
+        if groups and np.isfinite(min(costs)):
+            groups[int(np.argmin(costs))].append(int(i))
+        else:
+            groups.append([int(i)])
+    cost = sum(float(gap[members[0], other]) for members in groups for other in members[1:])
+    return [pool[members] for members in groups], cost

@@ -1,0 +1,150 @@
+"""Numbers of all members masked together: one row a household, households of one size at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.aggregating import squares_lost
+from riskeval.protection.household import HouseholdRoles
+from riskeval.protection.numeric import put_numbers
+from riskeval.protection.once import Order, Run
+from riskeval.protection.result import Protected
+from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.text import count, join, plural
+
+
+@dataclass(frozen=True, eq=False)
+class WholeHouseholds:
+    """What masking whole households gave.
+
+    Attributes
+    ----------
+    data : DataFrame, n records
+    details : dict
+        ``household_groups`` (int64, shape (H,), group of each household; -1 where too few have its
+        size) and ``information_loss`` (100 SSE / SST on standardised variables).
+    result : Protected
+        Of the last size.
+    notes : list of str
+    """
+
+    data: pd.DataFrame
+    details: dict[str, Any]
+    result: Protected
+    notes: list[str]
+
+
+def mask_whole_households(
+    frame: pd.DataFrame, order: Order, homes: HouseholdRoles, run: Run
+) -> WholeHouseholds:
+    """Mask the household keys so that at least k households share the values of all members.
+
+    Parameters
+    ----------
+    frame : DataFrame, n records
+    order : Order
+        With `household_keys` and `k`.
+    run : function
+        The verb, on one row a household.
+
+    Raises
+    ------
+    InputError
+        No size of household occurs k times.
+    """
+    keys = list(order.household_keys)
+    shared = [name for name in keys if name in homes.variables]
+    personal = [name for name in keys if name not in shared]
+    before = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in keys}
+    after = {name: values.copy() for name, values in before.items()}
+    groups = np.full(len(homes), -1, dtype=np.int64)
+    # members stand in the order of their values, so that households are compared alike
+    by_values = np.lexsort((*(before[name] for name in reversed(personal)), homes.number))
+    starts = np.cumsum(homes.size) - homes.size
+    result: Protected | None = None
+    for size in np.unique(homes.size):
+        which = np.flatnonzero(homes.size == size)
+        members = by_values[starts[which][:, None] + np.arange(size)]
+        table, cells = _wide(frame, members, shared, personal)
+        if int(table[list(cells)].notna().all(axis=1).sum()) < order.k:
+            continue
+        result = run(table, list(cells), None)
+        for column, (name, rows) in cells.items():
+            new = result.data[column].to_numpy(dtype=np.float64, na_value=np.nan)
+            after[name][rows] = new[:, None]
+        part = np.asarray(result.details["groups"])
+        groups[which] = np.where(part < 0, -1, part + groups.max() + 1)
+    if result is None:
+        fault = Fault("household_keys", f"no size of household occurs {count(order.k)} times")
+        raise InputError("microaggregate", [fault])
+    # households of rare sizes take the values of the nearest ones, person by person
+    rare = (groups < 0)[homes.number]
+    for some in (shared, personal):
+        _take_nearest(before, after, some, rare)
+    released = frame.copy(deep=False)
+    for name in keys:
+        filled = ~np.isnan(before[name])
+        released[name] = put_numbers(frame[name], after[name], filled)
+    losses = [squares_lost(old[~np.isnan(old)], after[name][~np.isnan(old)])
+              for name, old in before.items()]  # fmt: skip
+    lost, total = np.sum(losses, axis=0)
+    details = {
+        "household_groups": groups,
+        "information_loss": 100.0 * lost / total if total else 0.0,
+    }
+    return WholeHouseholds(released, details, result, _notes(keys, groups, order.k))
+
+
+def _wide(
+    frame: pd.DataFrame, members: np.ndarray, shared: Sequence[str], personal: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, tuple[str, np.ndarray]]]:
+    """One row a household; column -> the variable and the records it stands for, shape (h, s)."""
+    table = frame.iloc[members[:, 0]].reset_index(drop=True)
+    cells = {name: (name, members) for name in shared}
+    columns = {}
+    for place in range(members.shape[1]):
+        for name in personal:
+            column = f"{name} of member {place + 1}"
+            rows = members[:, [place]]
+            cells[column] = (name, rows)
+            columns[column] = frame[name].iloc[rows[:, 0]].to_numpy()
+    return pd.concat([table, pd.DataFrame(columns, index=table.index)], axis=1), cells
+
+
+def _take_nearest(
+    before: dict[str, np.ndarray], after: dict[str, np.ndarray], names: Sequence[str],
+    rare: np.ndarray,
+) -> None:  # fmt: skip
+    """Give rare records the masked values of the nearest other record; `after` is changed."""
+    from scipy.spatial import cKDTree
+
+    if not names or not rare.any():
+        return
+    spread = np.array([np.nanstd(before[name][~rare]) for name in names])
+    scale = np.where(spread > 0, spread, 1.0)
+    masked = np.column_stack([after[name] for name in names])
+    complete = np.flatnonzero(~rare & ~np.isnan(masked).any(axis=1))
+    wanted = np.nan_to_num(np.column_stack([before[name][rare] for name in names]))
+    nearest = complete[cKDTree(masked[complete] / scale).query(wanted / scale)[1]]
+    for name in names:
+        after[name][rare] = after[name][nearest]
+
+
+def _notes(keys: Sequence[str], groups: np.ndarray, k: int) -> list[str]:
+    n_groups, n_rare = len(np.unique(groups[groups >= 0])), int((groups < 0).sum())
+    text = (
+        f"{join(keys)}: the values of all members are shared by at least {count(k)} households of "
+        f"their size ({plural(n_groups, 'group')})."
+    )
+    if not n_rare:
+        return [text]
+    return [
+        text,
+        f"{plural(n_rare, 'household')} of a size that too few have took the values of the nearest "
+        "persons: their make-up stays rare.",
+    ]
