@@ -11,7 +11,6 @@ import pandas as pd
 
 from riskeval.protection.aggregating import group_levels, group_sizes, group_values, squares_lost
 from riskeval.protection.group_households import household_note, with_households
-from riskeval.protection.household import read_household_keys
 from riskeval.protection.methods import (
     AGGREGATES,
     GROUPINGS,
@@ -30,7 +29,7 @@ from riskeval.protection.numeric import (
     type_notes,
     with_signs,
 )
-from riskeval.protection.once import once_a_household, read_order
+from riskeval.protection.once import ONE_BY_ONE, once_a_household, read_known, read_order
 from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_columns, check_weights
@@ -42,7 +41,6 @@ from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams
 
-ONE_BY_ONE = ("individual", "univariate-optimal")
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
 
 
@@ -177,11 +175,8 @@ def microaggregate(
         faults, frame, names, household=household, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs, verb_keeps_signs=True,
     )  # fmt: skip
-    known = read_household_keys(faults, household_keys, names, household)
-    if known and (grouping is None or grouping.type in ONE_BY_ONE or set(known) & set(keep_signs)):
-        what = "need a method for all variables at once, and no keep_signs of their own"
-        faults.add("household_keys", what, remedy="Take method='mdav'.")
-    order = replace(order, household_keys=tuple(known), k=k)
+    known = read_known(faults, household_keys, names, order, grouping)
+    order = replace(order, household_keys=known, k=k)
     read_strata(faults, frame, strata)
     _check_columns(faults, frame, names, grouping, weights)
     if isinstance(grouping, GowerGroups) and order.asks:

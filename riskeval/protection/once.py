@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles, read_households
+from riskeval.protection.household import HouseholdRoles, read_household_keys, read_households
 from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected, changed_cells, protected
+from riskeval.protection.whole_households import Run, mask_whole_households
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_numeric
 from synthpop.microdata.errors import Faults
@@ -19,9 +20,8 @@ from synthpop.microdata.frames import is_number
 from synthpop.microdata.text import join, plural, short_percent
 
 SUM_TOLERANCE = 1e-6
-
-Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
-"""A verb without households: the file, the variables, the household of each row (or None)."""
+ONE_BY_ONE = ("individual", "univariate-optimal")
+"""Methods of microaggregation that take each variable for itself."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,18 @@ def read_order(
     return order, homes
 
 
+def read_known(
+    faults: Faults, household_keys: Sequence[str] | str, names: Sequence[str], order: Order,
+    grouping: object,
+) -> tuple[str, ...]:  # fmt: skip
+    """Return the variables that are masked for whole households, for a method that can do so."""
+    known = read_household_keys(faults, household_keys, names, order.household)
+    if known and (getattr(grouping, "type", "") in ONE_BY_ONE or set(known) & {*order.keep_signs}):
+        what = "need a method for all variables at once, and no keep_signs of their own"
+        faults.add("household_keys", what, remedy="Take method='mdav'.")
+    return tuple(known)
+
+
 def once_a_household(
     frame: pd.DataFrame, names: Sequence[str], order: Order, homes: HouseholdRoles | None, run: Run
 ) -> Protected:
@@ -128,11 +140,9 @@ def once_a_household(
     details: dict[str, Any] = {}
     result: Protected | None = None
     if order.household_keys:
-        from riskeval.protection.whole_households import mask_whole_households
-
         assert homes is not None
         # 0. what is known of whole households
-        whole = mask_whole_households(frame, order, homes, run)
+        whole = mask_whole_households(frame, order.household_keys, order.k, homes, run)
         result, released, notes = whole.result, whole.data, [*notes, *whole.notes]
         details |= whole.details
     if shared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,12 @@ import pandas as pd
 from riskeval.protection.aggregating import squares_lost
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.numeric import put_numbers
-from riskeval.protection.once import Order, Run
 from riskeval.protection.result import Protected
 from synthpop.microdata.errors import Fault, InputError
 from synthpop.microdata.text import count, join, plural
+
+Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
+"""A verb without households: the file, the variables, the household of each row (or None)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +42,16 @@ class WholeHouseholds:
 
 
 def mask_whole_households(
-    frame: pd.DataFrame, order: Order, homes: HouseholdRoles, run: Run
+    frame: pd.DataFrame, keys: Sequence[str], k: int, homes: HouseholdRoles, run: Run
 ) -> WholeHouseholds:
     """Mask the household keys so that at least k households share the values of all members.
 
     Parameters
     ----------
     frame : DataFrame, n records
-    order : Order
-        With `household_keys` and `k`.
+    keys : sequence of str
+        Numeric variables.
+    k : int
     run : function
         The verb, on one row a household.
 
@@ -57,7 +60,6 @@ def mask_whole_households(
     InputError
         No size of household occurs k times.
     """
-    keys = list(order.household_keys)
     shared = [name for name in keys if name in homes.variables]
     personal = [name for name in keys if name not in shared]
     before = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in keys}
@@ -71,7 +73,7 @@ def mask_whole_households(
         which = np.flatnonzero(homes.size == size)
         members = by_values[starts[which][:, None] + np.arange(size)]
         table, cells = _wide(frame, members, shared, personal)
-        if int(table[list(cells)].notna().all(axis=1).sum()) < order.k:
+        if int(table[list(cells)].notna().all(axis=1).sum()) < k:
             continue
         result = run(table, list(cells), None)
         for column, (name, rows) in cells.items():
@@ -80,24 +82,20 @@ def mask_whole_households(
         part = np.asarray(result.details["groups"])
         groups[which] = np.where(part < 0, -1, part + groups.max() + 1)
     if result is None:
-        fault = Fault("household_keys", f"no size of household occurs {count(order.k)} times")
+        fault = Fault("household_keys", f"no size of household occurs {count(k)} times")
         raise InputError("microaggregate", [fault])
     # households of rare sizes take the values of the nearest ones, person by person
     rare = (groups < 0)[homes.number]
     for some in (shared, personal):
         _take_nearest(before, after, some, rare)
-    released = frame.copy(deep=False)
+    released, loss = frame.copy(deep=False), np.zeros(2)
     for name in keys:
         filled = ~np.isnan(before[name])
         released[name] = put_numbers(frame[name], after[name], filled)
-    losses = [squares_lost(old[~np.isnan(old)], after[name][~np.isnan(old)])
-              for name, old in before.items()]  # fmt: skip
-    lost, total = np.sum(losses, axis=0)
-    details = {
-        "household_groups": groups,
-        "information_loss": 100.0 * lost / total if total else 0.0,
-    }
-    return WholeHouseholds(released, details, result, _notes(keys, groups, order.k))
+        loss += squares_lost(before[name][filled], after[name][filled])
+    share = 100.0 * loss[0] / loss[1] if loss[1] else 0.0
+    details = {"household_groups": groups, "information_loss": float(share)}
+    return WholeHouseholds(released, details, result, _notes(keys, groups, k))
 
 
 def _wide(
