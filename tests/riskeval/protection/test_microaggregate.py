@@ -754,9 +754,7 @@ class TestWholeHouseholds:
         frame = self.couples().sample(frac=1, random_state=2, ignore_index=True)
         plain = microaggregate(frame, ["wage"], k=3, household="h").data
         assert self.shared_by(plain).min() < 3
-        whole = microaggregate(
-            frame, ["wage"], k=3, household="h", household_keys=["wage"]
-        )
+        whole = microaggregate(frame, ["wage"], k=3, household="h", household_keys=["wage"])
         shared = self.shared_by(whole.data)
         assert shared.drop(52).min() >= 3
         assert "1 household of a size that too few have" in whole.summary()
