@@ -21,7 +21,7 @@ Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
 
 
 @dataclass(frozen=True, eq=False)
-class WholeHouseholds:
+class MaskedHouseholds:
     """What masking whole households gave.
 
     Attributes
@@ -43,7 +43,7 @@ class WholeHouseholds:
 
 def mask_whole_households(
     frame: pd.DataFrame, keys: Sequence[str], k: int, homes: HouseholdRoles, run: Run
-) -> WholeHouseholds:
+) -> MaskedHouseholds:
     """Mask the household keys so that at least k households share the values of all members.
 
     Parameters
@@ -95,7 +95,7 @@ def mask_whole_households(
         loss += squares_lost(before[name][filled], after[name][filled])
     share = 100.0 * loss[0] / loss[1] if loss[1] else 0.0
     details = {"household_groups": groups, "information_loss": float(share)}
-    return WholeHouseholds(released, details, result, _notes(keys, groups, k))
+    return MaskedHouseholds(released, details, result, _notes(keys, groups, k))
 
 
 def _wide(
