@@ -12,7 +12,7 @@ import pandas as pd
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.result import suppress_cells
 from riskeval.protection.suppress_checks import SuppressionPlan
-from riskeval.recovery.columns import Evidence, HouseholdRows, read_column
+from riskeval.recovery.columns import Evidence, HomesOfRecords, read_column
 from riskeval.recovery.recover import CERTAINTY, fill_holes, recover
 from riskeval.recovery.result import Recovery
 from riskeval.recovery.rules import RULES, Ways
@@ -109,7 +109,7 @@ class Attack:
             for name in self.frame
             if homes is None or name != homes.column
         }
-        return Evidence(columns, None if homes is None else HouseholdRows(homes.number))
+        return Evidence(columns, None if homes is None else HomesOfRecords(homes.number))
 
     def read_back(self, hidden: np.ndarray) -> list[Told]:
         """Return what the intruder fills rightly, as `run` does, without a table of it."""

@@ -60,7 +60,7 @@ def group_rows(codes: np.ndarray) -> Groups:
 
 
 @dataclass(frozen=True)
-class HouseholdRows:
+class HomesOfRecords:
     """Households of the records, and what their rows alone tell.
 
     Attributes
@@ -169,13 +169,13 @@ class Evidence:
     ----------
     columns : dict of str to Column
         Columns of the release.
-    household : HouseholdRows or None
+    household : HomesOfRecords or None
     earlier : dict of str to Column
         Columns of an earlier state of the same records.
     """
 
     columns: dict[str, Column]
-    household: HouseholdRows | None = None
+    household: HomesOfRecords | None = None
     earlier: dict[str, Column] = field(default_factory=dict)
 
     def targets(self) -> list[Column]:
@@ -215,9 +215,9 @@ def can_determine(column: Column) -> bool:
     return 1 < len(column.levels) <= max(DETERMINANT_SHARE * filled, 2)
 
 
-def read_households(values: pd.Series) -> HouseholdRows:
+def read_households(values: pd.Series) -> HomesOfRecords:
     """Number the households of a column of ids."""
-    return HouseholdRows(np.asarray(pd.factorize(values, use_na_sentinel=True)[0], dtype=np.int64))
+    return HomesOfRecords(np.asarray(pd.factorize(values, use_na_sentinel=True)[0], dtype=np.int64))
 
 
 def names_of(columns: Sequence[str] | str | None) -> list[str]:
