@@ -21,7 +21,6 @@ from __future__ import annotations
 import numpy as np
 
 FEWEST = 20  # persons in random order
-GOLDEN = 0.6180339887498949  # fractional part of the golden section
 
 
 def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.ndarray:

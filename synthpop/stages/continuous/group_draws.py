@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.conditional.draw import FEWEST, GOLDEN
+from synthpop.conditional.draw import FEWEST
 from synthpop.microdata.block import Block
 from synthpop.microdata.streams import Streams
 
@@ -136,6 +136,8 @@ class GroupDraws:
 
 def continued(groups: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return the next terms of the sequences of sorted groups, and move `starts` on."""
+    from synthpop.kernels.spreading import GOLDEN
+
     counts = np.bincount(groups, minlength=len(starts))
     position = np.arange(len(groups)) - (np.cumsum(counts) - counts)[groups]
     terms = starts[groups] + position * GOLDEN
