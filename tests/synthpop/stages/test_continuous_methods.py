@@ -261,7 +261,7 @@ def test_aliased_and_unseen_combinations_give_no_missing_value() -> None:
     assert people["x"].notna().all()
     both = people[(people["sex"] == "f") == (people["copy"] == "one")]
     assert np.allclose(both["x"], np.where(both["sex"] == "f", 10.0, 20.0))
-    assert any("does not tell: the weighted marginal" in f.what for f in population.fallbacks)
+    assert any("not observed in the sample: the weighted marginal" in f.what for f in population.fallbacks)
 
 
 def test_what_a_stratum_cannot_tell_is_told_by_all_strata() -> None:
@@ -278,7 +278,7 @@ def test_what_a_stratum_cannot_tell_is_told_by_all_strata() -> None:
     people = population.frame()
     rule = 10.0 * (people["sex"] == "f") + 100.0 * (people["copy"] == "one") + 5
     assert np.allclose(people["x"], rule, atol=1e-6)
-    note = next(f for f in population.fallbacks if "does not tell" in f.what)
+    note = next(f for f in population.fallbacks if "not observed in the sample" in f.what)
     differs = (people["sex"] == "f") != (people["copy"] == "one")
     assert note.stratum == "north"
     assert "the model pooled over strata" in note.what
