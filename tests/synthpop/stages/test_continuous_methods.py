@@ -261,7 +261,8 @@ def test_aliased_and_unseen_combinations_give_no_missing_value() -> None:
     assert people["x"].notna().all()
     both = people[(people["sex"] == "f") == (people["copy"] == "one")]
     assert np.allclose(both["x"], np.where(both["sex"] == "f", 10.0, 20.0))
-    assert any("not observed in the sample: the weighted marginal" in f.what for f in population.fallbacks)
+    what = "not observed in the sample: the weighted marginal"
+    assert any(what in f.what for f in population.fallbacks)
 
 
 def test_what_a_stratum_cannot_tell_is_told_by_all_strata() -> None:
