@@ -74,8 +74,8 @@ class CrossTable:
         Records of both files as they are.
     matched : Cells
         Released records that the intruder takes for those of a class: the same keys or, where none
-        has them, those whose other keys are suppressed. Records without a value of the target
-        are left out of classes in which others have one.
+        of them has a value of the target, those whose other keys are suppressed. Records without
+        a value of the target are left out of classes in which others have one.
     n_released : int
         All released records, also those that match nothing.
     levels : list
