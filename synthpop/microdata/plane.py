@@ -242,7 +242,8 @@ class _Frame:
                 continue
             size = LETTER * len(text)
             for dx, dy in ((9, 4), (-9 - size, 4), (-size / 2, -9), (-size / 2, 18),
-                           (9, -10), (9, 18), (-9 - size, -10), (-9 - size, 18)):  # fmt: skip
+                           (9, -10), (9, 18), (-9 - size, -10), (-9 - size, 18),
+                           (-size / 2, -23), (-9 - size, -24), (9, -24)):  # fmt: skip
                 box = (x + dx, y + dy - 11, x + dx + size, y + dy + 3)
                 inside = box[0] >= self.left and box[2] <= self.width
                 inside = inside and box[1] >= TOP - 12 and box[3] <= TOP + self.inner[1]
