@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from riskeval.report.advice import ADVICE, RARE_KEYS
 from riskeval.report.judgement import NO_STRANGERS
 from synthpop.microdata.language import catalogue, translated, use_language
 from tests.test_pages_in_a_browser import PAGES
@@ -117,3 +118,9 @@ def test_a_judgement_without_strangers_is_told_in_german() -> None:
 def test_what_was_done_is_told_in_german(text: str) -> None:
     with use_language("de"):
         assert leftovers(translated(text), english_words()) == []
+
+
+@pytest.mark.parametrize("text", sorted({RARE_KEYS, *ADVICE.values()}))
+def test_every_advice_is_given_in_german(text: str) -> None:
+    with use_language("de"):
+        assert translated(text) != text

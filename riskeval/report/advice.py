@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from riskeval.measurement import Measurement
 
-RARE_KEYS = "Recode the key that contributes most (see the riskiest keys), then suppress locally."
+RARE_KEYS = "Recode the key that contributes most, then suppress locally."
 ADVICE = {
     "global_risk": RARE_KEYS,
     "expected_reidentifications": RARE_KEYS,
