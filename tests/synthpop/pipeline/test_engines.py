@@ -90,7 +90,7 @@ def test_more_workers_than_blocks_or_cores_are_not_started(monkeypatch) -> None:
     assert numbers == [engines.THREADS_PER_CORE * os.cpu_count()]
     assert len(list(map_blocks(square, range(2), 99_999))) == 2
     assert numbers[1] == 2
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # threads of earlier tests may have ended
 
 
 def test_worker_processes_end_with_a_parent_that_is_killed(tmp_path) -> None:
