@@ -127,6 +127,7 @@ def calibrate(
     Example: synthpop calibrate survey.toml --out calibrated.parquet
     """
     from synthpop.microdata.files import write_table
+    from synthpop.runfiles.checks import every_fault
     from synthpop.runfiles.runfile import load_runfile
 
     plan = load_runfile(file)
@@ -134,7 +135,7 @@ def calibrate(
         raise OutputError(f"{file} has no table [calibrate].")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
-        with steps("calibrate", 2) as step:
+        with every_fault(plan), steps("calibrate", 2) as step:
             survey = step("read the survey", plan.read_survey)
             result = step("weights", partial(plan.calibration, survey))
     say_reading(survey.frame)

@@ -43,24 +43,24 @@ def join_eu_silc(files: Sequence[Path], target: Path) -> None:
 def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
     """Fit, simulate and report as a run file says; `command` is what stands in the report."""
     from synthpop.population.storage import run_seed
-    from synthpop.runfiles.checks import check_risk
+    from synthpop.runfiles.checks import check_risk, every_fault
 
     seed = run_seed(plan.run.seed, out)
     say(f"Seed {seed}.")
     # 1. The survey, calibrated where the run file has known totals.
-    with plan.faults_in_words_of_file():
+    with every_fault(plan):
         survey = plan.read_survey()
-    say_reading(survey.frame)
-    say(survey.summary())
-    calibration = plan.calibration(survey)
-    if calibration is not None:
-        say(calibration.summary())
-        survey = calibration.survey
-    check_risk(plan, survey)
+        say_reading(survey.frame)
+        say(survey.summary())
+        calibration = plan.calibration(survey)
+        if calibration is not None:
+            say(calibration.summary())
+            survey = calibration.survey
+        check_risk(plan, survey)
     OUTPUT.left_behind = "Run it again: finished blocks are kept."
     with progress() as listener:
         # 2. Models, and the population in blocks.
-        with plan.faults_in_words_of_file():
+        with every_fault(plan):
             fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(
             scale=plan.run.scale,

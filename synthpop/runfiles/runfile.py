@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from dataclasses import field as data_field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,15 +12,15 @@ from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.engines import Workers
-from synthpop.microdata.errors import Faults, InputError, MicrodataError, RunFileError
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Listener
-from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.places import Place, place
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml, validate
 from synthpop.pipeline.pipeline import Pipeline
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import run_seed
+from synthpop.runfiles.checks import every_fault, faults_of_data, in_words_of_rules
 from synthpop.runfiles.stage_tables import (
     as_toml,
     margin_table,
@@ -39,7 +38,6 @@ from synthpop.runfiles.tables import (
 )
 from synthpop.stages.base import BlockStage
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
-from synthpop.stages.recipe import check_recipe, expanded
 
 if TYPE_CHECKING:
     from synthpop.calibration.result import Calibration
@@ -73,56 +71,27 @@ class RunFile:
     known_totals: tuple[Margin, ...] = ()
     source: Mapping[str, Any] = data_field(default_factory=dict, compare=False, repr=False)
 
-    def in_words_of_file(self, problem: InputError) -> InputError:
-        """Return faults of the survey or the recipe under the tables and keys of this file."""
-        roles = {name: role for role, name in _roles(self.survey).items() if isinstance(name, str)}
-        labels: dict[str, str] = {}
-        for number, stage in enumerate(self.stages, 1):
-            kind = stage_table(stage)["type"]
-            for part in expanded(stage):
-                labels.setdefault(part.label, f"[[stage]] {number} ({kind})")
-        line_of = getattr(self.source, "line_of", lambda _: 0)
-        faults = []
-        for fault in problem.faults:
-            where, what = fault.where.strip("'"), fault.what
-            if problem.subject == "survey" and where in {*roles, *roles.values()}:
-                what = f"{where!r}: {what}" if where in roles else what
-                where = f"[survey] {roles.get(where, where)}"
-            elif problem.subject in ("recipe", "survey"):
-                label = next((one for one in labels if where.split(":")[0] == one), None)
-                where = labels[label] if label else where
-                where = "[[stage]]" if where == "recipe" else where
-            line = line_of(where)
-            shown = where if where != fault.where or line else fault.where
-            faults.append(replace(fault, where=shown, what=what, line=line))
-        if all(a.where == b.where for a, b in zip(faults, problem.faults, strict=True)):
-            return problem
-        return RunFileError("run file", sorted(faults, key=lambda item: item.line))
-
-    @contextmanager
-    def faults_in_words_of_file(self) -> Iterator[None]:
-        """Raise faults of survey and recipe that come up inside as faults of the file."""
-        try:
-            yield
-        except InputError as problem:
-            raise self.in_words_of_file(problem) from None
-
     def pipeline(self) -> Pipeline:
         """Return the recipe with its rules and known totals."""
         return Pipeline(self.stages, self.rules, self.known_totals)
 
     def read_survey(self) -> Survey:
         """Read the survey that the file names."""
-        roles = _roles(self.survey)
-        if self.survey.unweighted:
-            roles["weight"] = None
         if self.survey.population is not None:
             return open_population(place(self.survey.population, self.folder)).survey()
         if self.survey.demo:
             from synthpop.datasets import load_demo_survey
 
             return load_demo_survey()
-        return Survey(self.survey.read(self.folder), **roles)
+        return Survey(self.survey.read(self.folder), **self.survey.roles())
+
+    def calibration_margins(self) -> tuple[Margin, ...]:
+        """Read the known totals of ``[calibrate]``; none where the file has no such table."""
+        faults = faults_of("run file", self.source)
+        items = [] if self.calibrate is None else self.calibrate.margin
+        margins = read_margins(faults, "[[calibrate.margin]]", items, self.folder)
+        faults.raise_if_any()
+        return margins
 
     def calibration(self, survey: Survey) -> Calibration | None:
         """Calibrate the weights as the file says; None where it has no ``[calibrate]``."""
@@ -130,7 +99,7 @@ class RunFile:
             return None
         from synthpop.calibration.calibrate_survey import calibrate
 
-        margins: list[Margin] = [item.margin(self.folder) for item in self.calibrate.margin]
+        margins = list(self.calibration_margins())
         options = self.calibrate.model_dump(exclude={"margin"})
         return calibrate(survey, margins, **options)
 
@@ -175,48 +144,14 @@ def parse_runfile(
         stages = read_stages(faults, data.get("stage", []), folder)
     survey = tables["survey"]
     if survey is not None:
-        before = len(faults.found)
         _check_survey(faults, survey)
-        if faults and len(faults.found) == before:
-            add_faults_of_data(faults, data, survey, folder)
-    faults.raise_if_any()
-    return RunFile(
-        survey,
-        stages,
-        tables["run"],
-        tables["risk"],
-        tables["report"],
-        tables["calibrate"],
-        folder,
-        rules,
-        known_totals,
-        data,
+    plan = RunFile(
+        **tables, stages=stages, folder=folder, rules=rules, known_totals=known_totals, source=data
     )
-
-
-def add_faults_of_data(
-    faults: Faults, data: Mapping[str, Any], survey: SurveyInput, folder: Path
-) -> None:
-    """Add what is wrong with the survey and with the stages that can be read, in words of the file.
-
-    So a run file with faults of several kinds names all of them at once. Faults that speak of a
-    column of a faulty stage are left out: they may follow from that one.
-    """
-    quiet = Faults("run file", RunFileError)
-    stages = read_stages(quiet, data.get("stage", []), folder)
-    tables = [table for table in data.get("stage", []) if isinstance(table, Mapping)]
-    broken = [str(table.get("name", "")) for table in tables] if quiet else []
-    plan = RunFile(survey, stages, RunOptions(), None, ReportOptions(), folder=folder, source=data)
-    try:
-        people = plan.read_survey()
-        if stages:
-            check_recipe(stages, people)
-    except InputError as problem:
-        for fault in plan.in_words_of_file(problem).faults:
-            if not any(name and repr(name) in str(fault) for name in broken):
-                faults.found.append(fault)
-    except MicrodataError:
-        return
+    if faults and survey is not None:
+        faults.found += faults_of_data(plan)
+    faults.raise_if_any()
+    return plan
 
 
 def _rules(faults: Faults, rules: Any) -> tuple[str, ...]:
@@ -224,8 +159,10 @@ def _rules(faults: Faults, rules: Any) -> tuple[str, ...]:
     if not isinstance(rules, list) or not all(isinstance(text, str) for text in rules):
         faults.add("rules", f"are {rules!r}", remedy='Give a list of texts: rules = ["..."].')
         return ()
-    with faults.gathering():
+    try:
         parse_rules(rules)
+    except InputError as problem:
+        faults.found += in_words_of_rules(problem.faults)
     return tuple(rules)
 
 
@@ -240,15 +177,9 @@ def _check_survey(faults: Faults, survey: SurveyInput) -> None:
     if survey.unweighted and (survey.weight is not None or survey.file is None):
         what = "is for a file without a column of weights"
         faults.add("[survey] unweighted", what, remedy="Leave it out, or leave weight out.")
-    if survey.population is not None and _roles(survey):
-        what = f"a population has its roles: {', '.join(_roles(survey))} cannot be given"
+    if survey.population is not None and survey.given_roles():
+        what = f"a population has its roles: {', '.join(survey.given_roles())} cannot be given"
         faults.add("[survey] population", what, remedy="Leave them out.")
-
-
-def _roles(survey: SurveyInput) -> dict[str, Any]:
-    """Return the roles that are given."""
-    other = {*FileInput.model_fields, "population", "demo", "unweighted"}
-    return survey.model_dump(exclude=other, exclude_none=True)
 
 
 def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
@@ -306,13 +237,13 @@ def run(
     """
     plan = runfile if isinstance(runfile, RunFile) else load_runfile(runfile)
     target = place(plan.run.out, plan.folder) if out is None and plan.run.out is not None else out
-    with plan.faults_in_words_of_file():
+    with every_fault(plan):
         survey = plan.read_survey()
-    calibration = plan.calibration(survey)
+        calibration = plan.calibration(survey)
     if calibration is not None:
         survey = calibration.survey
     seed = run_seed(plan.run.seed, None if target is None else place(target))
-    with plan.faults_in_words_of_file():
+    with every_fault(plan):
         fitted = plan.pipeline().fit(survey, seed=seed, on_event=on_event)
     return fitted.simulate(
         scale=plan.run.scale,

@@ -39,29 +39,29 @@ def read_margins(faults: Faults, where: str, items: Any, folder: Path) -> tuple[
 
 
 def read_stages(faults: Faults, tables: Any, folder: Path) -> tuple[Any, ...]:
-    """Read the stages; a file that only calibrates has none."""
+    """Read the stages, None for one that cannot be read; a file that only calibrates has none."""
     if not isinstance(tables, list) or not tables:
         faults.add("[[stage]]", "there is none", remedy='Begin with type = "structure".')
         return ()
-    stages = []
-    for number, table in enumerate(tables, 1):
-        if not isinstance(table, Mapping):
-            faults.add(f"[[stage]] {number}", f"is {table!r}, no table")
-            continue
-        options = dict(table)
-        kind = options.pop("type", None)
-        where = f"[[stage]] {number} ({kind})"
-        if not isinstance(kind, str) or kind not in STAGES:
-            what = f"type {kind!r} is unknown" if kind else "has no type"
-            faults.add(where, what, remedy=did_you_mean(kind, STAGES))
-            continue
-        cls = STAGES[kind]
-        options = _nested(faults, where, cls, options)
-        if "margins" in cls.__dataclass_fields__:
-            stages.append(_with_margins(faults, where, cls, options, folder))
-        else:
-            stages.append(validate(faults, where, cls, options))
-    return tuple(stage for stage in stages if stage is not None)
+    return tuple(_read_stage(faults, k, table, folder) for k, table in enumerate(tables, 1))
+
+
+def _read_stage(faults: Faults, number: int, table: Any, folder: Path) -> Any:
+    if not isinstance(table, Mapping):
+        faults.add(f"[[stage]] {number}", f"is {table!r}, no table")
+        return None
+    options = dict(table)
+    kind = options.pop("type", None)
+    where = f"[[stage]] {number} ({kind})"
+    if not isinstance(kind, str) or kind not in STAGES:
+        what = f"type {kind!r} is unknown" if kind else "has no type"
+        faults.add(where, what, remedy=did_you_mean(kind, STAGES))
+        return None
+    cls = STAGES[kind]
+    options = _nested(faults, where, cls, options)
+    if "margins" in cls.__dataclass_fields__:
+        return _with_margins(faults, where, cls, options, folder)
+    return validate(faults, where, cls, options)
 
 
 def _with_margins(

@@ -40,6 +40,16 @@ class SurveyInput(FileInput):
     design_strata: str | None = None
     fpc: str | None = None
 
+    def given_roles(self) -> dict[str, str]:
+        """Return the roles that are named, as role -> column."""
+        other = {*FileInput.model_fields, "population", "demo", "unweighted"}
+        return self.model_dump(exclude=other, exclude_none=True)
+
+    def roles(self) -> dict[str, str | None]:
+        """Return the roles as arguments of `Survey`."""
+        roles: dict[str, str | None] = {**self.given_roles()}
+        return {**roles, "weight": None} if self.unweighted else roles
+
 
 class RunOptions(Table):
     """The table ``[run]``."""

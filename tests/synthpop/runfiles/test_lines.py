@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synthpop import load_runfile
+from synthpop import load_runfile, run
 from synthpop.cli import main
 from synthpop.microdata.errors import RunFileError
 from synthpop.microdata.toml_lines import lines_of_keys
@@ -76,6 +76,78 @@ def test_a_valid_file_whose_recipe_does_not_fit(folder: Path) -> None:
     assert done.returncode == 1
     assert "line 10: [[stage]] 1 (structure): variable 'sexx'" in done.stderr
     assert "line 14: [[stage]] 2 (categorical): predictor 'agee'" in done.stderr
+
+
+OF_EVERY_KIND = """rules = ["agge >= 0"]
+[survey]
+file = "survey.parquet"
+weight = "w"
+household = "hid"
+
+[risk]
+keys = ["agee"]
+target = "status"
+
+[[known_totals]]
+table = [{sexx = "f", total = 10}]
+
+[[calibrate.margin]]
+table = [{sexy = "f", total = 10}]
+
+[[stage]]
+type = "structure"
+variables = ["age", "sexx"]
+
+[[stage]]
+type = "categorical"
+name = "status"
+predictors = ["agee", "hsize"]
+"""
+LINES = {
+    "rules 'agge >= 0'": 1, "[risk] keys": 8, "[[known_totals]] 1": 11,
+    "[[calibrate.margin]] 1": 14, "[[stage]] 1 (structure)": 17, "[[stage]] 2 (categorical)": 21,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "more"),
+    [
+        ('"w"', '"w"', {}),
+        ('weight = "w"', "", {"[survey] weight": 2}),
+        ('"w"', '"ww"', {"[survey] weight": 4}),
+        ('"w"', '"sex"', {"[survey] weight": 4}),
+        ('"hid"', '"hidd"', {"[survey] household": 5}),
+        ('"hid"', '"hid"\nstrata = "age"', {"[survey] strata": 6}),
+    ],
+)
+def test_faults_of_every_kind_come_together(folder: Path, old: str, new: str, more) -> None:
+    text = OF_EVERY_KIND.replace(old, new)
+    (folder / "run.toml").write_text(text)
+    with pytest.raises(RunFileError) as caught:
+        run(folder / "run.toml")
+    later = text.count("\n") - OF_EVERY_KIND.count("\n")
+    lines = {where: line + later * (line > 5) for where, line in LINES.items()}
+    assert {fault.where: fault.line for fault in caught.value.faults} == lines | more
+
+
+def test_a_stage_that_cannot_be_read_keeps_its_number(folder: Path) -> None:
+    found = faults(folder, OF_EVERY_KIND.replace('["age", "sexx"]', '"age"'))
+    assert found["[[stage]] 1 (structure) variables"][0] == 19
+    assert found["[[stage]] 2 (categorical)"][0] == 21
+    assert "[[stage]]" not in found  # no Structure: follows from the first stage
+
+
+def test_files_of_totals_that_are_not_there(folder: Path) -> None:
+    text = OF_EVERY_KIND.replace(
+        '[{sexy = "f", total = 10}]', '3\n[[calibrate.margin]]\nfile = "x.csv"'
+    )
+    found = faults(folder, text.replace("[risk]", "[rissk]"))
+    assert found[f"[[calibrate.margin]] 2 {folder / 'x.csv'}"] == (16, "there is no such file")
+
+
+def test_what_follows_from_households_in_doubt_is_left_out(folder: Path) -> None:
+    text = OF_EVERY_KIND.replace('"hid"', '"hidd"').replace("agee", "age").replace("sexx", "sex")
+    assert "[[stage]] 2 (categorical)" not in faults(folder, text.replace("[risk]", "[rissk]"))
 
 
 def test_a_recipe_without_structure_hides_nothing(folder: Path) -> None:
