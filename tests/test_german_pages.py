@@ -84,6 +84,7 @@ def test_sentences_are_found_by_their_message() -> None:
         assert translated("Records in a risky cell; 17 records.") == (
             "Datensätze in einer riskanten Zelle; 17 Datensätze."
         )
+        assert translated("Scenario 2 within 0.5 %") == "Szenario 2 auf 0,5 % genau"
         assert translated("number") == "number"  # a name of the data may be a word
         assert translated("Nothing like it is known of x.") == "Nothing like it is known of x."
     assert translated("Records in a risky cell") == "Records in a risky cell"

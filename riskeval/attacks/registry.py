@@ -21,6 +21,7 @@ from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import is_amount
 from riskeval.measurement import MeasureInfo, Measurement
+from synthpop.microdata.text import short_percent
 
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
 UNIQUE = ("key_errors", "coverage", "who", "rows", "unit", "household")
@@ -204,7 +205,7 @@ def _scenario_numbers(result: Any) -> list[AttackNumber]:
         table = table[table["accuracy"] == table["accuracy"].max()]
     numbers = []
     for row in table.to_dict("records"):
-        within = "" if np.isnan(row["accuracy"]) else f" within {row['accuracy']:g}"
+        within = "" if np.isnan(row["accuracy"]) else f" within {short_percent(row['accuracy'])}"
         baseline, against = row.get("rate_holdout", np.nan), "persons outside the original"
         if np.isnan(baseline):
             baseline = row.get("rate_baseline", np.nan)

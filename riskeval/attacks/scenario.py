@@ -295,7 +295,7 @@ def _accuracies(faults: Faults, accuracy: Any) -> tuple[float, ...]:
         faults.add("accuracy", "no accuracy is given")
     for p in values:
         if not _is_number(p) or not 0 < p < 1:
-            remedy = "0.05 means within five per cent of the true value."
+            remedy = "0.05 means within 5 % of the true value."
             faults.add("accuracy", f"{p!r} is not a number between 0 and 1", remedy=remedy)
     if len(set(values)) < len(values):
         faults.add("accuracy", "a value is given twice")

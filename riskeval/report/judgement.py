@@ -13,7 +13,7 @@ from riskeval.measurement import Measurement
 from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
 from synthpop.microdata.charts import interval_dot
-from synthpop.microdata.language import gettext, said, use_language
+from synthpop.microdata.language import gettext, said, translated, use_language
 from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
@@ -246,7 +246,7 @@ def _measure_key(measured: Measurement) -> str:
 
 
 def _row_title(measured: Measurement, target: str) -> str:
-    title = gettext(measured.info.title)
+    title = translated(measured.info.title)
     title = title[0].upper() + title[1:]
     return said("{title} of {target}", title=title, target=target) if target else title
 

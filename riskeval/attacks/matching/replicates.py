@@ -19,7 +19,7 @@ from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.text import count, percent, plural, short_percent
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -89,7 +89,7 @@ class ReplicatedRisk(TableResult):
     def _sentence(self, row: Mapping[Any, Any]) -> str:
         text = _mean_with_interval(row["tau"], row["lower"], row["upper"])
         if not np.isnan(row["accuracy"]):
-            text += f" within {row['accuracy']:.3g}"
+            text += f" within {short_percent(row['accuracy'])}"
         for name in ("expected", "unique"):
             if f"tau_{name}" in row:
                 numbers = (row[f"tau_{name}"], row[f"{name}_lower"], row[f"{name}_upper"])

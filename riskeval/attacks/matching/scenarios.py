@@ -17,7 +17,7 @@ from riskeval.attacks.shares import Excess, caution_of
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.text import count, percent, plural, short_percent
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -175,7 +175,8 @@ class IntruderRisk(TableResult):
             f"{row.tau:.3g} ({percent(row.rate)}), guessing the commonest level "
             f"{row.tau_baseline:.3g}"
             if category
-            else f"{row.tau:.3g} within {row.accuracy:.3g} of the true value ({percent(row.rate)})"
+            else f"{row.tau:.3g} within {short_percent(row.accuracy)} of the true value "
+            f"({percent(row.rate)})"
             for row in rows.itertuples()
         ]
         zeros = rows["tau_zero"].max()

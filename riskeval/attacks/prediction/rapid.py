@@ -42,6 +42,7 @@ from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import short_percent
 
 HONOURED = (
     "key_errors", "coverage", "who", "rows", "unit", "household", "members", "accuracy",
@@ -169,7 +170,7 @@ def rapid(
         overlap_of(files["original"], files.get("hold-out"), names, request.categorical), streams,
     )  # fmt: skip
     attempts, best, permuted = _attack(trial, permutations, on_event or silent)
-    rule = f"within {max(limits):g} of the value, or near as a key"
+    rule = f"within {short_percent(max(limits))} of the value, or near as a key"
     notes = codes_note(
         files["original"], [name for name in names if name in numeric], request.categorical, rule
     )

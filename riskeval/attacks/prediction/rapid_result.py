@@ -13,7 +13,7 @@ from riskeval.attacks.request import (
 from riskeval.attacks.shares import Excess, caution_of
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent
+from synthpop.microdata.text import percent, short_percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,8 @@ class Rapid(Result):
             ("excess", beyond, *ends),
         ]
         rows += [
-            (f"original within {limit:g}", rate, *none) for limit, rate in self.by_tolerance.items()
+            (f"original within {short_percent(limit)}", rate, *none)
+            for limit, rate in self.by_tolerance.items()
         ]
         return pd.DataFrame(rows, columns=["measure", "rate", "lower", "upper"])
 
@@ -107,7 +108,7 @@ class Rapid(Result):
         """Say what the rate means and what to compare it with."""
         low, high = self.interval
         meaning = (
-            f"within {self.limit:.3g} of its true value"
+            f"within {short_percent(self.limit)} of its true value"
             if self.kind == "numeric"
             else f"with a gain above {self.limit:.3g} (0 is the share of the level in the "
             "original, 1 is certainty)"

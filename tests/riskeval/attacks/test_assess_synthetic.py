@@ -163,7 +163,7 @@ class TestWhom:
         assert left == "key_errors, coverage, accuracy of the scenario left aside"
         assert risk.notes["replicated_uniques", ""] == "accuracy of the scenario left aside"
         assert ("rapid", "income") not in risk.notes
-        assert "scenario 2 within 0.3" in set(risk.table["measure"])
+        assert "scenario 2 within 30 %" in set(risk.table["measure"])
         assert f"Distance screen: {left}." in risk.summary()
 
     def test_targets_that_are_codes(self) -> None:

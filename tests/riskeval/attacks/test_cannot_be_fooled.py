@@ -404,7 +404,7 @@ def test_a_scenario_names_its_codes() -> None:
     frame = pd.DataFrame({"k": [1, 2, 3], "civil": [1, 2, 1]})
     intruder = Scenario("k", "civil", categorical="civil", who="everyone")
     assert rapid(frame, frame, intruder, model="nearest", permutations=0, seed=1).notes == (
-        "k has only 3 different whole values and counts as an amount (within 0.05 of the value, "
+        "k has only 3 different whole values and counts as an amount (within 5 % of the value, "
         "or near as a key); if these are codes of categories, name it in categorical",
     )
 

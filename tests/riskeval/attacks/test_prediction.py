@@ -158,7 +158,7 @@ class TestNumeric:
             original, synthetic, "k", "y", model="tree", permutations=0, seed=1, tolerance=0.01
         )
         assert tight.rate == 2 / 5
-        assert "within 0.01 of its true value" in tight.summary()
+        assert "within 1 % of its true value" in tight.summary()
 
     @pytest.mark.parametrize("model", MODELS)
     def test_every_model(self, model: str) -> None:
@@ -221,7 +221,7 @@ class TestWhom:
         assert risk.limit == 0.2
         assert risk.by_tolerance[0.2] == risk.rate
         assert risk.by_tolerance[0.05] == self.ask("age", "income", tolerance=0.05).rate
-        assert "original within 0.05" in risk.to_frame()["measure"].tolist()
+        assert "original within 5 %" in risk.to_frame()["measure"].tolist()
 
     def test_numbers_that_are_codes(self) -> None:
         own, codes = people(300, 1), {"works": 1, "studies": 2, "retired": 3}

@@ -220,7 +220,7 @@ class TestDecisions:
         assert f"about {100 * max(column(hand_risk(), 'rate')):.4g} % of the records" in first
         assert first.endswith("Compare with strangers (a hold-out) before you judge.")
         assert "Scenario 4 (all matches" in text
-        assert "3 within 0.05 of the true value (42.86 %); up to 1 of them have a true" in text
+        assert "3 within 5 % of the true value (42.86 %); up to 1 of them have a true" in text
         assert "5 of the 7 sample records are unique" in text
         assert "<table" in hand_risk()._repr_html_()
 
