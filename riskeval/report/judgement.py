@@ -246,7 +246,7 @@ def _measure_key(measured: Measurement) -> str:
 
 
 def _row_title(measured: Measurement, target: str) -> str:
-    title = translated(measured.info.title)
+    title = translated(gettext(measured.info.title))
     title = title[0].upper() + title[1:]
     return said("{title} of {target}", title=title, target=target) if target else title
 
