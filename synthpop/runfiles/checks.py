@@ -13,6 +13,7 @@ from synthpop.calibration.margins import resolve_margins
 from synthpop.conditional.rules.parse import parse_rule
 from synthpop.conditional.rules.syntax import Rule
 from synthpop.microdata.errors import Fault, Faults, InputError, MicrodataError, did_you_mean
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.places import Place, lies_below
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.survey_checks import free_name
@@ -104,7 +105,8 @@ def faults_of_data(plan: RunFile) -> list[Fault]:
 
     Without good weights every row counts 1, without good households everybody stands alone, and a
     stage that cannot be read (None) is left out, so that the rest can be checked all the same.
-    Faults that name a column of what is left out may follow from that, and are not returned.
+    Faults that name a column or level of what is left out may follow from that, and are not
+    returned.
     """
     faults: list[Fault] = []
     try:
@@ -116,6 +118,9 @@ def faults_of_data(plan: RunFile) -> list[Fault]:
     if survey is None:
         return faults
     doubtful |= _names_of_unreadable(plan)
+    columns = [survey.frame[name] for name in survey.frame.columns if name in doubtful]
+    texts = [column for column in columns if not is_number(column)]
+    doubtful |= {str(level) for column in texts for level in column.dropna().unique()}
     for check in (_check_calibration, _check_stages, check_risk):
         try:
             check(plan, survey)
@@ -149,6 +154,9 @@ def _readable_survey(plan: RunFile, faults: list[Fault]) -> tuple[Survey | None,
         if not wrong:
             break
         doubtful |= {str(roles[role]) for role in wrong - {"weight"}}
+        if wrong & {"household", "household_size", "strata"}:  # the right column may be any other
+            made = {name for stage in plan.stages if stage for name in stage.provides}
+            doubtful |= {str(name) for name in frame.columns} - made
         if "household" in wrong:
             alone = free_name(frame.columns, "household")
             frame = frame.assign(**{alone: np.arange(len(frame))})

@@ -145,6 +145,32 @@ def test_files_of_totals_that_are_not_there(folder: Path) -> None:
     assert found[f"[[calibrate.margin]] 2 {folder / 'x.csv'}"] == (16, "there is no such file")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('"region"', '"nowhere"', "[survey] strata"),
+        ('"region"', '"age"', "[survey] strata"),
+        ('"size"', '"nowhere"', "[survey] household_size"),
+        ('"hid"', '"nowhere"', "[survey] household"),
+        ('"structure"', '"structur"', "[[stage]] 1 (structur)"),
+        ('"categorical"', '"kategorical"', "[[stage]] 2 (kategorical)"),
+    ],
+)
+def test_one_mistake_is_one_fault(folder: Path, old: str, new: str, fault: str) -> None:
+    text = (
+        'rules = ["works: age >= 0", "f: age >= 0"]\n[survey]\nfile = "survey.parquet"\n'
+        'weight = "w"\nhousehold = "hid"\nhousehold_size = "size"\nstrata = "region"\n'
+        '[risk]\nkeys = ["region", "size"]\ntarget = "status"\n'
+        '[[stage]]\ntype = "structure"\nvariables = ["age", "sex"]\n'
+        '[[stage]]\ntype = "categorical"\nname = "status"\n'
+        'predictors = ["age", "region", "size"]\n'
+    )
+    (folder / "run.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(RunFileError) as caught:
+        run(folder / "run.toml")
+    assert [item.where for item in caught.value.faults] == [fault]
+
+
 def test_what_follows_from_households_in_doubt_is_left_out(folder: Path) -> None:
     text = OF_EVERY_KIND.replace('"hid"', '"hidd"').replace("agee", "age").replace("sexx", "sex")
     assert "[[stage]] 2 (categorical)" not in faults(folder, text.replace("[risk]", "[rissk]"))
