@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from riskeval import (
+    ProtectionSession,
+    assess,
+    assess_synthetic,
+    protect,
+    write_assessment,
+    write_judgement,
+)
 from riskeval.report.advice import ADVICE, RARE_KEYS
 from riskeval.report.judgement import NO_STRANGERS
+from synthpop import load_demo_survey, write_profile
 from synthpop.microdata.language import catalogue, translated, use_language
 from tests.test_pages_in_a_browser import PAGES
 
@@ -67,6 +79,117 @@ def test_no_sentence_of_a_page_is_left_in_english(name: str, tmp_path: Path) -> 
     english = english_words()
     words = {text: leftovers(text, english) for text in texts_of(page)}
     assert {text: found for text, found in words.items() if found} == {}
+
+
+def demo_households(first: int, last: int) -> pd.DataFrame:
+    frame = load_demo_survey().frame
+    homes = frame["db030"].drop_duplicates().iloc[first:last]
+    return frame[frame["db030"].isin(homes)].reset_index(drop=True)
+
+
+def rich_assessment(path: Path) -> None:
+    data = demo_households(0, 80)
+    data.loc[data.index[:40:3], "pe040"] = np.nan
+    result = assess(
+        data, keys=["age", "rb090", "pl030", "pe040"], weights="rb050", household="db030",
+        sensitive=["pb190"], numeric=["netIncome", "py010n"],
+        limits={"k": 3, "l": 2, "t": 0.3, "alpha": 0.8, "record_risk": 0.09},
+        options={"suda": {"max_size": 3}, "outlier_risk": {"by": "rb090"}},
+    )  # fmt: skip
+    write_assessment(path, result, language="de")
+
+
+def assessment_without_weights(path: Path) -> None:
+    result = assess(
+        demo_households(0, 80), keys=["age", "rb090"], sensitive=["pb190", "hincome"],
+        numeric=["netIncome"],
+    )  # fmt: skip
+    write_assessment(path, result, language="de")
+
+
+def rich_protection(path: Path) -> None:
+    data = demo_households(0, 50)
+    data.loc[data.index[:40:3], "pe040"] = np.nan
+    session = ProtectionSession(
+        data, keys=["age", "rb090", "pl030", "pe040"], numeric=["netIncome", "py010n", "hincome"],
+        weights="rb050", household="db030", sensitive=["pb190"], pram=["pb220a"],
+    )  # fmt: skip
+    session.global_recode("age", breaks=[0, 14, 29, 44, 64, 150])
+    session.local_suppression(k=3)
+    session.pram(seed=1)
+    session.microaggregate(["py010n"], k=3, seed=1)
+    session.rank_swap(["netIncome"], p=0.05, seed=1)
+    session.mv_top_code(["hincome"])
+    session.record_swap(hierarchy=["db040"], similar=["hsize"], risk_keys=["rb090"], seed=1)
+    session.report(path, "internal", "de")
+
+
+def rich_judgement(path: Path) -> None:
+    release = pd.concat([demo_households(0, 30), demo_households(600, 650)], ignore_index=True)
+    risk = assess_synthetic(
+        demo_households(0, 80), release, ["age", "rb090", "pl030"], ["pb190", "netIncome"],
+        holdout=demo_households(300, 380), household="db030", members="every", seed=1,
+        replicates=[demo_households(700, 780)],
+        attacks=["disco", "replicated_uniques", "tcap", "scenarios", "distance_screen", "copies"],
+    )  # fmt: skip
+    write_judgement(path, risk, language="de")
+
+
+def rich_profile(path: Path) -> None:
+    data = demo_households(0, 80)
+    data = data.assign(constant=1, empty=np.nan, text=[f"a{i}" for i in range(len(data))])
+    write_profile(path, data, language="de")
+
+
+RICH = (
+    rich_assessment, assessment_without_weights, rich_protection, rich_judgement, rich_profile,
+)  # fmt: skip
+LEVELS = {
+    "copies", "disco", "primary", "secondary", "lower", "upper", "education", "full", "part",
+    "time", "retired", "domestic", "unemployed", "disabled", "never", "married", "separated",
+    "divorced", "widowed", "national", "head", "partner", "child", "relation", "male", "female",
+    "constant", "empty", "text", "tertiary", "none", "category", "own", "parent",
+}  # fmt: skip
+"""Levels and variables of the demo survey."""
+VERBS = {word for verb in protect.VERBS for word in verb.split("_")}
+
+
+@pytest.mark.parametrize("write", RICH)
+def test_no_sentence_of_richer_data_is_left_in_english(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    write(tmp_path / "page.html")
+    texts = set(texts_of((tmp_path / "page.html").read_text(encoding="utf-8")))
+    assert {text for text in texts if ENGLISH.search(CITED.sub("", text))} == set()
+    english = english_words() - LEVELS - VERBS
+    words = {text: leftovers(text, english) for text in texts}
+    assert {text: left for text, left in words.items() if left} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mean of 2 files (0.127 to 0.134); without db040; -2.8 points against strangers "
+        "(-11.8 to +6.3)",
+        "+97.9 points against strangers (+95.2 to +99.0)",
+        "half of the records or more lie in a plane",
+        "100 members drawn at random; strongest: density, 1 neighbour",
+        "86 levels in common; 3 of the release are not in the original",
+        "Normal intervals at 95 %, variances by linearisation with strata db040 and cluster db030.",
+        "numbers are means of 2 files; estimates and coefficients one by one are those of the "
+        "first",
+        "db040: original and release have no level in common ('East' in the original, only "
+        "missing values in the release). Code it in the same way in both files",
+        "Expected re-identifications went from 60 to 15; the mean individual risk is above 0.01; "
+        "the highest household risk is above 0.09.",
+        "21 % of the synthetic records equal an original one; among the original: 20.3 %.",
+    ],
+)
+def test_sentences_of_comparisons_and_verdicts_are_given_in_german(text: str) -> None:
+    with use_language("de"):
+        german = translated(text)
+    assert not ENGLISH.search(german)
+    assert leftovers(german, english_words()) == []
 
 
 def test_the_check_finds_what_is_left() -> None:

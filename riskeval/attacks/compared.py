@@ -246,7 +246,7 @@ def _membership(files: ComparedFiles, target: str) -> list[Measurement]:
         seed=files.drawn_seed("screen"),
     )  # fmt: skip
     cut = len(rows) < len(files.original)
-    more = f"{count(len(rows))} members, drawn at random" if cut else ""
+    more = f"{count(len(rows))} members drawn at random" if cut else ""
     return [
         Measurement(
             MEMBERSHIP, result.auc, records=len(rows), baseline=0.5, against="guessing",

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.registry import ATTACKS
+from synthpop.microdata.language import gettext
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import percent, plural
 
@@ -122,7 +123,7 @@ class SyntheticRisk(TableResult):
     def _verdict(self) -> str:
         """Return the first line: what is known to be wrong, or that nothing is known."""
         n_attacks = plural(len(self.results), "attack")
-        skipped = f", {len(self.skipped)} left out" if self.skipped else ""
+        skipped = f", {len(self.skipped)} {gettext('left out')}" if self.skipped else ""
         if self.above_together:
             others = [title for title in self.above if title not in self.above_together]
             weaker = f"; weaker signs: {'; '.join(others)}" if others else ""

@@ -159,8 +159,8 @@ def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, 
     Examples
     --------
     >>> category_notes(pd.DataFrame({"income": range(99), "sex": [1, 2, 2] * 33}),
-    ...                ["income", "sex"])[0][:62]
-    'income has 99 distinct numbers, each counted as a category of '
+    ...                ["income", "sex"])[0][:58]
+    'The 99 distinct numbers of income count as one category ea'
     """
     notes = []
     for name in variables:
@@ -170,9 +170,8 @@ def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, 
         distinct = int(frame[name].nunique())
         if distinct > MOST_CODES:
             notes.append(
-                f"{name} has {count_text(distinct)} distinct numbers, each counted as a "
-                "category of its own: "
-                "near values count as different. Group an amount into classes first "
+                f"The {count_text(distinct)} distinct numbers of {name} count as one category "
+                "each: near values count as different. Group an amount into classes first "
                 "(pandas.cut)."
             )
     return tuple(notes)

@@ -40,7 +40,7 @@ def number_table(comparison: Comparison, part: str) -> Table:
         texts = [text_of(of_name, release) for release in releases]
         if set(texts[1:]) <= {BLANK}:
             continue
-        rows.append((of_name.iloc[0]["title"], _limit(of_name), *texts))
+        rows.append((gettext(of_name.iloc[0]["title"]), _limit(of_name), *texts))
     return _table(["Number", "Better", *releases], 2, rows)
 
 
@@ -212,7 +212,7 @@ def shared_table(comparison: Comparison) -> Table:
     shared = comparison.shared
     plain = shared["compared"].astype(bool) & shared["how"].isin(["the same levels", "as numbers"])
     rows = [
-        (row.release, row.variable, row.role, yes_or_no(row.compared), row.how)
+        (row.release, row.variable, gettext(row.role), yes_or_no(row.compared), row.how)
         for row in shared[~plain].itertuples()
     ]
     return _table(("Release", "Variable", "Role", "Compared", "How, or why not"), 5, rows)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.report.show import shown
+from synthpop.microdata.language import gettext
 from synthpop.microdata.suppression import rounded_count
 from synthpop.microdata.text import BLANK
 
@@ -46,7 +47,7 @@ def external_view(comparison: Comparison) -> Comparison:
         baseline=np.nan,
         note="",
     )
-    measures["text"] = measures["text"].where(~hidden, "not shown")
+    measures["text"] = measures["text"].where(~hidden, gettext("not shown"))
     measures["value"] = [_rounded(row) for row in measures.itertuples()]
     measures["text"] = measures["text"].where(~single, BLANK)
     wide = measures.pivot(index="release", columns="name", values="value")

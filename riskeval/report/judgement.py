@@ -176,7 +176,7 @@ def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
                         "#attacks")]  # fmt: skip
     rows.append(_copies(risk, external))
     if risk.skipped:
-        names = join(_title(*item) for item in risk.skipped)
+        names = join(translated(gettext(_title(*item))) for item in risk.skipped)
         rows.append(verdict("Attacks", "some left out", "look", f"Left out: {names}.", "#skipped"))
     else:
         text = f"{plural(len(risk.results), 'attack')} ran. Stronger ones may find more."
@@ -220,7 +220,7 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         value, usual = (
             shown(replace(measured, value=x, lower=np.nan, records=n), external) for x, n in sides
         )
-        text = f"{_row_title(measured, target)} ({ATTACKS[attack].title})"
+        text = f"{_row_title(measured, target)} ({gettext(ATTACKS[attack].title)})"
         if BLANK in (value, usual):
             text += " is higher for the original than for strangers"
         elif measured.against == "guessing":
@@ -259,7 +259,7 @@ def _row(
     excess = BLANK if beyond is None or external else number(beyond.difference)
     sentences = [f"{measured.info.meaning[0].upper()}{measured.info.meaning[1:]}."]
     if measured.against:
-        sentences.append(f"Compared with: {measured.against}.")
+        sentences.append(f"Compared with: {gettext(measured.against)}.")
     if one.reading():
         sentences.append(f"{one.reading()[0].upper()}{one.reading()[1:]}." if not external else "")
     note = risk.notes.get((attack, target), "")

@@ -85,7 +85,7 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
     risks = session.risk().table
     before, after = (float(risks[side][name]) for side in ("original", "current"))
     over = [
-        f"{one.title.lower()} is above {one.limit:g}"
+        f"; the {one.title.lower()} is above {one.limit:g}"
         for one in map(with_limit, session.risk().measurements["current"].values())
         if one.info.name in RISK_LIMITS and one.within is False
     ]
@@ -94,8 +94,7 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
     reason = f"Expected re-identifications went from {texts[0]} to {texts[1]}"
     if before and not external:
         reason += f" ({change(after / before - 1, 0)})"
-    if over:
-        reason += f"; the {' and the '.join(over)}"
+    reason += "".join(over)
     return verdict("Identity disclosure", word, level, f"{reason}.", "#risk")
 
 

@@ -21,10 +21,10 @@ SEPARATORS = {"en": (",", "."), "de": (".", ",")}
 TAGS = re.compile(r"(<(?:{%.*?%}|{{.*?}}|[^<>{])*>|{%.*?%})", re.DOTALL)
 
 FIELD = re.compile(r"{([a-z_0-9]*)}")
-ENGLISH_NUMBER = re.compile(r"(?:< )?-?(?:0\.\d+|\d+\.(?:\d{1,2}|\d{4,}))(?:\s%)?")
+ENGLISH_NUMBER = re.compile(r"(?:< )?[+-]?(?:0\.\d+|\d+\.(?:\d{1,2}|\d{4,}))(?:\s%)?")
 """Decimals of a finished sentence; three of them behind another digit may be German thousands."""
 COUNTED = re.compile(r"([\d.,<> −]+) ([a-z ]+)(\.?)")
-BREAK = r"(?:[;:] |[.!?] [A-Z])"
+BREAK = r"(?:[;:] |(?<! al)[.!?] [A-Z0-9])"
 SEPARATORS_OF_TEXT = (
     re.compile(r"(?<=[.!?])(?<! al\.)( )(?=[A-Z0-9<−(]|[\w.]+: )"),
     re.compile(r"(; )"),

@@ -225,7 +225,7 @@ def _missing_codes(values: np.ndarray | None) -> str:
 def _rare(column: pd.Series) -> str:
     counts = column.value_counts()
     rare = [level_text(level) for level, n in counts.items() if 0 < n < RARE_LEVEL]
-    return f"rare: {', '.join(rare[:3])}" if rare else ""
+    return f"rare levels: {', '.join(rare[:3])}" if rare else ""
 
 
 def joined_notes(*notes: str) -> str:

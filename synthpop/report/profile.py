@@ -10,7 +10,7 @@ import pandas as pd
 from synthpop.microdata.charts import columns as column_chart
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import level_text
-from synthpop.microdata.language import gettext, use_language
+from synthpop.microdata.language import gettext, said, use_language
 from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
@@ -269,7 +269,7 @@ def _levels(column: pd.Series) -> dict[str, Any]:
     ]
     if len(counts) > MOST_LEVELS:
         rest = int(counts.iloc[MOST_LEVELS:].sum())
-        rows.append([f"and {count(len(counts) - MOST_LEVELS)} more", count(rest),
+        rows.append([said("and {n} more", n=count(len(counts) - MOST_LEVELS)), count(rest),
                      percent(rest / max(len(column), 1), 1)])  # fmt: skip
     return table(["Level", "Rows", "Share"], rows)
 

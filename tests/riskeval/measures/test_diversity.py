@@ -204,7 +204,7 @@ def test_a_missing_illness_is_not_a_second_illness():
 
 def test_amounts_counted_as_categories_are_named():
     data = pd.DataFrame({"k": np.arange(60) % 3, "income": np.arange(60) * 10.5})
-    assert "income has 60 distinct numbers" in l_diversity(data, ["k"], "income").summary()
+    assert "60 distinct numbers of income" in l_diversity(data, ["k"], "income").summary()
     assert (
         l_diversity(
             data.assign(income=data["k"] // 2), ["k"], "income", missing="own-category"
