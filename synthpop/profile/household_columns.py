@@ -12,6 +12,7 @@ from synthpop.microdata.names import RELATION
 from synthpop.profile.dependence import codes_of
 
 CONSTANT_SHARE = 0.999
+FEWEST_MISSING = 10  # households that lack a value, to say that all members do
 REFERENCE_SHARE = 0.98
 MOST_RELATIONS = 30
 MOST_PAIRS = 200_000
@@ -48,6 +49,13 @@ class HouseholdIndex:
         low = np.minimum.reduceat(sorted_codes, self.starts)
         high = np.maximum.reduceat(sorted_codes, self.starts)
         return bool(np.mean((low == high)[several]) >= CONSTANT_SHARE)
+
+    def missing_together(self, missing: np.ndarray) -> bool:
+        """Whether nearly all households of two and more miss a value for all members or none."""
+        n_missing = np.add.reduceat(missing[self.order].astype(np.int64), self.starts)
+        some = (self.sizes > 1) & (n_missing > 0)
+        all_of_them = (n_missing == self.sizes)[some]
+        return len(all_of_them) >= FEWEST_MISSING and bool(all_of_them.mean() >= CONSTANT_SHARE)
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of the first and of each other member of households of two and more."""

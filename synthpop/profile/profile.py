@@ -305,6 +305,7 @@ class _Profiler(ColumnReader):
                 agree = association.members_depend(codes, cells, pairs, int(codes.max()) + 1)
             elif item.use == "continuous" and values is not None:
                 agree = association.members_correlate(values, cells, pairs)
+                agree = agree or self.index.missing_together(np.isnan(values))
             if agree:
                 columns[name] = replace(item, together="first")
 

@@ -259,3 +259,15 @@ def test_classes_of_ages_are_no_ages() -> None:
     frame = households().rename(columns={"age": "tranche"})
     frame["age_premier_emploi"] = np.where(frame["tranche"] >= 16, 19.0, np.nan)
     assert profile_survey(frame).age is None
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_numbers_that_whole_households_lack_are_drawn_together(whole: bool) -> None:
+    rng = np.random.default_rng(1)
+    household = np.repeat(np.arange(200), 2)
+    missing = np.repeat(rng.random(200) < 0.4, 2) if whole else rng.random(400) < 0.4
+    frame = pd.DataFrame({"hid": household, "w": 10.0, "age": rng.integers(0, 90, 400)})
+    frame["amount"] = np.where(missing, np.nan, rng.lognormal(8, 1, 400).round(2))
+    profile = profile_survey(frame)
+    assert profile.roles["household"] == "hid"
+    assert profile.column("amount").together == ("first" if whole else None)
