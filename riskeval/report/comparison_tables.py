@@ -212,7 +212,7 @@ def shared_table(comparison: Comparison) -> Table:
     shared = comparison.shared
     plain = shared["compared"].astype(bool) & shared["how"].isin(["the same levels", "as numbers"])
     rows = [
-        (row.release, row.variable, gettext(row.role), yes_or_no(row.compared), row.how)
+        (row.release, row.variable, gettext(str(row.role)), yes_or_no(row.compared), row.how)
         for row in shared[~plain].itertuples()
     ]
     return _table(("Release", "Variable", "Role", "Compared", "How, or why not"), 5, rows)

@@ -134,7 +134,7 @@ def test_codes_taken_for_amounts_are_named():
         beta_likeness(incomes, ["k"], "income"),
         alpha_k_anonymity(incomes, ["k"], "income", alpha=0.5, k=2),
     ):
-        assert "income has 200 distinct numbers" in result.summary()
+        assert "200 distinct numbers of income" in result.summary()
 
 
 def test_one_distance_a_variable():
