@@ -33,6 +33,7 @@ from synthpop.pipeline.fingerprint import (
 )
 from synthpop.pipeline.identity import check_described, identity_of
 from synthpop.pipeline.learn import learn
+from synthpop.pipeline.pilot import TIMES_FOR_MEANS, TIMES_IN_REPLICATES
 from synthpop.pipeline.replicates import (
     NOISE_ONLY,
     BootstrapReplicates,
@@ -222,11 +223,8 @@ class FittedPipeline:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
         run = Run(self, recipe, plans, identity, workers, listener_of(on_event), tuple(notes))
         if out is None:
-            return (
-                run.finished(None, seed, rows_per_block)
-                if self.population_stages
-                else run.in_memory()
-            )
+            whole = bool(self.population_stages)
+            return run.finished(None, seed, rows_per_block) if whole else run.in_memory()
         root = place(out)
         check_described(self.learned)
         with claim(root, identity) as token:
@@ -252,7 +250,8 @@ class FittedPipeline:
             Default: the seed of this fit.
         same_pooling : bool
             Whether models of classes take over how strongly strata and pairs of predictors are
-            held, which this fit has chosen by cross-validation; otherwise it is chosen anew.
+            held, which this fit has chosen by cross-validation; otherwise it is chosen anew. Means
+            of groups are then held in a smaller pilot too (3 instead of 16 times the households).
         on_event : callable, optional
         """
         rules = tuple(rule.text for rule in self.rules.rules)
@@ -262,7 +261,8 @@ class FittedPipeline:
             poolings = {stage.label: model.poolings() for stage, model in fits}
             steps = tuple(with_earlier_pooling(x, poolings.get(x.label, {})) for x in steps)
         seed = self.seed if seed is None else seed
-        fitted = learn(FittedPipeline, steps, rules, (), survey, seed, on_event)
+        times = TIMES_IN_REPLICATES if same_pooling else TIMES_FOR_MEANS
+        fitted = learn(FittedPipeline, steps, rules, (), survey, seed, on_event, times)
         return replace(
             fitted, stages=self.stages, survey_stages=self.survey_stages, prepared=self.prepared
         )

@@ -15,7 +15,7 @@ from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.pipeline.known_totals import calibrate_coarsely, with_annealing
 from synthpop.pipeline.model_hash import model_hash
-from synthpop.pipeline.pilot import Pilot, make_pilot, needs_pilot
+from synthpop.pipeline.pilot import TIMES_FOR_MEANS, Pilot, make_pilot, needs_pilot
 from synthpop.pipeline.postprocess import seed_of
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
@@ -43,8 +43,12 @@ def learn(
     survey: Survey | Population,
     seed: int | None,
     on_event: Listener | None,
+    times_for_means: int = TIMES_FOR_MEANS,
 ) -> FittedT:
-    """Learn every stage from the survey; `make` holds what was learned (`FittedPipeline`)."""
+    """Learn every stage from the survey; `make` holds what was learned (`FittedPipeline`).
+
+    Means of groups are held in a pilot of `times_for_means` times the survey's households.
+    """
     listener = listener_of(on_event)
     seed = resolve_seed(seed)
     streams = Streams(seed)
@@ -66,7 +70,9 @@ def learn(
         survey, record = calibrate_coarsely(survey, sample, stages, known_totals)
         prepared.append(record)
         sample = make_sample(survey, columns, layout)
-    models, sample = _fit_stages(stages, sample, layout, streams, listener)
+    models, sample = _fit_stages(
+        stages, sample, layout, streams, listener=listener, times_for_means=times_for_means
+    )
     plan = plan_rules(edit_rules, stages, models, sample)
     if 0 in plan.at:
         models[0] = without_households(models[0], households_that_break(plan, sample))
@@ -92,7 +98,9 @@ def _fit_stages(
     sample: Sample,
     layout: IdColumns,
     streams: Streams,
+    *,
     listener: Listener,
+    times_for_means: int,
 ) -> tuple[list[Any], Sample]:
     """Return a fitted model for each stage, and the sample with what the stages add to it."""
     models: list[Any] = []
@@ -101,7 +109,9 @@ def _fit_stages(
         listener(Event("progress", "fit", number, len(stages), stage.label))
         model = stage.fit(sample, streams.at("fit", stage.label))
         if number == 0 and needs_pilot(stages):
-            pilot = make_pilot(stages, model, sample, layout, streams)
+            pilot = make_pilot(
+                stages, model, sample, layout, streams, times_for_means=times_for_means
+            )
         if pilot is not None:
             model = pilot.held(stage, model)
             if needs_pilot(stages[number + 1 :]):

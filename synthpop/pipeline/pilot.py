@@ -15,6 +15,7 @@ from synthpop.stages.id_columns import IdColumns, sized
 
 TIMES, FEWEST, MOST = 2, 4_000, 40_000  # households of the sample, households
 TIMES_FOR_MEANS, FEWEST_FOR_MEANS, MOST_FOR_MEANS = 16, 16_000, 120_000
+TIMES_IN_REPLICATES = 3  # a bootstrap sample moves means by more than such a pilot does
 ROWS = 10**9
 
 
@@ -49,16 +50,22 @@ def needs_pilot(stages: Sequence[Any]) -> bool:
 
 
 def make_pilot(
-    stages: Sequence[Any], model: Any, sample: Sample, layout: IdColumns, streams: Streams
+    stages: Sequence[Any],
+    model: Any,
+    sample: Sample,
+    layout: IdColumns,
+    streams: Streams,
+    *,
+    times_for_means: int = TIMES_FOR_MEANS,
 ) -> Pilot:
     """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet.
 
-    Where a step holds means of groups, which may be small, 16 times as many, 16,000 to 120,000;
-    the first of the stages is the structure.
+    Where a step holds means of groups, which may be small, `times_for_means` times as many, 16,000
+    to 120,000; the first of the stages is the structure.
     """
     structure, n = stages[0], len(sample.household_weights)
     if any(getattr(stage, "means_by", None) is not None for stage in stages):
-        households = float(np.clip(TIMES_FOR_MEANS * n, FEWEST_FOR_MEANS, MOST_FOR_MEANS))
+        households = float(np.clip(times_for_means * n, FEWEST_FOR_MEANS, MOST_FOR_MEANS))
     else:
         households = float(np.clip(TIMES * n, FEWEST, MOST))
     scale = households / float(model.totals.sum())
