@@ -237,6 +237,8 @@ def test_a_judgement_without_strangers_is_told_in_german() -> None:
         "2 households would break a rule with ages drawn again: copied as in the sample",
         "age: the first member and other",
         "income: with a value other than 0",
+        "no persons in the sample: the model pooled over strata",
+        "no household in the sample: left out",
     ],
 )
 def test_what_was_done_is_told_in_german(text: str) -> None:
