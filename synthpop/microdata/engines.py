@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from pickle import PicklingError
 from typing import Any
 
-from synthpop.microdata.errors import Faults, MicrodataError, WorkerError
+from synthpop.microdata.errors import Faults, WorkerError
 
 Workers = int | str
 Task = Callable[[Any], Any]
@@ -80,9 +81,7 @@ def map_blocks(function: Task, plans: Sequence[Any], workers: Workers) -> Iterat
 def _telling_what_cannot_travel() -> Iterator[None]:
     try:
         yield
-    except MicrodataError:
-        raise
-    except Exception as problem:
+    except (PicklingError, TypeError, AttributeError) as problem:
         if "pickle" not in str(problem):
             raise
         raise WorkerError(

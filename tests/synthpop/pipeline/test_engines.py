@@ -71,6 +71,15 @@ def test_a_function_that_cannot_be_sent_is_an_error_of_ours() -> None:
         list(map_blocks(lambda plan: lock.locked(), range(3), "processes:2"))
 
 
+def look_for_a_model(number: int) -> int:
+    raise FileNotFoundError(f"model-{number}.pickle")
+
+
+def test_a_fault_of_the_function_stays_as_it_is() -> None:
+    with pytest.raises(FileNotFoundError, match=r"\.pickle"):
+        list(map_blocks(look_for_a_model, range(3), "processes:2"))
+
+
 def test_a_dead_worker_process_is_an_error_of_ours() -> None:
     with pytest.raises(WorkerError, match=r"a worker process died.*fewer workers"):
         list(map_blocks(die, range(6), "processes:2"))
