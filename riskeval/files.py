@@ -25,12 +25,11 @@ class FilePair:
 
     Attributes
     ----------
-    x, y : DataFrame
-        Original and release, rows numbered from 0.
     wx, wy : float64 array, shape (n of the file,), or None
         Weights of each; None: every row counts one.
     """
 
+    # x, y: original and release, rows numbered from 0
     x: pd.DataFrame
     y: pd.DataFrame
     wx: np.ndarray | None

@@ -86,31 +86,17 @@ class AttackSizes(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedFiles:
-    """Original and release on the levels that both have.
-
-    Attributes
-    ----------
-    holdout : DataFrame or None
-        Persons outside the original, on the same levels.
-    keys : list of str
-        Keys that both files have.
-    variables : list of str
-        Keys, sensitive and numeric variables that both files have.
-    note : str
-        Which keys are left out.
-    amounts : tuple of str
-        Variables that are numbers; all others are categories.
-    """
+    """Original and release on the levels that both have."""
 
     original: pd.DataFrame
     release: pd.DataFrame
-    holdout: pd.DataFrame | None
-    keys: list[str]
-    variables: list[str]
+    holdout: pd.DataFrame | None  # persons outside the original, on the same levels
+    keys: list[str]  # keys that both files have
+    variables: list[str]  # keys, sensitive and numeric variables that both files have
     sizes: AttackSizes
     seed: int
-    note: str = ""
-    amounts: tuple[str, ...] = ()
+    note: str = ""  # which keys are left out
+    amounts: tuple[str, ...] = ()  # variables that are numbers; all others are categories
 
     def part(self, most: int, what: str) -> pd.DataFrame:
         """At most so many records of the original, drawn at random."""
@@ -124,16 +110,10 @@ class ComparedFiles:
 
 @dataclass(frozen=True, slots=True)
 class ComparedAttack:
-    """How a comparison runs an attack.
+    """How a comparison runs an attack."""
 
-    Attributes
-    ----------
-    infos : tuple of MeasureInfo
-        Numbers that it gives.
-    run : function of ComparedFiles and a target to a list of Measurement
-    """
-
-    infos: tuple[MeasureInfo, ...]
+    infos: tuple[MeasureInfo, ...]  # numbers that it gives
+    # function of ComparedFiles and a target to a list of Measurement
     run: Callable[[ComparedFiles, str], list[Measurement]]
 
 

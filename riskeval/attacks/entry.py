@@ -22,33 +22,20 @@ from synthpop.microdata.text import percent
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttackInput:
-    """What is attacked; `synthetic` can be read more than once.
-
-    Attributes
-    ----------
-    synthetic : anything that `synthpop.microdata.chunks.open_chunks` reads
-    keys, targets : tuple of str
-    scenario : Scenario or None
-        Says more than keys and targets: whom the intruder looks for, wrong keys, households ...
-    replicates : tuple
-        Further synthetic files of the same fit.
-    categorical : tuple of str
-        Numeric columns that are codes of categories, without a scenario.
-    n_groups : int
-        Groups in which measures that count compare a numeric target.
-    on_event : callable
-    """
+    """What is attacked; `synthetic` can be read more than once."""
 
     original: pd.DataFrame
-    synthetic: Any
+    synthetic: Any  # anything that `synthpop.microdata.chunks.open_chunks` reads
     keys: tuple[str, ...]
     targets: tuple[str, ...]
     holdout: pd.DataFrame | None
     seed: int
+    # says more than keys and targets: whom the intruder looks for, wrong keys, households ...
     scenario: Scenario | None = None
-    replicates: tuple[Any, ...] = ()
+    replicates: tuple[Any, ...] = ()  # further synthetic files of the same fit
+    # numeric columns that are codes of categories, without a scenario
     categorical: tuple[str, ...] = ()
-    n_groups: int = N_GROUPS
+    n_groups: int = N_GROUPS  # groups in which measures that count compare a numeric target
     workers: int = 1
     on_event: Listener = silent
 
@@ -134,21 +121,15 @@ class GroupedFile:
 
 @dataclass(frozen=True, slots=True)
 class AttackNumber:
-    """One number of an attack, and what it is read against.
+    """One number of an attack, and what it is read against."""
 
-    Attributes
-    ----------
-    measurement : Measurement
-        Its baseline is what an intruder reaches on persons who were not in the original, without
-        the release, or with the original itself.
-    kind : {"strangers", "original", ""}
-        What the baseline is. "original": the value is a part of what the original itself tells.
-    excess : Excess or None
-        The attack on the original beyond that on strangers; only this allows a verdict.
-    """
-
+    # its baseline is what an intruder reaches on persons who were not in the original, without
+    # the release, or with the original itself
     measurement: Measurement
+    # {"strangers", "original", ""}: what the baseline is. "original": the value is a part of what
+    # the original itself tells.
     kind: str = ""
+    # the attack on the original beyond that on strangers; only this allows a verdict
     excess: Excess | None = None
 
     @property
@@ -182,41 +163,26 @@ class AttackNumber:
 
 @dataclass(frozen=True, slots=True)
 class AttackEntry:
-    """One entry of the registry.
-
-    Attributes
-    ----------
-    target : {"none", "categorical", "any"}
-        Kinds of target it is run on, once for each; "none": once for the file. "categorical"
-        compares numbers in groups.
-    honours : tuple of str
-        Fields of a Scenario, beside keys and targets, that it follows.
-    replicates : bool
-        Whether it makes use of further synthetic files.
-    run : function of an AttackInput and a target to a result
-    numbers : function of the result to a list of AttackNumber
-    blind_spot : str
-        What it cannot see.
-    exact_keys : bool
-        Whether it looks for the very same keys, so that amounts among them are compared in groups.
-    blind_to : tuple of str
-        Of "half" (half of the records copied), "holes" (one suppressed cell a record) and "noise"
-        (of 0.1 %): files that give persons away and that it does not see. The self-test of
-        the attacks asks for all others.
-    compared : ComparedAttack or bool
-        How a comparison of releases runs it: with sample sizes of its own, as it is (True), or
-        not at all (False).
-    """
+    """One entry of the registry."""
 
     title: str
     story: str
+    # {"none", "categorical", "any"}: kinds of target it is run on, once for each; "none": once
+    # for the file. "categorical" compares numbers in groups.
     target: str
     needs_holdout: bool
-    honours: tuple[str, ...]
-    replicates: bool
-    run: Callable[[AttackInput, str], Any]
+    honours: tuple[str, ...]  # fields of a Scenario, beside keys and targets, that it follows
+    replicates: bool  # whether it makes use of further synthetic files
+    run: Callable[[AttackInput, str], Any]  # function of an AttackInput and a target to a result
+    # function of the result to a list of AttackNumber
     numbers: Callable[[Any], Sequence[AttackNumber]]
-    blind_spot: str
+    blind_spot: str  # what it cannot see
+    # whether it looks for the very same keys, so that amounts among them are compared in groups
     exact_keys: bool = False
+    # Of "half" (half of the records copied), "holes" (one suppressed cell a record) and "noise"
+    # (of 0.1 %): files that give persons away and that it does not see. The self-test of the
+    # attacks asks for all others.
     blind_to: tuple[str, ...] = ()
+    # ComparedAttack or bool: how a comparison of releases runs it: with sample sizes of its own,
+    # as it is (True), or not at all (False)
     compared: ComparedAttack | bool = True

@@ -69,13 +69,9 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratio:
-    """A measure as a ratio of sums over the units of the original.
+    """A measure as a ratio of sums over the units of the original."""
 
-    Attributes
-    ----------
-    top, bottom : float64, shape (n_units,)
-    """
-
+    # top, bottom: float64, shape (n_units,)
     top: np.ndarray
     bottom: np.ndarray
 

@@ -16,38 +16,21 @@ from synthpop.microdata.frames import listed_names
 
 @dataclass(frozen=True, slots=True)
 class AttackRequest:
-    """A scenario, or keys and targets given by themselves, as one record.
-
-    Attributes
-    ----------
-    keys, targets : tuple of str
-    household : str or None
-        Column with the number of the household when that is the unit, else None.
-    members : {"any", "every"}
-        When a household counts as disclosed.
-    errors : mapping of key to float
-        Probability that the intruder's value of a key is wrong.
-    coverage : float
-        Share of the units that the intruder has in a register.
-    who : {"everyone", "sample uniques"}
-    accuracy : tuple of float
-        Empty without a scenario.
-    categorical : tuple of str
-    story : str
-        The scenario in sentences; empty without one.
-    """
+    """A scenario, or keys and targets given by themselves, as one record."""
 
     keys: tuple[str, ...]
     targets: tuple[str, ...] = ()
+    # column with the number of the household when that is the unit, else None
     household: str | None = None
-    members: str = "any"
+    members: str = "any"  # {"any", "every"}: when a household counts as disclosed
+    # probability that the intruder's value of a key is wrong
     errors: Mapping[str, float] = field(default_factory=dict)
-    coverage: float = 1.0
-    who: str = "everyone"
+    coverage: float = 1.0  # share of the units that the intruder has in a register
+    who: str = "everyone"  # {"everyone", "sample uniques"}
     rows: str | None = None
-    accuracy: tuple[float, ...] = ()
+    accuracy: tuple[float, ...] = ()  # empty without a scenario
     categorical: tuple[str, ...] = ()
-    story: str = ""
+    story: str = ""  # the scenario in sentences; empty without one
 
     @property
     def unit(self) -> str:

@@ -32,27 +32,21 @@ class Excess:
     ----------
     rate, holdout_rate : float
         Mean success on persons of the original and of the hold-out that can be compared.
-    difference, lower, upper : float
-        `rate` minus `holdout_rate`, with its interval.
-    n, n_holdout : int
-        Persons (or households) compared.
-    confidence : float
-        Of all numbers of the attack together.
-    n_tests : int
-        How many numbers of the attack were compared; each interval is corrected for the choice.
-    overlap : str
-        That records of the original are in the hold-out; empty where nothing shows it.
     """
 
     rate: float
     holdout_rate: float
+    # difference, lower, upper: `rate` minus `holdout_rate`, with its interval
     difference: float
     lower: float
     upper: float
+    # n, n_holdout: persons (or households) compared
     n: int
     n_holdout: int
-    confidence: float
+    confidence: float  # of all numbers of the attack together
+    # how many numbers of the attack were compared; each interval is corrected for the choice
     n_tests: int = 1
+    # that records of the original are in the hold-out; empty where nothing shows it
     overlap: str = ""
 
     @property

@@ -191,31 +191,27 @@ class AttackTargets:
     ----------
     codes, true_codes : int32, shape (n, m)
         Keys as the intruder believes them, and as they are, in the codes of the `LevelCoder`.
-    unit : int64, shape (n,)
-        Unit of each row: the row itself, or its household.
     combination, true_combination : int64, shape (units,)
         Number of the key combination of a person, or of the multiset of them in a household, as
         believed and as it is; the same numbers in all files that were read together.
-    frequency : int64, shape (units,)
-        Units of the file with the same believed keys; 0 where a missing key matches nothing.
-    eligible : bool, shape (units,)
-        Units among which the intruder looks (all without a condition).
-    looked_for : bool, shape (units,)
-    comparable : bool, shape (units,)
-        Units on which files are compared: those looked for; where the intruder looks for uniques,
-        those that are unique in all files together. (Who is unique in a file depends on its size.)
     unique, unique_in_all : bool, shape (units,)
         Units that are unique by their true keys: in the file, and in all files together.
     """
 
     codes: np.ndarray
     true_codes: np.ndarray
-    unit: np.ndarray
+    unit: np.ndarray  # int64, shape (n,): unit of each row: the row itself, or its household
     combination: np.ndarray
     true_combination: np.ndarray
+    # int64, shape (units,): units of the file with the same believed keys; 0 where a missing key
+    # matches nothing
     frequency: np.ndarray
+    # bool, shape (units,): units among which the intruder looks (all without a condition)
     eligible: np.ndarray
-    looked_for: np.ndarray
+    looked_for: np.ndarray  # bool, shape (units,)
+    # bool, shape (units,): units on which files are compared: those looked for; where the
+    # intruder looks for uniques, those that are unique in all files together. (Who is unique in a
+    # file depends on its size.)
     comparable: np.ndarray
     unique: np.ndarray
     unique_in_all: np.ndarray

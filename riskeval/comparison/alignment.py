@@ -31,23 +31,17 @@ class Aligned:
     x, y : DataFrame
         Original and release for measures of utility: the shared columns. A column that the release
         recoded to other levels has these levels in `x` too.
-    x_keys : DataFrame
-        Original for measures that match levels: numeric columns that the release coarsened are
-        coarsened too, as an intruder who knows a person would do.
-    shared : list of dict
-        One row a variable: see `COLUMNS`.
-    lost : dict
-        Why a variable is not compared.
-    rules : dict
-        Original level -> level, by variable, where the original was brought to other levels.
     """
 
     side: Side
     x: pd.DataFrame
     y: pd.DataFrame
+    # original for measures that match levels: numeric columns that the release coarsened are
+    # coarsened too, as an intruder who knows a person would do
     x_keys: pd.DataFrame
-    shared: list[dict[str, Any]]
-    lost: dict[str, str]
+    shared: list[dict[str, Any]]  # one row a variable: see `COLUMNS`
+    lost: dict[str, str]  # why a variable is not compared
+    # original level -> level, by variable, where the original was brought to other levels
     rules: dict[str, Mapping[Any, Any]]
 
     def translate(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -139,24 +133,17 @@ def _row(compared: bool, how: str, original: int, release: int, shared: int) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchedLevels:
-    """One column of both files on common levels, and how that was reached.
-
-    Attributes
-    ----------
-    how, reason : str
-        `reason` says why the column cannot be compared.
-    counts : (int, int, int)
-        Levels that occur in the original, in the release, and in both once brought together.
-    rule : mapping or None
-        What each level of the original became.
-    """
+    """One column of both files on common levels, and how that was reached."""
 
     x: pd.Series
     y: pd.Series
+    # how, reason: `reason` says why the column cannot be compared
     how: str
     reason: str
+    # (int, int, int): levels that occur in the original, in the release, and in both once brought
+    # together
     counts: tuple[int, int, int]
-    rule: Mapping[Any, Any] | None = None
+    rule: Mapping[Any, Any] | None = None  # what each level of the original became
 
 
 def match_levels(

@@ -68,32 +68,19 @@ class Release:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """A release that was read.
-
-    Attributes
-    ----------
-    frame : DataFrame, m records, with rows numbered from 0
-    weights : float64, shape (m,), or None
-    rows : int64, shape (m,), or None
-        Original record of each record; None where they cannot be linked.
-    parameter : float
-        NaN where none was given.
-    notes : tuple of str
-        What was found or assumed.
-    replicates : tuple of Side
-        Further files of the same method.
-    """
+    """A release that was read."""
 
     name: str
     frame: pd.DataFrame
-    weights: np.ndarray | None
+    weights: np.ndarray | None  # float64, shape (m,), or None
+    # int64, shape (m,), or None: original record of each record; None where they cannot be linked
     rows: np.ndarray | None
     kind: str
     family: str
-    parameter: float
+    parameter: float  # NaN where none was given
     levels: Mapping[str, Mapping[Any, Any]]
-    notes: tuple[str, ...]
-    replicates: tuple[Side, ...] = ()
+    notes: tuple[str, ...]  # what was found or assumed
+    replicates: tuple[Side, ...] = ()  # further files of the same method
 
     def with_replicates(self, others: Sequence[Side]) -> Side:
         """Return the same with further files of the method."""

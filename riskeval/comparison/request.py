@@ -91,35 +91,23 @@ class SampleSizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompareRequest:
-    """Everything that was asked, checked once.
-
-    Attributes
-    ----------
-    original : DataFrame, n records
-    weights : float64, shape (n,), or None
-    keys, numeric, sensitive : tuple of str
-    design : dict
-        `strata` and `cluster` of the variances: columns that every release has in full, or None.
-    indicators : tuple of Indicators
-    regressions : tuple of Regression
-    level : float
-        Of the confidence intervals.
-    """
+    """Everything that was asked, checked once."""
 
     original: pd.DataFrame
-    weights: np.ndarray | None
+    weights: np.ndarray | None  # float64, shape (n,), or None
     keys: tuple[str, ...]
     numeric: tuple[str, ...]
     sensitive: tuple[str, ...]
     household: str | None
     strata: str | None
+    # `strata` and `cluster` of the variances: columns that every release has in full, or None
     design: dict[str, Any]
     indicators: tuple[Indicators, ...]
     regressions: tuple[Regression, ...]
     holdout: pd.DataFrame | None
     limits: Limits
     sample_sizes: SampleSizes
-    level: float
+    level: float  # of the confidence intervals
     seed: int
 
     def roles(self) -> dict[str, str]:

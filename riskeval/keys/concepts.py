@@ -10,22 +10,12 @@ from synthpop.microdata.names import words_of
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """Something that surveys ask, and what it means for disclosure.
+    """Something that surveys ask, and what it means for disclosure."""
 
-    Attributes
-    ----------
-    name : str
-        The field's term.
-    role : {"identifier", "key", "numeric", "sensitive"}
-    why : str
-        How an intruder comes to know it, or why it needs protection.
-    pattern : compiled regular expression
-        Finds it in the words of a name or label.
-    """
-
-    name: str
-    role: str
-    why: str
+    name: str  # the field's term
+    role: str  # {"identifier", "key", "numeric", "sensitive"}
+    why: str  # how an intruder comes to know it, or why it needs protection
+    # compiled regular expression: finds it in the words of a name or label
     pattern: re.Pattern[str]
 
 

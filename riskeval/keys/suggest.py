@@ -29,24 +29,16 @@ ROLE_NAMES = ("weights", "household", "identifier", "key", "numeric", "sensitive
 
 @dataclass(frozen=True, slots=True)
 class ColumnRole:
-    """The role that is suggested for a column, and why.
-
-    Attributes
-    ----------
-    role : str
-        "weights", "household", "identifier" (leave it out of the release), "key" (categorical key
-        variable), "numeric" (continuous key variable), "sensitive", "design" (of the sample: leave
-        it out or coarsen it), "none".
-    n_values : int
-        Distinct values, a missing value among them.
-    uniques : float or None
-        Of a key: percentage points by which the share of sample uniques falls without it.
-    """
+    """The role that is suggested for a column, and why."""
 
     name: str
+    # "weights", "household", "identifier" (leave it out of the release), "key" (categorical key
+    # variable), "numeric" (continuous key variable), "sensitive", "design" (of the sample: leave
+    # it out or coarsen it), "none"
     role: str
     why: str
-    n_values: int
+    n_values: int  # distinct values, a missing value among them
+    # of a key: percentage points by which the share of sample uniques falls without it
     uniques: float | None = None
 
 

@@ -27,23 +27,17 @@ class KeyTable:
 
     Attributes
     ----------
-    names : tuple of str
-        The m keys.
-    levels : tuple of tuples
-        Levels of each key.
-    codes : int32 array, shape (K, m)
-        Distinct keys in lexicographic order of their codes; -1 is missing.
-    cell : integer array, shape (n,)
-        Row of `codes` of each record.
     counts, weights : float64 arrays, shape (K,)
         Records and sum of weights of each distinct key (`weights` equals `counts` without
         weights).
     """
 
-    names: tuple[str, ...]
-    levels: tuple[tuple[Any, ...], ...]
+    names: tuple[str, ...]  # the m keys
+    levels: tuple[tuple[Any, ...], ...]  # levels of each key
+    # int32 array, shape (K, m): distinct keys in lexicographic order of their codes; -1 is
+    # missing
     codes: np.ndarray
-    cell: np.ndarray
+    cell: np.ndarray  # integer array, shape (n,): row of `codes` of each record
     counts: np.ndarray
     weights: np.ndarray
 

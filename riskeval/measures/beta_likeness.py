@@ -131,24 +131,12 @@ def beta_likeness(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
-    """Sensitive values in the group of each record; arrays of shape (n,).
+    """Sensitive values in the group of each record; arrays of shape (n,)."""
 
-    Attributes
-    ----------
-    share : float64
-        Largest share of a watched value.
-    gain : float64
-        Largest relative gain (p - q) / q over the share q in the file.
-    broken : float64
-        Largest gain among values whose gain is above -log q; 0 for none.
-    f : float64
-        Size of the group.
-    """
-
-    share: np.ndarray
-    gain: np.ndarray
-    broken: np.ndarray
-    f: np.ndarray
+    share: np.ndarray  # float64: largest share of a watched value
+    gain: np.ndarray  # float64: largest relative gain (p - q) / q over the share q in the file
+    broken: np.ndarray  # float64: largest gain among values whose gain is above -log q; 0 for none
+    f: np.ndarray  # float64: size of the group
 
 
 def group_gains(

@@ -73,33 +73,22 @@ def check_limit(faults: Faults, where: str, name: str, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssessRequest:
-    """What is assessed, checked and counted once.
-
-    Attributes
-    ----------
-    keys, sensitive, numeric : tuple of str
-    weights : str, array or None
-        As given.
-    population_size : float or None
-        Sum of the weights, or as given; None for neither.
-    k : tuple of int
-    options : mapping
-        More arguments of single measures, by their name.
-    kind : {"original", "perturbed", "synthetic"}
-        What the file is: numbers that mean nothing for its kind are not judged by limits.
-    """
+    """What is assessed, checked and counted once."""
 
     frame: pd.DataFrame
     keys: tuple[str, ...]
     sensitive: tuple[str, ...]
-    weights: Any
+    weights: Any  # str, array or None: as given
     household: str | None
     counts: FrequencyCounts
-    population_size: float | None
+    population_size: float | None  # sum of the weights, or as given; None for neither
     k: tuple[int, ...]
     limits: Limits
+    # mapping: more arguments of single measures, by their name
     options: Mapping[str, Mapping[str, Any]]
     numeric: tuple[str, ...] = ()
+    # {"original", "perturbed", "synthetic"}: what the file is: numbers that mean nothing for its
+    # kind are not judged by limits
     kind: str = "original"
 
     def arguments(self, measure: str, **defaults: Any) -> dict[str, Any]:
@@ -134,32 +123,21 @@ class ByVariable(Result):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One entry of the registry.
-
-    Attributes
-    ----------
-    question : str
-        The question that it answers, in plain words.
-    needs : tuple of str
-        Parts of the request without which it is left out: "weights", "population", "sensitive",
-        "numeric", "alpha" (of the limits).
-    run : function of an AssessRequest to a result
-    measurements : function of the result and the AssessRequest to a list of Measurement
-    options : tuple of str
-        Arguments that the user may give besides those of the assessment.
-    infos : tuple of MeasureInfo
-        Numbers that `compare` notes as missing where the measure cannot run.
-    compared : bool
-        Whether `compare` and sessions run it on every file: measures that need minutes or a choice
-        of the user are for `assess` alone.
-    """
+    """One entry of the registry."""
 
     title: str
-    question: str
+    question: str  # the question that it answers, in plain words
+    # parts of the request without which it is left out: "weights", "population", "sensitive",
+    # "numeric", "alpha" (of the limits)
     needs: tuple[str, ...]
-    run: Callable[[AssessRequest], Any]
+    run: Callable[[AssessRequest], Any]  # function of an AssessRequest to a result
+    # function of the result and the AssessRequest to a list of Measurement
     measurements: Callable[[Any, AssessRequest], Sequence[Measurement]]
     source: str
+    # arguments that the user may give besides those of the assessment
     options: tuple[str, ...] = ()
+    # numbers that `compare` notes as missing where the measure cannot run
     infos: tuple[MeasureInfo, ...] = ()
+    # whether `compare` and sessions run it on every file: measures that need minutes or a choice
+    # of the user are for `assess` alone
     compared: bool = True

@@ -23,26 +23,16 @@ MOST_CODES = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """Sensitive values of some groups, in stretches that `riskeval.kernels.diversity` merges.
+    """Sensitive values of some groups, in stretches that `riskeval.kernels.diversity` merges."""
 
-    Attributes
-    ----------
-    cells : int64 array, shape (T,)
-        Distinct keys that the groups belong to.
-    first : int64 array, shape (T + 1,)
-    begin, end : int64 arrays, shape (S,)
-    factor : float64 array, shape (S,)
-    value : int64 array, shape (E,)
-    count : float64 array, shape (E,)
-    """
-
-    cells: np.ndarray
-    first: np.ndarray
+    cells: np.ndarray  # int64 array, shape (T,): distinct keys that the groups belong to
+    first: np.ndarray  # int64 array, shape (T + 1,)
+    # begin, end: int64 arrays, shape (S,)
     begin: np.ndarray
     end: np.ndarray
-    factor: np.ndarray
-    value: np.ndarray
-    count: np.ndarray
+    factor: np.ndarray  # float64 array, shape (S,)
+    value: np.ndarray  # int64 array, shape (E,)
+    count: np.ndarray  # float64 array, shape (E,)
 
     @property
     def arrays(

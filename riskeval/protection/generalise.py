@@ -236,22 +236,14 @@ def _candidates(
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """What a node gives.
-
-    Attributes
-    ----------
-    small : bool array, shape (n,)
-        Records that lost their keys.
-    below : int
-        Records below k once what they lost is read back.
-    """
+    """What a node gives."""
 
     node: Node
-    small: np.ndarray
+    small: np.ndarray  # bool array, shape (n,): records that lost their keys
     data: pd.DataFrame
     recovery: Recovery | None
     notes: list[str]
-    below: int
+    below: int  # records below k once what they lost is read back
 
 
 def _withstanding(attempts: Iterator[_Attempt], k: int) -> tuple[_Attempt, list[str]]:

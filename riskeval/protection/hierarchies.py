@@ -18,19 +18,13 @@ EVERYTHING = "*"
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """One column at all its levels.
-
-    Attributes
-    ----------
-    codes : list of int64 arrays, each of shape (n,)
-        The column at level 0 (as it is), 1, ...; missing has a code of its own.
-    labels : list of lists
-        What the codes stand for; a missing value is None.
-    """
+    """One column at all its levels."""
 
     name: str
+    # list of int64 arrays, each of shape (n,): the column at level 0 (as it is), 1, ...; missing
+    # has a code of its own
     codes: list[np.ndarray]
-    labels: list[list[Any]]
+    labels: list[list[Any]]  # what the codes stand for; a missing value is None
 
     @property
     def top(self) -> int:

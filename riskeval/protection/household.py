@@ -22,33 +22,17 @@ NEARLY = 0.02
 
 @dataclass(frozen=True, eq=False)
 class HouseholdRoles:
-    """Households of a file.
+    """Households of a file."""
 
-    Attributes
-    ----------
-    column : str
-        Column of household ids.
-    number : int64 array, shape (n,)
-        Household of each record, 0 to H - 1.
-    first : int64 array, shape (H,)
-        First record of each household.
-    size : int64 array, shape (H,)
-        Number of records.
-    variables : tuple of str
-        Columns of those asked for that are the same for all members, found or declared.
-    nearly : mapping of str to array
-        Columns that are the same but for few households, and the numbers of these.
-    ids : Series, shape (n,)
-        Column of household ids.
-    """
-
-    column: str
-    number: np.ndarray
-    first: np.ndarray
-    size: np.ndarray
+    column: str  # column of household ids
+    number: np.ndarray  # int64 array, shape (n,): household of each record, 0 to H - 1
+    first: np.ndarray  # int64 array, shape (H,): first record of each household
+    size: np.ndarray  # int64 array, shape (H,): number of records
+    # columns of those asked for that are the same for all members, found or declared
     variables: tuple[str, ...]
+    # columns that are the same but for few households, and the numbers of these
     nearly: Mapping[str, np.ndarray]
-    ids: pd.Series
+    ids: pd.Series  # Series, shape (n,): column of household ids
 
     def __len__(self) -> int:
         return len(self.first)

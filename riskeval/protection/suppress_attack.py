@@ -141,23 +141,13 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Codes after suppression, and what an intruder makes of them.
+    """Codes after suppression, and what an intruder makes of them."""
 
-    Attributes
-    ----------
-    codes : integer array, shape (n, m)
-        As released.
-    believed : integer array, shape (n, m)
-        With what the intruder fills rightly.
-    recovery : Recovery
-        Of the released file.
-    told : dict of str to set of str
-        Keys that could not be hidden in some records -> columns or rules that tell them.
-    """
-
-    codes: np.ndarray
-    believed: np.ndarray
-    recovery: Recovery
+    codes: np.ndarray  # integer array, shape (n, m): as released
+    believed: np.ndarray  # integer array, shape (n, m): with what the intruder fills rightly
+    recovery: Recovery  # of the released file
+    # dict of str to set of str: keys that could not be hidden in some records -> columns or rules
+    # that tell them
     told: dict[str, set[str]]
 
 

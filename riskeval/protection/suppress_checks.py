@@ -58,20 +58,7 @@ def asked(names: Sequence[str], wanted: Wanted) -> list[tuple[list[int], int]]:
 
 @dataclass(frozen=True, eq=False)
 class SuppressionPlan:
-    """What local suppression is asked; `local_suppression` says what each means.
-
-    Attributes
-    ----------
-    keys, strata : list of str
-    k : int
-    subsets : mapping of a size or a combination of keys to k, or None
-    importance : sequence or mapping of ranks, or None
-    missing : str
-    alpha : float
-    linked, components : mapping of str to list of str
-    household : str or None
-    household_variables, household_keys, weights : list of str
-    """
+    """What local suppression is asked; `local_suppression` says what each means."""
 
     keys: list[str]
     strata: list[str]

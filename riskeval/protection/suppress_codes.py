@@ -25,16 +25,15 @@ class SuppressRequest:
     Attributes
     ----------
     missing, alpha : treatment of missing values and weight of a match through one
-    rank : float64 array, shape (m,)
-        0 everywhere, or 1 for the most important key and larger for less important ones.
-    cost : float64 array, shape (m,)
-        Cells that one suppression takes: 1, plus the linked columns.
     """
 
     k: int
     missing: str
     alpha: float
+    # float64 array, shape (m,): 0 everywhere, or 1 for the most important key and larger for less
+    # important ones
     rank: np.ndarray
+    # float64 array, shape (m,): cells that one suppression takes: 1, plus the linked columns
     cost: np.ndarray
 
     @property
@@ -193,26 +192,14 @@ def _rescue(
 
 @dataclass(frozen=True, eq=False)
 class _Patterns:
-    """Records by their keys, their stratum and the keys that are locked.
+    """Records by their keys, their stratum and the keys that are locked."""
 
-    Attributes
-    ----------
-    columns : int32 array, shape (n, width)
-        Keys, and the stratum where there are several.
-    locks : int64 array, shape (n,)
-        Keys of each record that stay, one bit a key.
-    ids : int64 array, shape (n,)
-        Pattern of each record.
-    first : int64 array, shape (cells,)
-        First record of each pattern.
-    follows : int32 array, shape (n,)
-        Next record with the same pattern, -1 for the last one.
-    """
-
+    # int32 array, shape (n, width): keys, and the stratum where there are several
     columns: np.ndarray
-    locks: np.ndarray
-    ids: np.ndarray
-    first: np.ndarray
+    locks: np.ndarray  # int64 array, shape (n,): keys of each record that stay, one bit a key
+    ids: np.ndarray  # int64 array, shape (n,): pattern of each record
+    first: np.ndarray  # int64 array, shape (cells,): first record of each pattern
+    # int32 array, shape (n,): next record with the same pattern, -1 for the last one
     follows: np.ndarray
 
 

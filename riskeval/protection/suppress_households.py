@@ -16,27 +16,15 @@ MOST_COLUMNS = 14
 
 @dataclass(frozen=True, eq=False)
 class Wide:
-    """Households of one size, one row each.
+    """Households of one size, one row each."""
 
-    Attributes
-    ----------
-    homes : int64 array, shape (h,)
-        Their numbers.
-    members : int64 array, shape (h, size)
-        Rows of the file, members in the order of their keys.
-    codes : int64 array, shape (h, columns)
-        Household keys, then the keys of each member.
-    keys : list of lists of int
-        Keys of the file (positions) that each column stands for.
-    place : list of int
-        Member of each column; -1 for a household key.
-    """
-
-    homes: np.ndarray
+    homes: np.ndarray  # int64 array, shape (h,): their numbers
+    # int64 array, shape (h, size): rows of the file, members in the order of their keys
     members: np.ndarray
+    # int64 array, shape (h, columns): household keys, then the keys of each member
     codes: np.ndarray
-    keys: list[list[int]]
-    place: list[int]
+    keys: list[list[int]]  # keys of the file (positions) that each column stands for
+    place: list[int]  # member of each column; -1 for a household key
 
 
 def widen(

@@ -17,14 +17,7 @@ from synthpop.microdata.parameters import NONE, Between, Whole
 
 @dataclass(frozen=True, eq=False)
 class SwapRequest(Options):
-    """What a user asks of record swapping; `record_swap` says what each means.
-
-    Attributes
-    ----------
-    hierarchy, risk_keys, carry_along, household_keys : list of str
-    similar : list of lists of str
-    risk : float64 array, shape (n, levels), or None
-    """
+    """What a user asks of record swapping; `record_swap` says what each means."""
 
     PARAMETERS: ClassVar = {
         "k": Whole(0), "rate": Between(0, 1), "risk_threshold": Between(0, 1) | NONE,
@@ -38,7 +31,7 @@ class SwapRequest(Options):
     rate: float
     carry_along: list[str]
     household_keys: list[str]
-    risk: np.ndarray | None = None
+    risk: np.ndarray | None = None  # float64 array, shape (n, levels), or None
     risk_threshold: float | None = None
 
     @property
@@ -60,29 +53,20 @@ class SwapRequest(Options):
 
 @dataclass(frozen=True)
 class Places:
-    """Households and where they live.
+    """Households and where they live."""
 
-    Attributes
-    ----------
-    of_record : int64 array, shape (n,)
-        Household of each record.
-    first : int64 array, shape (H,)
-        First record of each household.
-    area : int64 array, shape (H, levels)
-        Area of each household at each level, coarse to fine.
-    risk : float64 array, shape (H, levels)
-        Risk of the household at each level: the largest of its members.
-    must : bool array, shape (H, levels)
-        Whether the household must be swapped for its risk at each level.
-    profiles : list of int64 arrays, shape (H,)
-        Group of similar households, for each profile in the order in which they are tried.
-    """
-
-    of_record: np.ndarray
-    first: np.ndarray
+    of_record: np.ndarray  # int64 array, shape (n,): household of each record
+    first: np.ndarray  # int64 array, shape (H,): first record of each household
+    # int64 array, shape (H, levels): area of each household at each level, coarse to fine
     area: np.ndarray
+    # float64 array, shape (H, levels): risk of the household at each level: the largest of its
+    # members
     risk: np.ndarray
+    # bool array, shape (H, levels): whether the household must be swapped for its risk at each
+    # level
     must: np.ndarray
+    # list of int64 arrays, shape (H,): group of similar households, for each profile in the order
+    # in which they are tried
     profiles: list[np.ndarray]
 
 

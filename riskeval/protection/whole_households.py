@@ -22,22 +22,13 @@ Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
 
 @dataclass(frozen=True, eq=False)
 class MaskedHouseholds:
-    """What masking whole households gave.
-
-    Attributes
-    ----------
-    data : DataFrame, n records
-    details : dict
-        ``household_groups`` (int64, shape (H,), group of each household; -1 where too few have its
-        size) and ``information_loss`` (100 SSE / SST on standardised variables).
-    result : Protected
-        Of the last size.
-    notes : list of str
-    """
+    """What masking whole households gave."""
 
     data: pd.DataFrame
+    # ``household_groups`` (int64, shape (H,), group of each household; -1 where too few have its
+    # size) and ``information_loss`` (100 SSE / SST on standardised variables)
     details: dict[str, Any]
-    result: Protected
+    result: Protected  # of the last size
     notes: list[str]
 
 

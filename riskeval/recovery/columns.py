@@ -61,14 +61,9 @@ def group_rows(codes: np.ndarray) -> Groups:
 
 @dataclass(frozen=True)
 class HomesOfRecords:
-    """Households of the records, and what their rows alone tell.
+    """Households of the records, and what their rows alone tell."""
 
-    Attributes
-    ----------
-    number : int64 array, shape (n,)
-        Household of each record; -1 where the id is missing.
-    """
-
+    # int64 array, shape (n,): household of each record; -1 where the id is missing
     number: np.ndarray
 
     @cached_property
@@ -99,22 +94,13 @@ class HomesOfRecords:
 
 @dataclass
 class Column:
-    """One column: codes with -1 for a hole, the level of each code, and numbers where it has any.
-
-    Attributes
-    ----------
-    codes : int64 array, shape (n,)
-    levels : list
-    numbers : float64 array, shape (n,), or None
-        NaN for a hole.
-    hidden : bool array, shape (n,)
-        Cells that were suppressed: what the intruder wants to know.
-    """
+    """One column: codes with -1 for a hole, levels of codes, and numbers where it has any."""
 
     name: str
-    codes: np.ndarray
+    codes: np.ndarray  # int64 array, shape (n,)
     levels: list[Any]
-    numbers: np.ndarray | None
+    numbers: np.ndarray | None  # float64 array, shape (n,), or None: NaN for a hole
+    # bool array, shape (n,): cells that were suppressed: what the intruder wants to know
     hidden: np.ndarray
 
     @cached_property
@@ -163,19 +149,11 @@ class Column:
 
 @dataclass
 class Evidence:
-    """All that the intruder has in hand.
+    """All that the intruder has in hand."""
 
-    Attributes
-    ----------
-    columns : dict of str to Column
-        Columns of the release.
-    household : HomesOfRecords or None
-    earlier : dict of str to Column
-        Columns of an earlier state of the same records.
-    """
-
-    columns: dict[str, Column]
+    columns: dict[str, Column]  # dict of str to Column: columns of the release
     household: HomesOfRecords | None = None
+    # dict of str to Column: columns of an earlier state of the same records
     earlier: dict[str, Column] = field(default_factory=dict)
 
     def targets(self) -> list[Column]:

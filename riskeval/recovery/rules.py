@@ -23,58 +23,31 @@ MOST_MEMBERS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """What the intruder was told about the file.
+    """What the intruder was told about the file."""
 
-    Attributes
-    ----------
-    certainty : float
-        Share of visible cells on which a rule that was not declared must be right.
-    household_variables : tuple of str
-        Declared to be the same for all members.
-    household_size : str or None
-        Declared to be the number of members.
-    weights, strata : tuple of str
-        Columns of weights, and columns that they may tell.
-    components : mapping of str to tuple of str
-        Total -> its parts.
-    """
-
-    certainty: float
-    household_variables: tuple[str, ...] = ()
-    household_size: str | None = None
+    certainty: float  # share of visible cells on which a rule that was not declared must be right
+    household_variables: tuple[str, ...] = ()  # declared to be the same for all members
+    household_size: str | None = None  # declared to be the number of members
+    # weights, strata: columns of weights, and columns that they may tell
     weights: tuple[str, ...] = ()
     strata: tuple[str, ...] = ()
-    components: Mapping[str, tuple[str, ...]] | None = None
+    components: Mapping[str, tuple[str, ...]] | None = None  # total -> its parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deduction:
-    """Values of holes that follow from one source.
-
-    Attributes
-    ----------
-    rows : int64 array, shape (h,)
-    codes : int64 array, shape (h,), or None
-        Levels of the target.
-    numbers : float64 array, shape (h,), or None
-        Numbers, where they need not be levels.
-    support : int64 array, shape (h,)
-        Visible records on which each value rests.
-    cases : int
-        Visible cells on which the rule was tried.
-    agreement : float
-        Share of them on which it is right.
-    """
+    """Values of holes that follow from one source."""
 
     rule: str
     source: str
     target: str
-    rows: np.ndarray
-    codes: np.ndarray | None
+    rows: np.ndarray  # int64 array, shape (h,)
+    codes: np.ndarray | None  # int64 array, shape (h,), or None: levels of the target
+    # float64 array, shape (h,), or None: numbers, where they need not be levels
     numbers: np.ndarray | None
-    support: np.ndarray
-    cases: int
-    agreement: float
+    support: np.ndarray  # int64 array, shape (h,): visible records on which each value rests
+    cases: int  # visible cells on which the rule was tried
+    agreement: float  # share of them on which it is right
 
 
 def from_members(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:

@@ -14,20 +14,11 @@ GAIN = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a rule does on cells whose value is in the file (each as if it were missing).
+    """How a rule does on cells whose value is in the file (each as if it were missing)."""
 
-    Attributes
-    ----------
-    cases : int
-        Cells on which the rule says something.
-    agreement : float
-        Share of them on which it is right; NaN without a case.
-    gain : float
-        Its errors over those of always guessing the commonest value; NaN where nothing varies.
-    """
-
-    cases: int
-    agreement: float
+    cases: int  # cells on which the rule says something
+    agreement: float  # share of them on which it is right; NaN without a case
+    # its errors over those of always guessing the commonest value; NaN where nothing varies
     gain: float
 
     def convinces(self, certainty: float) -> bool:

@@ -77,28 +77,17 @@ Steps = tuple[tuple[str, dict[str, Any]], ...]
 
 @dataclass(frozen=True, slots=True)
 class ComparePlan:
-    """What ``riskeval compare`` does.
-
-    Attributes
-    ----------
-    releases : tuple of (ReleaseInput, steps)
-        Steps are (verb, arguments); none for a file.
-    options : dict
-        `indicators`, `regressions`, `limits`, `sample_sizes` and `level`, as `compare` takes them.
-    holdout : str or None
-        File.
-    folder : Path
-        Where relative paths start.
-    """
+    """What ``riskeval compare`` does."""
 
     data: DataInput
     roles: CompareRoles
-    releases: tuple[tuple[ReleaseInput, Steps], ...]
+    releases: tuple[tuple[ReleaseInput, Steps], ...]  # steps are (verb, arguments); none for a file
+    # `indicators`, `regressions`, `limits`, `sample_sizes` and `level`, as `compare` takes them
     options: dict[str, Any]
-    holdout: str | None
+    holdout: str | None  # file
     seed: int | None
     report: PageOptions
-    folder: Path
+    folder: Path  # where relative paths start
 
     def sources(self) -> list[Path]:
         """Return every file that is read: the original, the releases and the hold-out."""

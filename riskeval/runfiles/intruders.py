@@ -37,26 +37,16 @@ class IntruderOptions(Table):
 
 @dataclass(frozen=True, slots=True)
 class IntrudersPlan:
-    """What ``riskeval intruders`` does.
+    """What ``riskeval intruders`` does."""
 
-    Attributes
-    ----------
-    data : DataInput
-        The sample.
-    out : str or None
-        Table of the scenarios, ``.csv`` or ``.parquet``.
-    folder : Path
-        Where relative paths start.
-    """
-
-    data: DataInput
+    data: DataInput  # the sample
     population: ReleasedFile
     holdout: FileInput | None
     intruder: Scenario
     options: IntruderOptions
     seed: int | None
-    out: str | None
-    folder: Path
+    out: str | None  # table of the scenarios, ``.csv`` or ``.parquet``
+    folder: Path  # where relative paths start
 
     def sources(self) -> list[Path]:
         """Return every file that is read."""

@@ -46,31 +46,18 @@ class SyntheticInput(ReleasedFile):
 
 @dataclass(frozen=True, slots=True)
 class JudgePlan:
-    """What ``riskeval judge`` does.
+    """What ``riskeval judge`` does."""
 
-    Attributes
-    ----------
-    data : DataInput
-        The original.
-    attacks : "all" or list of str
-    out : str or None
-        Table of all numbers, ``.csv`` or ``.parquet``.
-    report : PageOptions
-        Page: title, file, audience.
-    folder : Path
-        Where relative paths start.
-    """
-
-    data: DataInput
+    data: DataInput  # the original
     synthetic: SyntheticInput
     holdout: FileInput | None
     intruder: Scenario
-    attacks: list[str] | str
+    attacks: list[str] | str  # "all" or list of str
     n_groups: int
     seed: int | None
-    out: str | None
-    report: PageOptions
-    folder: Path
+    out: str | None  # table of all numbers, ``.csv`` or ``.parquet``
+    report: PageOptions  # page: title, file, audience
+    folder: Path  # where relative paths start
 
     def sources(self) -> list[Path]:
         """Return every file that is read."""

@@ -90,24 +90,14 @@ class PageOptions(Table):
 
 @dataclass(frozen=True, slots=True)
 class AssessPlan:
-    """What ``riskeval assess`` does.
-
-    Attributes
-    ----------
-    limits : dict
-        The table ``[limits]``; see `Limits`.
-    options : dict of dicts
-        The tables ``[options.<measure>]``.
-    folder : Path
-        Where relative paths start.
-    """
+    """What ``riskeval assess`` does."""
 
     data: DataInput
     arguments: AssessOptions
-    limits: dict[str, Any]
-    options: dict[str, dict[str, Any]]
+    limits: dict[str, Any]  # the table ``[limits]``; see `Limits`
+    options: dict[str, dict[str, Any]]  # dict of dicts: the tables ``[options.<measure>]``
     report: PageOptions
-    folder: Path
+    folder: Path  # where relative paths start
 
     def run(self, *, on_event: Listener | None = None) -> Assessment:
         """Read the file and measure it."""
@@ -123,19 +113,12 @@ class AssessPlan:
 
 @dataclass(frozen=True, slots=True)
 class ProtectPlan:
-    """What ``riskeval protect`` does.
-
-    Attributes
-    ----------
-    steps : tuple of (verb, arguments)
-    out : str or None
-        Protected file, ``.parquet`` or ``.csv``.
-    """
+    """What ``riskeval protect`` does."""
 
     data: DataInput
     roles: RolesInput
     steps: tuple[tuple[str, dict[str, Any]], ...]
-    out: str | None
+    out: str | None  # protected file, ``.parquet`` or ``.csv``
     report: PageOptions
     folder: Path
     release: ReleaseOptions

@@ -22,23 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanTrial:
-    """What one plan makes of the file.
-
-    Attributes
-    ----------
-    steps : tuple of Step
-    values : mapping of str to float
-        Risks by their names, and "cells_lost".
-    losses : mapping of str to float
-        Loss of each column in a role, from 0 to 1.
-    problem : str
-        Why the plan cannot be carried out; empty if it can.
-    """
+    """What one plan makes of the file."""
 
     steps: tuple[Step, ...]
+    # risks by their names, and "cells_lost"
     values: Mapping[str, float] = field(default_factory=dict)
+    # loss of each column in a role, from 0 to 1
     losses: Mapping[str, float] = field(default_factory=dict)
-    problem: str = ""
+    problem: str = ""  # why the plan cannot be carried out; empty if it can
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,29 +27,15 @@ TEXTS = ("weights", "household")
 
 @dataclass(frozen=True, eq=False)
 class SavedSession:
-    """What a folder holds.
-
-    Attributes
-    ----------
-    original : DataFrame
-    roles : mapping
-        Arguments of ``ProtectionSession``.
-    steps : list of Step
-    position : int
-    result : str
-        Digest of the file after the steps.
-    version : str
-    library : Library or None
-        Where the file came from; None for pandas.
-    """
+    """What a folder holds."""
 
     original: pd.DataFrame
-    roles: Mapping[str, Any]
+    roles: Mapping[str, Any]  # mapping: arguments of ``ProtectionSession``
     steps: list[Step]
     position: int
-    result: str
+    result: str  # digest of the file after the steps
     version: str
-    library: Library | None = None
+    library: Library | None = None  # where the file came from; None for pandas
 
 
 def write_session(

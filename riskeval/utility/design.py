@@ -15,16 +15,11 @@ from synthpop.microdata.frames import is_number, numbers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignBlock:
-    """Columns of one variable, both files stacked (original first).
-
-    Attributes
-    ----------
-    values : float64, shape (n + m, q)
-        Standardised numbers and an indicator of missing values, or dummies of all levels but one.
-    labels : tuple of str, length q
-    """
+    """Columns of one variable, both files stacked (original first)."""
 
     name: str
+    # float64, shape (n + m, q): standardised numbers and an indicator of missing values, or
+    # dummies of all levels but one
     values: np.ndarray
     labels: tuple[str, ...]
 

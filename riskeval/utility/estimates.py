@@ -30,26 +30,20 @@ POVERTY = ("at_risk_of_poverty", "poverty_gap")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EstimateRequest:
-    """What to estimate from both files, checked.
-
-    Attributes
-    ----------
-    domains : pair of Series or None
-        Domain of each record of original and release.
-    gender, men, women
-        As in ``indicators.gender_pay_gap``.
-    line : {"own", "original"}
-        Poverty line of the release: from its own median, or that of the original.
-    """
+    """What to estimate from both files, checked."""
 
     sides: FilePair
+    # pair of Series or None: domain of each record of original and release
     domains: tuple[pd.Series | None, pd.Series | None]
+    # gender, men, women: as in ``indicators.gender_pay_gap``
     gender: str | None
     men: Any
     women: Any
     strata: str | None
     cluster: str | None
     level: float
+    # {"own", "original"}: poverty line of the release: from its own median, or that of the
+    # original
     line: str = "own"
 
 

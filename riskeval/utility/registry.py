@@ -89,33 +89,27 @@ class UtilityInput:
     ----------
     original, released : DataFrame
         The variables that both files share, on the levels that both have.
-    keys, numeric, sensitive : tuple of str
-        Variables by role, also those that are not shared.
-    rows : int64 array, or None
-        Row of `original` of each released record; None where records cannot be linked.
-    weights, released_weights : float64 array, or None
-    lost : mapping
-        Why a variable is not shared.
-    levels : mapping
-        Categories: levels of the original, and how many of them the release distinguishes.
-    suppressed : mapping
-        Share of the cells of a variable that are missing more often; 1 where it is not released.
-    most_records : int
-        Records of each file that a model takes at most.
     """
 
     original: pd.DataFrame
     released: pd.DataFrame
+    # keys, numeric, sensitive: variables by role, also those that are not shared
     keys: tuple[str, ...]
     numeric: tuple[str, ...]
     sensitive: tuple[str, ...]
+    # int64 array, or None: row of `original` of each released record; None where records cannot
+    # be linked
     rows: np.ndarray | None
+    # weights, released_weights: float64 array, or None
     weights: np.ndarray | None = None
     released_weights: np.ndarray | None = None
-    lost: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[str, str] = field(default_factory=dict)  # mapping: why a variable is not shared
+    # mapping: categories: levels of the original, and how many of them the release distinguishes
     levels: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    # mapping: share of the cells of a variable that are missing more often; 1 where it is not
+    # released
     suppressed: Mapping[str, float] = field(default_factory=dict)
-    most_records: int = 50_000
+    most_records: int = 50_000  # records of each file that a model takes at most
     seed: int = 0
 
     @property
@@ -134,30 +128,16 @@ class UtilityInput:
 
 @dataclass(frozen=True, slots=True)
 class UtilityMeasure:
-    """One entry of the registry.
-
-    Attributes
-    ----------
-    question : str
-        What it answers.
-    run : function of a UtilityInput to a list of Measurement
-    infos : tuple of MeasureInfo
-        Numbers that it gives.
-    compared : bool
-        Whether comparisons of releases show it.
-    session : bool
-        Whether a session shows it after each step.
-    about : str
-        What its numbers are about, in the table of a session.
-    """
+    """One entry of the registry."""
 
     title: str
-    question: str
+    question: str  # what it answers
+    # function of a UtilityInput to a list of Measurement
     run: Callable[[UtilityInput], Sequence[Measurement]]
-    infos: tuple[MeasureInfo, ...]
-    compared: bool = True
-    session: bool = False
-    about: str = "file"
+    infos: tuple[MeasureInfo, ...]  # numbers that it gives
+    compared: bool = True  # whether comparisons of releases show it
+    session: bool = False  # whether a session shows it after each step
+    about: str = "file"  # what its numbers are about, in the table of a session
 
 
 def utility_measurements(files: UtilityInput) -> list[Measurement]:

@@ -39,16 +39,13 @@ class FittedRegression:
     ----------
     coefficients, errors : float64, shape (k,)
         NaN where a column depends on those before it or is zero throughout.
-    rows : int array
-        Records that entered.
-    values : float64, shape (rows,)
-        FittedRegression values (of the logarithm where the response is one; probabilities; linear
-        predictors of an ordered response).
     """
 
     coefficients: np.ndarray
     errors: np.ndarray
-    rows: np.ndarray
+    rows: np.ndarray  # int array: records that entered
+    # float64, shape (rows,): FittedRegression values (of the logarithm where the response is one;
+    # probabilities; linear predictors of an ordered response)
     values: np.ndarray
     r_squared: float
 

@@ -22,30 +22,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PopulationTable:
-    """A population as a frame with its households and regions numbered.
+    """A population as a frame with its households and regions numbered."""
 
-    Attributes
-    ----------
-    frame : DataFrame, one row a person
-    household : str or None
-        Column of household ids; None where every person stands alone.
-    index : int64 array, shape (n_persons,)
-        Household of each person.
-    order : int64 array, shape (n_persons,)
-        Rows with the members of a household side by side.
-    offsets : int64 array, shape (n_households + 1,)
-    region : int64 array, shape (n_households,)
-    levels : tuple
-        Names of the regions.
-    """
-
-    frame: pd.DataFrame
-    household: str | None
-    index: np.ndarray
+    frame: pd.DataFrame  # DataFrame, one row a person
+    household: str | None  # column of household ids; None where every person stands alone
+    index: np.ndarray  # int64 array, shape (n_persons,): household of each person
+    # int64 array, shape (n_persons,): rows with the members of a household side by side
     order: np.ndarray
-    offsets: np.ndarray
-    region: np.ndarray
-    levels: tuple[Any, ...]
+    offsets: np.ndarray  # int64 array, shape (n_households + 1,)
+    region: np.ndarray  # int64 array, shape (n_households,)
+    levels: tuple[Any, ...]  # names of the regions
 
     @property
     def sizes(self) -> np.ndarray:

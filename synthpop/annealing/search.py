@@ -24,32 +24,20 @@ RESIZE = 0.02  # person totals further off than this change the number of househ
 
 @dataclass(frozen=True, slots=True)
 class SearchRegion:
-    """Households of a region and the totals they have to meet.
+    """Households of a region and the totals they have to meet."""
 
-    Attributes
-    ----------
-    matrix : scipy CSR matrix, shape (n_households, n_cells)
-        How much each household counts for each cell.
-    table : int64 array, shape (n_cells,)
-        Table of each cell, 0 ... n_tables - 1.
-    target : float64 array, shape (n_cells,)
-    importance : float64 array, shape (n_tables,)
-        Weight of a table in the objective.
-    of_households : bool array, shape (n_tables,)
-        The table counts every household once, and all of them.
-    counting : bool array, shape (n_tables,)
-        The table counts; False where it sums a variable.
-    n_own : int or None
-        Of the households only the first so many are in the region now, the others are donors of
-        other regions; None: all.
-    """
-
+    # scipy CSR matrix, shape (n_households, n_cells): how much each household counts for each
+    # cell
     matrix: Any
-    table: np.ndarray
-    target: np.ndarray
-    importance: np.ndarray
+    table: np.ndarray  # int64 array, shape (n_cells,): table of each cell, 0 ... n_tables - 1.
+    target: np.ndarray  # float64 array, shape (n_cells,)
+    importance: np.ndarray  # float64 array, shape (n_tables,): weight of a table in the objective
+    # bool array, shape (n_tables,): the table counts every household once, and all of them
     of_households: np.ndarray
+    # bool array, shape (n_tables,): the table counts; False where it sums a variable
     counting: np.ndarray
+    # of the households only the first so many are in the region now, the others are donors of
+    # other regions; None: all
     n_own: int | None = None
 
     @property
@@ -95,31 +83,19 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """What the search found.
+    """What the search found."""
 
-    Attributes
-    ----------
-    slots : int64 array, shape (n_slots,)
-        Household (row of the matrix) in each place of the new region.
-    achieved : float array, shape (n_cells,)
-    start, objective : float
-        Weighted sum of absolute gaps of the input and of the result.
-    temperature : float
-        Start temperature; 0 where a descent was enough.
-    stopped : str
-        "tolerance", "proposals" or "time".
-    trace : list of (proposals, temperature, objective, accepted)
-    """
-
+    # int64 array, shape (n_slots,): household (row of the matrix) in each place of the new region
     slots: np.ndarray
-    achieved: np.ndarray
+    achieved: np.ndarray  # float array, shape (n_cells,)
     converged: bool
+    # start, objective: weighted sum of absolute gaps of the input and of the result
     start: float
     objective: float
     proposals: int
     accepted: int
-    temperature: float
-    stopped: str
+    temperature: float  # start temperature; 0 where a descent was enough
+    stopped: str  # "tolerance", "proposals" or "time"
     trace: list[tuple[int, float, float, int]]
 
 

@@ -43,56 +43,28 @@ COLUMN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One entry of a form.
-
-    Attributes
-    ----------
-    kind : str
-        How it is entered; "value" is a list, a table of pairs or any other plain value.
-    help : str
-        What the docstring says.
-    default : object
-        None where there is none, or where the default is None.
-    choices : tuple of pairs (value, description)
-        Kind "object": words that it takes besides.
-    suggestions : tuple of str
-        Words that a free entry takes besides other values.
-    forms : tuple of Form
-        Kind "object": the records that the option takes, each with its own options.
-    typed : bool
-        Whether a record says which one it is.
-    from_role : str
-        The role of the project that fills the option when it is left empty.
-    main : bool
-        Whether the option is shown at once, or under "more options".
-    """
+    """One entry of a form."""
 
     name: str
-    kind: Kind
-    help: str = ""
-    default: Any = None
+    kind: Kind  # how it is entered; "value" is a list, a table of pairs or any other plain value
+    help: str = ""  # what the docstring says
+    default: Any = None  # object: None where there is none, or where the default is None
     required: bool = False
-    choices: tuple[tuple[str, str], ...] = ()
-    suggestions: tuple[str, ...] = ()
+    choices: tuple[tuple[str, str], ...] = ()  # kind "object": words that it takes besides
+    suggestions: tuple[str, ...] = ()  # words that a free entry takes besides other values
+    # kind "object": the records that the option takes, each with its own options
     forms: tuple[Form, ...] = ()
-    typed: bool = True
-    from_role: str = ""
-    main: bool = True
+    typed: bool = True  # whether a record says which one it is
+    from_role: str = ""  # the role of the project that fills the option when it is left empty
+    main: bool = True  # whether the option is shown at once, or under "more options"
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a function or of a record of options.
-
-    Attributes
-    ----------
-    help : str
-        First sentence of its docstring.
-    options : tuple of Option
-    """
+    """The form of a function or of a record of options."""
 
     name: str
-    help: str
+    help: str  # first sentence of its docstring
     options: tuple[Option, ...]
 
     def option(self, name: str) -> Option:

@@ -22,88 +22,49 @@ Action = Callable[["View", Mapping[str, Any]], list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
-    """Something that the child process computes.
+    """Something that the child process computes."""
 
-    Attributes
-    ----------
-    function : callable
-        Takes the workspace, the project, plain arguments and a listener; returns plain values.
-    title : str
-        What the page says while it runs.
-    then : callable, optional
-        Commands that follow from the result, as (name, arguments).
-    """
-
+    # takes the workspace, the project, plain arguments and a listener; returns plain values
     function: JobFunction
-    title: str
+    title: str  # what the page says while it runs
+    # commands that follow from the result, as (name, arguments)
     then: Callable[[Any], Commands] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A job whose result the page shows, computed in the background.
+    """A job whose result the page shows, computed in the background."""
 
-    Attributes
-    ----------
-    job : str
-        Its name, as "protect.risk".
-    stamp : str
-        What the result depends on: it is computed again when this changes.
-    arguments : mapping
-    """
-
-    job: str
-    stamp: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    job: str  # its name, as "protect.risk"
+    stamp: str  # what the result depends on: it is computed again when this changes
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a journey.
-
-    Attributes
-    ----------
-    render : callable
-        The page as HTML.
-    needs : callable
-        Jobs whose results the page shows.
-    ready : callable
-        Whether the page makes sense for a state, as one without a file does not.
-    """
+    """A page of a journey."""
 
     title: str
-    render: Callable[[View], Tag]
-    needs: Callable[[View], list[Need]] = lambda view: []
+    render: Callable[[View], Tag]  # the page as HTML
+    needs: Callable[[View], list[Need]] = lambda view: []  # jobs whose results the page shows
+    # whether the page makes sense for a state, as one without a file does not
     ready: Callable[[Project], bool] = lambda project: True
 
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """A way through the app.
+    """A way through the app."""
 
-    Attributes
-    ----------
-    title, text : str
-        Its name, and a sentence for the start.
-    pages : mapping of name to Page
-        In their order.
-    jobs : mapping of name to BackgroundJob
-    needs : callable
-        Jobs whose results every page shows.
-    bar : callable
-        Numbers that are always in view; None for none.
-    side : callable
-        What stands beside every page, such as the history; None for none.
-    actions : mapping of name to callable
-        What forms of the pages ask for: from the view and the message of the browser to commands
-        and jobs, as messages.
-    """
-
+    # title, text: its name, and a sentence for the start
     title: str
     text: str
-    pages: Mapping[str, Page]
+    pages: Mapping[str, Page]  # in their order
     jobs: Mapping[str, BackgroundJob] = field(default_factory=dict)
-    needs: Callable[[View], list[Need]] = lambda view: []
+    needs: Callable[[View], list[Need]] = lambda view: []  # jobs whose results every page shows
+    # numbers that are always in view; None for none
     bar: Callable[[View], Tag | None] = lambda view: None
+    # what stands beside every page, such as the history; None for none
     side: Callable[[View], Tag | TagList | None] = lambda view: None
+    # what forms of the pages ask for: from the view and the message of the browser to commands
+    # and jobs, as messages
     actions: Mapping[str, Action] = field(default_factory=dict)

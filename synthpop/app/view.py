@@ -23,28 +23,17 @@ class JobOutcome:
 
 @dataclass(slots=True)
 class Running:
-    """The job that the child does now.
-
-    Attributes
-    ----------
-    started : float
-        Time of the start, in seconds.
-    done, total : int
-        Units, as far as the job tells them.
-    usual : float or None
-        Seconds that the same job took the last time.
-    background : bool
-        Whether the page goes on without it.
-    """
+    """The job that the child does now."""
 
     job: str
     title: str
-    started: float
+    started: float  # time of the start, in seconds
+    # done, total: units, as far as the job tells them
     done: int = 0
     total: int = 0
     detail: str = ""
-    usual: float | None = None
-    background: bool = False
+    usual: float | None = None  # seconds that the same job took the last time
+    background: bool = False  # whether the page goes on without it
 
     def seconds(self, now: float | None = None) -> float:
         """Return the seconds since the start."""
@@ -76,21 +65,14 @@ class Notice:
 
 @dataclass(frozen=True)
 class View:
-    """Everything that a page shows.
-
-    Attributes
-    ----------
-    chosen : mapping
-        What is chosen on pages and not part of the project, such as the method that is shown.
-    outcomes : mapping of job to JobOutcome
-    busy : frozenset of str
-        Jobs that run or wait.
-    """
+    """Everything that a page shows."""
 
     project: Project
+    # mapping: what is chosen on pages and not part of the project, such as the method that is
+    # shown
     chosen: Mapping[str, Any] = field(default_factory=dict)
     outcomes: Mapping[str, JobOutcome] = field(default_factory=dict)
-    busy: frozenset[str] = frozenset()
+    busy: frozenset[str] = frozenset()  # frozenset of str: jobs that run or wait
 
     @property
     def t(self) -> Callable[..., str]:

@@ -158,37 +158,24 @@ def _as_table(table: Any, total: str) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """All cells of all margins, matched with the persons of a survey.
+    """All cells of all margins, matched with the persons of a survey."""
 
-    Attributes
-    ----------
-    cells : list of int32 arrays, one a margin, shape (n_persons,)
-        Control of each person; -1 where none.
-    values : list of float64 arrays or None, one a margin
-        What is summed.
-    household_level : list of bool, one a margin
-    names : list of str, one a margin
-    margin : int64 array, shape (n_controls,)
-    labels : list of str, shape (n_controls,)
-    targets, importance : float64 arrays, shape (n_controls,)
-    columns : list of tuples, one a margin
-        Category columns.
-    keys : list of int64 arrays, one a margin, shape (cells of the margin, columns)
-        Codes of the categories, the same in all margins.
-    variables : list of str or None, one a margin
-    """
-
+    # list of int32 arrays, one a margin, shape (n_persons,): control of each person; -1 where
+    # none
     cells: list[np.ndarray]
-    values: list[np.ndarray | None]
-    household_level: list[bool]
-    names: list[str]
-    margin: np.ndarray
-    labels: list[str]
+    values: list[np.ndarray | None]  # list of float64 arrays or None, one a margin: what is summed
+    household_level: list[bool]  # list of bool, one a margin
+    names: list[str]  # list of str, one a margin
+    margin: np.ndarray  # int64 array, shape (n_controls,)
+    labels: list[str]  # list of str, shape (n_controls,)
+    # targets, importance: float64 arrays, shape (n_controls,)
     targets: np.ndarray
     importance: np.ndarray
-    columns: list[tuple[str, ...]]
+    columns: list[tuple[str, ...]]  # list of tuples, one a margin: category columns
+    # list of int64 arrays, one a margin, shape (cells of the margin, columns): codes of the
+    # categories, the same in all margins
     keys: list[np.ndarray]
-    variables: list[str | None]
+    variables: list[str | None]  # list of str or None, one a margin
 
     def label(self, k: int) -> str:
         """Return margin and cell of one control."""

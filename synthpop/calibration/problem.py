@@ -15,26 +15,21 @@ class Problem:
 
     Attributes
     ----------
-    matrix : scipy CSR matrix, shape (n_units, n_controls)
-        How much one unit counts for each control; sorted indices, no duplicates.
-    start : float64 array, shape (n_units,)
-        Start weight (of a group of equal units: their sum).
-    size : float64 array, shape (n_units,)
-        How much the unit counts in the distance (q): members of a household, 1 for a person.
-    targets : float64 array, shape (n_controls,)
-    margin : int64 array, shape (n_controls,)
-        Margin that each control belongs to.
-    importance : float64 array, shape (n_controls,)
-        Infinite where the control must be met.
     low, high : float64 arrays, shape (n_units,)
         Bounds of the ratio g of new to start weight.
     """
 
+    # scipy CSR matrix, shape (n_units, n_controls): how much one unit counts for each control;
+    # sorted indices, no duplicates
     matrix: Any
+    # float64 array, shape (n_units,): start weight (of a group of equal units: their sum)
     start: np.ndarray
+    # float64 array, shape (n_units,): how much the unit counts in the distance (q): members of a
+    # household, 1 for a person
     size: np.ndarray
-    targets: np.ndarray
-    margin: np.ndarray
+    targets: np.ndarray  # float64 array, shape (n_controls,)
+    margin: np.ndarray  # int64 array, shape (n_controls,): margin that each control belongs to
+    # float64 array, shape (n_controls,): infinite where the control must be met
     importance: np.ndarray
     low: np.ndarray
     high: np.ndarray

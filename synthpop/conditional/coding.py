@@ -27,31 +27,19 @@ from synthpop.models.encoding import (
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """How a block's predictors become cells, and cells the digits of the model's terms.
+    """How a block's predictors become cells, and cells the digits of the model's terms."""
 
-    Attributes
-    ----------
-    variables : tuple of Encoding
-        One for each distinct predictor.
-    terms : tuple of tuples of int
-        Positions in `variables` that make up each term; an interaction has several.
-    ordered : tuple of bool
-        Which terms have digits in a meaningful order: numbers and ordered categories.
-    group : int or None
-        Position in `variables` of the one whose levels have models of their own, in place of the
-        strata.
-    groups : tuple of str
-        Name of each digit of that variable.
-    before : BeforeRule or None
-        How what members of the household before have becomes predictors; see
-        `synthpop.conditional.members_before`.
-    """
-
-    variables: tuple[Encoding, ...]
+    variables: tuple[Encoding, ...]  # one for each distinct predictor
+    # positions in `variables` that make up each term; an interaction has several
     terms: tuple[tuple[int, ...], ...]
+    # which terms have digits in a meaningful order: numbers and ordered categories
     ordered: tuple[bool, ...]
+    # position in `variables` of the one whose levels have models of their own, in place of the
+    # strata
     group: int | None = None
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()  # name of each digit of that variable
+    # BeforeRule or None: how what members of the household before have becomes predictors; see
+    # `synthpop.conditional.members_before`
     before: Any = None
 
     @property

@@ -18,29 +18,17 @@ Terms = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class TermLayout:
-    """The levels of terms that blocks of cells have; each block is a sample with its own effects.
-
-    Attributes
-    ----------
-    terms : tuple of tuples of int
-    sizes : tuple of int
-    blocks : int array, shape (B + 1,)
-        Where the cells of each block start.
-    levels : int array, shape (terms, c)
-        Row of each term's level of each cell among the effects.
-    starts : int array, shape (B, terms + 1)
-        Where the rows of each term of a block start, and end.
-    codes : int array, shape (L,)
-        Code of the level of each row.
-    tables : for each predictor None, or the class of each of its digits; empty: None for all
-    """
+    """Levels of terms that blocks of cells have; each block is a sample with its own effects."""
 
     terms: tuple[tuple[int, ...], ...]
     sizes: tuple[int, ...]
-    blocks: np.ndarray
+    blocks: np.ndarray  # int array, shape (B + 1,): where the cells of each block start
+    # int array, shape (terms, c): row of each term's level of each cell among the effects
     levels: np.ndarray
+    # int array, shape (B, terms + 1): where the rows of each term of a block start, and end
     starts: np.ndarray
-    codes: np.ndarray
+    codes: np.ndarray  # int array, shape (L,): code of the level of each row
+    # for each predictor None, or the class of each of its digits; empty: None for all
     tables: tuple[np.ndarray | None, ...] = ()
 
     @property

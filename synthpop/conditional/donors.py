@@ -56,39 +56,27 @@ class DonorHouseholds:
     ----------
     strata, sizes : int arrays, shape (H,)
         Code of the stratum and of the household size.
-    weights : float array, shape (H,)
-    persons : scipy CSR matrix, shape (H, L)
-        Number of persons of each kind.
     """
 
     strata: np.ndarray
     sizes: np.ndarray
-    weights: np.ndarray
-    persons: Any
+    weights: np.ndarray  # float array, shape (H,)
+    persons: Any  # scipy CSR matrix, shape (H, L): number of persons of each kind
     n_strata: int
     n_sizes: int
 
 
 @dataclass(frozen=True, slots=True)
 class DonorPooling:
-    """How far households of other strata are donors.
+    """How far households of other strata are donors."""
 
-    Attributes
-    ----------
-    kind : "none" or "partial"
-    amount : float
-        Number of households that the donors of all strata stand for, beside a stratum's own.
-    chosen : "given" or "cross-validated"
-    scores : tuple of (amount, score)
-        Mean log probability of the kinds of held-out persons for each amount that was tried.
-    totals : tuple of str
-        Variables whose totals in each stratum are those of its own households.
-    """
-
-    kind: str = "none"
+    kind: str = "none"  # "none" or "partial"
+    # number of households that the donors of all strata stand for, beside a stratum's own
     amount: float = 0.0
-    chosen: str = "given"
+    chosen: str = "given"  # "given" or "cross-validated"
+    # mean log probability of the kinds of held-out persons for each amount that was tried
     scores: Scores = ()
+    # variables whose totals in each stratum are those of its own households
     totals: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,20 +184,15 @@ class _Stratum:
 
     Attributes
     ----------
-    donors : int array, shape (d,)
-    weights : float array, shape (d,)
-    matrix : scipy CSR matrix, shape (d, c)
-        Households of each size and persons of each kind.
-    targets : float array, shape (c,)
     own : (int array, float array)
         The stratum's own households and their weights.
     """
 
     number: int
-    donors: np.ndarray
-    weights: np.ndarray
-    matrix: Any
-    targets: np.ndarray
+    donors: np.ndarray  # int array, shape (d,)
+    weights: np.ndarray  # float array, shape (d,)
+    matrix: Any  # scipy CSR matrix, shape (d, c): households of each size and persons of each kind
+    targets: np.ndarray  # float array, shape (c,)
     residents: tuple[np.ndarray, np.ndarray]
     failed: bool = False
 

@@ -33,30 +33,20 @@ LEARNERS = ("tree", "forest", "boosting")
 
 @dataclass(frozen=True, slots=True)
 class ModelDesign:
-    """What a model is fitted to.
+    """What a model is fitted to."""
 
-    Attributes
-    ----------
-    digits : int array, shape (n, m)
-    classes, strata : int arrays, shape (n,)
-    weights : float array, shape (n,)
-    sizes : number of levels of each predictor
-    ordered : which predictors have digits in a meaningful order
-    numbers : for each predictor None, or the values of its digits where it enters as a number
-    units : int array, shape (n,), optional
-        Sampling unit of each person (primary sampling unit or household), whose persons stay
-        together in cross-validation.
-    """
-
-    digits: np.ndarray
-    classes: np.ndarray
-    weights: np.ndarray
-    strata: np.ndarray
-    sizes: tuple[int, ...]
-    ordered: tuple[bool, ...]
+    digits: np.ndarray  # int array, shape (n, m)
+    classes: np.ndarray  # int arrays, shape (n,)
+    weights: np.ndarray  # float array, shape (n,)
+    strata: np.ndarray  # int arrays, shape (n,)
+    sizes: tuple[int, ...]  # number of levels of each predictor
+    ordered: tuple[bool, ...]  # which predictors have digits in a meaningful order
     n_classes: int
     n_strata: int
+    # for each predictor None, or the values of its digits where it enters as a number
     numbers: tuple[np.ndarray | None, ...] = ()
+    # int array, shape (n,): sampling unit of each person (primary sampling unit or household),
+    # whose persons stay together in cross-validation
     units: np.ndarray | None = None
 
     @property
@@ -115,17 +105,11 @@ def predict_model(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarr
 
 @dataclass(frozen=True, slots=True)
 class LevelFactors:
-    """Factors of the classes by the levels of a predictor.
+    """Factors of the classes by the levels of a predictor."""
 
-    Attributes
-    ----------
-    term : int
-        Position of the predictor among the terms.
-    factors : float array, shape (levels, R)
-        The first class is missing; its probability stays, whatever the others' factors are.
-    """
-
-    term: int
+    term: int  # position of the predictor among the terms
+    # float array, shape (levels, R): the first class is missing; its probability stays, whatever
+    # the others' factors are
     factors: np.ndarray
 
     def applied(self, probabilities: np.ndarray, digits: np.ndarray) -> np.ndarray:
@@ -140,48 +124,33 @@ class LevelFactors:
 
 @dataclass(frozen=True, slots=True)
 class FallbackSequence:
-    """Fitted models of one response.
+    """Fitted models of one response."""
 
-    Attributes
-    ----------
-    model : str or classifier
-        Key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier.
-    by_stratum : tuple, length n_strata
-        A fitted model, or None where the stratum is too small for its own.
-    pooled : fitted model
-        All strata together, with the stratum as last predictor but for a table.
-    marginals : float array, shape (n_strata, R)
-        Weighted class shares; those of all strata where a stratum has no case.
-    pooling : Pooling
-        How strata borrow from each other. With partial pooling the entries of `by_stratum` are
-        what a stratum adds to the pooled model.
-    pairs : RidgeEffects or None
-        What pairs of predictors add to the pooled model.
-    targets : float array, shape (2, R), or None
-        Weights of the classes of other and of first members of households in the survey, as the
-        models predict them; see `synthpop.conditional.held_margins`.
-    factors : float array, shape (2, R), or None
-        By which their probabilities are multiplied. First members have the last digit of the last
-        predictor.
-    first : int
-        That digit.
-    optional : tuple of int
-        Terms that tell nothing where they are 0: combinations that no model knows are looked up
-        again without them, before the marginal counts.
-    level_factors : LevelFactors or None
-        By which the probabilities of classes that are not missing are multiplied then.
-    """
-
+    # str or classifier: key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier
     model: Any
+    # a fitted model, or None where the stratum is too small for its own
     by_stratum: tuple[Any, ...]
+    # fitted model: all strata together, with the stratum as last predictor but for a table
     pooled: Any
+    # float array, shape (n_strata, R): weighted class shares; those of all strata where a stratum
+    # has no case
     marginals: np.ndarray
+    # How strata borrow from each other. With partial pooling the entries of `by_stratum` are what
+    # a stratum adds to the pooled model.
     pooling: Pooling = ALONE
-    pairs: RidgeEffects | None = None
+    pairs: RidgeEffects | None = None  # what pairs of predictors add to the pooled model
+    # float array, shape (2, R), or None: weights of the classes of other and of first members of
+    # households in the survey, as the models predict them; see
+    # `synthpop.conditional.held_margins`
     targets: np.ndarray | None = None
+    # float array, shape (2, R), or None: by which their probabilities are multiplied. First
+    # members have the last digit of the last predictor.
     factors: np.ndarray | None = None
-    first: int = -1
+    first: int = -1  # that digit
+    # by which the probabilities of classes that are not missing are multiplied then
     level_factors: LevelFactors | None = None
+    # terms that tell nothing where they are 0: combinations that no model knows are looked up
+    # again without them, before the marginal counts
     optional: tuple[int, ...] = ()
 
 

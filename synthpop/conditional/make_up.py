@@ -27,23 +27,13 @@ NEARLY_ALL = 0.95  # of the households have exactly one head
 
 @dataclass(frozen=True, slots=True)
 class MakeUp:
-    """How the combination of other members becomes a level.
+    """How the combination of other members becomes a level."""
 
-    Attributes
-    ----------
-    relation : str
-        Column of the relation to the head.
-    head : int
-        Code of the head in it.
-    n_levels : int
-        Levels of that column.
-    combinations : int array, shape (k,)
-        Bits of the levels that other members have, of the most frequent combinations, sorted.
-    """
-
-    relation: str
-    head: int
-    n_levels: int
+    relation: str  # column of the relation to the head
+    head: int  # code of the head in it
+    n_levels: int  # levels of that column
+    # int array, shape (k,): bits of the levels that other members have, of the most frequent
+    # combinations, sorted
     combinations: np.ndarray
 
     def codes(self, relation: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -43,19 +43,11 @@ Draw = Callable[[Block], dict[str, np.ndarray]]
 
 @dataclass(frozen=True, slots=True)
 class BeforeRule:
-    """How what the members before have becomes predictors.
+    """How what the members before have becomes predictors."""
 
-    Attributes
-    ----------
-    relation : str or None
-        Column of the relation to the head.
-    coded : bool
-        Whether the values are codes of levels.
-    """
-
-    relation: str | None
+    relation: str | None  # column of the relation to the head
     kinds: int
-    coded: bool
+    coded: bool  # whether the values are codes of levels
 
     def kinds_of(self, rows: np.ndarray, place: int, relation: np.ndarray | None) -> np.ndarray:
         """Return the kinds of members of one place (0: the second), shape (m,)."""

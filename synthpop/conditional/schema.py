@@ -11,24 +11,13 @@ from synthpop.microdata.errors import Faults, did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What is known when a recipe is checked, before anything is computed.
+    """What is known when a recipe is checked, before anything is computed."""
 
-    Attributes
-    ----------
-    survey : dict of Field or None
-        Columns of the survey; None for those that no step reads.
-    available : tuple of str
-        Variables that the population will have at this step.
-    basic : tuple of str
-        Those of the household structure among them.
-    later : tuple of str
-        Variables that later steps will make.
-    """
-
+    # dict of Field or None: columns of the survey; None for those that no step reads
     survey: Mapping[str, Field | None]
-    available: tuple[str, ...]
-    basic: tuple[str, ...]
-    later: tuple[str, ...] = ()
+    available: tuple[str, ...]  # variables that the population will have at this step
+    basic: tuple[str, ...]  # those of the household structure among them
+    later: tuple[str, ...] = ()  # variables that later steps will make
 
 
 def check_available(

@@ -128,16 +128,11 @@ def _digits_of(
 
 @dataclass(frozen=True, slots=True)
 class AllowedRule:
-    """Structural zeros in digits: rules (predictor position -> digits) and the classes they bar.
-
-    Attributes
-    ----------
-    rules : tuple of (tuple of (position, digits), classes)
-    present : bool array, shape (n_classes,)
-        Classes that the sample has; what a rule leaves is drawn from these only.
-    """
+    """Structural zeros in digits: rules (predictor position -> digits) and the classes they bar."""
 
     rules: tuple[tuple[tuple[tuple[int, tuple[int, ...]], ...], tuple[int, ...]], ...]
+    # bool array, shape (n_classes,): classes that the sample has; what a rule leaves is drawn
+    # from these only
     present: np.ndarray
 
     def mask(self, digits: np.ndarray) -> np.ndarray:

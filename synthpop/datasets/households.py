@@ -21,22 +21,14 @@ OTHERS = np.array([0.72, 0.20, 0.08])
 
 @dataclass(frozen=True, slots=True)
 class DemoHouseholds:
-    """Make-up of the households, arrays of shape (n_households,).
+    """Make-up of the households, arrays of shape (n_households,)."""
 
-    Attributes
-    ----------
-    region : int8, position in `REGIONS`
-    kind : int8, SINGLE ... SHARED
-    partner, parents : int8, 0 or 1
-    children, others : int8, how many
-    """
-
-    region: np.ndarray
-    kind: np.ndarray
-    partner: np.ndarray
-    children: np.ndarray
-    parents: np.ndarray
-    others: np.ndarray
+    region: np.ndarray  # int8, position in `REGIONS`
+    kind: np.ndarray  # int8, SINGLE ... SHARED
+    partner: np.ndarray  # int8, 0 or 1
+    children: np.ndarray  # int8, how many
+    parents: np.ndarray  # int8, 0 or 1
+    others: np.ndarray  # int8, how many
 
     @property
     def size(self) -> np.ndarray:

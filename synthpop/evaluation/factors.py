@@ -20,23 +20,13 @@ CLASS_SHARES = (0.2, 0.4, 0.6, 0.8)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factor:
-    """A categorical variable; codes 0 ... L - 1 are its levels, L missing, L + 1 any other value.
-
-    Attributes
-    ----------
-    levels : tuple
-    labels : tuple of str, length L + 2
-    limits : array or None
-        Class limits of a number that is compared in classes.
-    zeros : bool
-        Zero is a class of its own.
-    """
+    """A categorical variable; codes 0 ... L - 1 are levels, L missing, L + 1 any other value."""
 
     name: str
     levels: tuple[Any, ...]
     labels: tuple[str, ...]
-    limits: np.ndarray | None = None
-    zeros: bool = False
+    limits: np.ndarray | None = None  # class limits of a number that is compared in classes
+    zeros: bool = False  # zero is a class of its own
 
     @property
     def n_codes(self) -> int:

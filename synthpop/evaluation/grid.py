@@ -18,23 +18,14 @@ NARROWEST = 1e-250  # below it the number of bins by the width would overflow
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """Points g_0 < g_1 < ...; cell 2i + 1 is the point g_i, cell 2i the open gap below it.
+    """Points g_0 < g_1 < ...; cell 2i + 1 is the point g_i, cell 2i the open gap below it."""
 
-    Attributes
-    ----------
-    points : float array, shape (m,)
-        Finite, strictly increasing, 0 among them.
-    padded : float array, shape (m + 1,)
-        The points and NaN, which no value is above.
-    start : int array, shape (BINS + 1,)
-        Number of points in the bins before each bin, where a bin is an interval of equal length.
-    low, scale : float
-        Bin of x is the whole part of (x - low) * scale.
-    """
-
-    points: np.ndarray
-    padded: np.ndarray
+    points: np.ndarray  # float array, shape (m,): finite, strictly increasing, 0 among them
+    padded: np.ndarray  # float array, shape (m + 1,): the points and NaN, which no value is above
+    # int array, shape (BINS + 1,): number of points in the bins before each bin, where a bin is
+    # an interval of equal length
     start: np.ndarray
+    # low, scale: bin of x is the whole part of (x - low) * scale
     low: float
     scale: float
 

@@ -23,21 +23,17 @@ class HouseholdRows:
 
     Attributes
     ----------
-    frame : DataFrame
-        One row a person; the members of a household stand together.
     starts, sizes : int arrays, shape (households,)
         First row and number of members.
-    weights : float array, shape (households,)
-    person_weights : float array, shape (persons,)
-    units : int array, shape (households,), or None
-        Primary sampling unit of each household, where the survey names some.
     """
 
-    frame: pd.DataFrame
+    frame: pd.DataFrame  # one row a person; the members of a household stand together
     starts: np.ndarray
     sizes: np.ndarray
-    weights: np.ndarray
-    person_weights: np.ndarray
+    weights: np.ndarray  # float array, shape (households,)
+    person_weights: np.ndarray  # float array, shape (persons,)
+    # int array, shape (households,), or None: primary sampling unit of each household, where the
+    # survey names some
     units: np.ndarray | None = None
 
     @property

@@ -38,29 +38,17 @@ COLUMNS = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HouseholdPair:
-    """Households of both sides and what is compared of them.
-
-    Attributes
-    ----------
-    factors : dict of Factor
-        Categories, and numbers in classes, of which the levels of members are crossed.
-    names : tuple of str
-        Those factors that are categorical variables.
-    numbers : tuple of str
-        Numbers whose household sums are compared.
-    age : str or None
-        The age of persons.
-    relation : str or None
-        Relation to the reference person.
-    """
+    """Households of both sides and what is compared of them."""
 
     sample: HouseholdRows
     population: HouseholdRows
+    # dict of Factor: categories, and numbers in classes, of which the levels of members are
+    # crossed
     factors: Mapping[str, Factor]
-    names: tuple[str, ...]
-    numbers: tuple[str, ...]
-    age: str | None
-    relation: str | None
+    names: tuple[str, ...]  # those factors that are categorical variables
+    numbers: tuple[str, ...]  # numbers whose household sums are compared
+    age: str | None  # the age of persons
+    relation: str | None  # relation to the reference person
 
 
 def household_distances(pair: HouseholdPair) -> pd.DataFrame:

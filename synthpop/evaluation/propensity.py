@@ -23,30 +23,19 @@ RIDGE = 1e-4  # keeps levels that one side alone has from going to infinity
 
 @dataclass(frozen=True, slots=True)
 class Pmse:
-    """Propensity mean squared error and what it is beside chance.
+    """Propensity mean squared error and what it is beside chance."""
 
-    Attributes
-    ----------
-    pmse : float
-        Weighted mean of (p - 1/2)^2; 0 where no person can be told apart, 1/4 where all can.
-    expected_simulation_error : float
-        (k - 1) / (16 m): expected of m persons drawn independently from the sample's own weighted
-        distribution.
-    expected_sampling_error : float
-        The same with the effective size of the sample in place of m.
-    ratio : float
-        pMSE ratio of Snoke and others: what a subsample of the population as large as the
-        sample would have, over its expectation. About 1 is perfect.
-    n_persons : int
-        m, persons of the population that were used.
-    """
-
+    # weighted mean of (p - 1/2)^2; 0 where no person can be told apart, 1/4 where all can
     pmse: float
     coefficients: int
+    # (k - 1) / (16 m): expected of m persons drawn independently from the sample's own weighted
+    # distribution
     expected_simulation_error: float
-    expected_sampling_error: float
+    expected_sampling_error: float  # the same with the effective size of the sample in place of m
+    # pMSE ratio of Snoke and others: what a subsample of the population as large as the sample
+    # would have, over its expectation. About 1 is perfect.
     ratio: float
-    n_persons: int
+    n_persons: int  # m, persons of the population that were used
     converged: bool
 
 

@@ -29,26 +29,17 @@ SIZE_NAME = "hsize"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitRequest:
-    """What `assess_fit` compares.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        The sample with the variables that the recipe derives and the household size.
-    names : tuple of str
-        Factors that are compared as variables.
-    components : dict of tuple of str
-        Total -> its parts.
-    """
+    """What `assess_fit` compares."""
 
     survey: Survey
     source: PopulationChunks
+    # the sample with the variables that the recipe derives and the household size
     frame: pd.DataFrame
     plan: TabulationPlan
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # factors that are compared as variables
     strata: str | None
     size: str | None
-    components: Mapping[str, tuple[str, ...]]
+    components: Mapping[str, tuple[str, ...]]  # dict of tuple of str: total -> its parts
 
     @property
     def effective(self) -> float:

@@ -19,29 +19,17 @@ ORDER = ["measure", "variable", "crossed", "scope", *DISTANCE, "where"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShareTables:
-    """What was counted on both sides, and how sure each side is.
-
-    Attributes
-    ----------
-    sample, rows, population : Counts
-        Weighted sample, unweighted sample, population.
-    effective : float
-        Effective size of the sample (Kish).
-    effective_by : dict of arrays
-        The same within the groups of a factor.
-    scale : float
-        Persons of the population for one unit of weight.
-    ratios : dict
-        Effective size of a variable or pair over Kish's, where the survey names a design.
-    """
+    """What was counted on both sides, and how sure each side is."""
 
     plan: TabulationPlan
+    # sample, rows, population: weighted sample, unweighted sample, population
     sample: Counts
     rows: Counts
     population: Counts
-    effective: float
-    effective_by: Mapping[str, np.ndarray]
-    scale: float
+    effective: float  # effective size of the sample (Kish)
+    effective_by: Mapping[str, np.ndarray]  # dict of arrays: the same within the groups of a factor
+    scale: float  # persons of the population for one unit of weight
+    # effective size of a variable or pair over Kish's, where the survey names a design
     ratios: Ratios = field(default_factory=dict)
 
     def effective_of(self, *names: str) -> float:

@@ -18,27 +18,14 @@ ROWS = 250_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationChunks:
-    """A population as chunks of rows.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    fields : dict of Field
-        Empty for a frame.
-    ids : set of str
-        Columns that number households and persons.
-    recipe : list of dict
-        Stages as the manifest has them; empty for a frame.
-    scale : float or None
-        Factor on the weights; None where it is not known.
-    """
+    """A population as chunks of rows."""
 
     data: Any
     columns: tuple[str, ...]
-    fields: Mapping[str, Field] = field(default_factory=dict)
-    ids: frozenset[str] = frozenset()
-    recipe: Sequence[Mapping[str, Any]] = ()
-    scale: float | None = None
+    fields: Mapping[str, Field] = field(default_factory=dict)  # dict of Field: empty for a frame
+    ids: frozenset[str] = frozenset()  # set of str: columns that number households and persons
+    recipe: Sequence[Mapping[str, Any]] = ()  # stages as the manifest has them; empty for a frame
+    scale: float | None = None  # factor on the weights; None where it is not known
 
     def chunks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         """Yield the rows in order, small blocks joined to about 250,000 rows."""

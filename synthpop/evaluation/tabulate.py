@@ -17,29 +17,15 @@ ALL = ""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TabulationPlan:
-    """What is counted.
+    """What is counted."""
 
-    Attributes
-    ----------
-    factors : dict of Factor
-        Categorical variables, and the groups.
-    pairs : tuple of (str, str)
-        Pairs of factors to cross.
-    grids : dict of Grid
-        One for each number.
-    by : tuple of str
-        Factors that numbers are compared by.
-    centres : dict of float
-        Weighted mean of each number in the sample; squares are taken around it.
-    sums : dict of tuple of str
-        Total -> its parts, whose sum is checked person by person.
-    """
-
-    factors: Mapping[str, Factor]
-    pairs: tuple[tuple[str, str], ...]
-    grids: Mapping[str, Grid]
-    by: tuple[str, ...]
+    factors: Mapping[str, Factor]  # dict of Factor: categorical variables, and the groups
+    pairs: tuple[tuple[str, str], ...]  # pairs of factors to cross
+    grids: Mapping[str, Grid]  # dict of Grid: one for each number
+    by: tuple[str, ...]  # factors that numbers are compared by
+    # dict of float: weighted mean of each number in the sample; squares are taken around it
     centres: Mapping[str, float]
+    # dict of tuple of str: total -> its parts, whose sum is checked person by person
     sums: Mapping[str, tuple[str, ...]]
 
     def source_columns(self) -> list[str]:
@@ -53,23 +39,17 @@ class NumberCounts:
 
     Attributes
     ----------
-    cells : dict of arrays, shape (groups, cells)
     missing, total, absolute : dicts of arrays, shape (groups,)
         Number missing; sums of x and, of totals that have parts, of |x|.
-    cell_totals : array, shape (cells,)
-        Sum of x by cell, all persons.
-    squares : float
-        Sum of (x - centre)^2, all persons.
-    low, high : float
-        Smallest and largest value.
     """
 
-    cells: dict[str, np.ndarray]
+    cells: dict[str, np.ndarray]  # dict of arrays, shape (groups, cells)
     missing: dict[str, np.ndarray]
     total: dict[str, np.ndarray]
     absolute: dict[str, np.ndarray]
-    cell_totals: np.ndarray
-    squares: float = 0.0
+    cell_totals: np.ndarray  # array, shape (cells,): sum of x by cell, all persons
+    squares: float = 0.0  # sum of (x - centre)^2, all persons
+    # low, high: smallest and largest value
     low: float = np.inf
     high: float = -np.inf
 

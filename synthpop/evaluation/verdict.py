@@ -23,18 +23,11 @@ BEYOND = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
-    """A word with its reason.
+    """A word with its reason."""
 
-    Attributes
-    ----------
-    word : {"close", "mixed", "poor"}
-    worst : DataFrame
-        At most five rows of the ranking beyond twice the expected error.
-    """
-
-    word: str
+    word: str  # {"close", "mixed", "poor"}
     reason: str
-    worst: pd.DataFrame
+    worst: pd.DataFrame  # at most five rows of the ranking beyond twice the expected error
 
 
 def fit_verdict(ranking: pd.DataFrame, auc: Mapping[str, float]) -> Verdict:

@@ -8,17 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class FigureNames:
-    """What variables are called in pictures and tables.
+    """What variables are called in pictures and tables."""
 
-    Attributes
-    ----------
-    labels : dict
-        Variable -> text, for instance ``{"pl030": "Economic status"}``.
-    units : dict
-        Variable -> unit, for instance ``{"netIncome": "euros a year"}``.
-    """
-
+    # variable -> text, for instance ``{"pl030": "Economic status"}``
     labels: Mapping[str, str] = field(default_factory=dict)
+    # variable -> unit, for instance ``{"netIncome": "euros a year"}``
     units: Mapping[str, str] = field(default_factory=dict)
 
     def title(self, name: str) -> str:

@@ -13,22 +13,12 @@ from synthpop.microdata.dataset import Field
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """One step down a declared sequence, recorded instead of a crash.
+    """One step down a declared sequence, recorded instead of a crash."""
 
-    Attributes
-    ----------
-    stage : str
-        Stage and variable.
-    what : str
-        What was missing and what was used instead.
-    n_persons : int
-        Persons of the population concerned; 0 where it is about the fit.
-    """
-
-    stage: str
+    stage: str  # stage and variable
     stratum: str
-    what: str
-    n_persons: int = 0
+    what: str  # what was missing and what was used instead
+    n_persons: int = 0  # persons of the population concerned; 0 where it is about the fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +89,15 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole households of one stratum of the population.
+    """Whole households of one stratum of the population."""
 
-    Attributes
-    ----------
-    stratum : int
-        Position of the stratum.
-    number : int
-        Number of the block within its stratum.
-    offsets : int array, shape (n_households + 1,)
-        Where each household starts.
-    columns : dict of read-only arrays, each shape (n_persons,)
-    fallbacks : list of Fallback
-        Steps down a sequence that stages took in this block.
-    seed : int, optional
-        Of the population, for draws that blocks share.
-    """
-
-    stratum: int
-    number: int
-    offsets: np.ndarray
-    columns: Mapping[str, np.ndarray]
+    stratum: int  # position of the stratum
+    number: int  # number of the block within its stratum
+    offsets: np.ndarray  # int array, shape (n_households + 1,): where each household starts
+    columns: Mapping[str, np.ndarray]  # dict of read-only arrays, each shape (n_persons,)
+    # steps down a sequence that stages took in this block
     fallbacks: list[Fallback] = field(default_factory=list)
-    seed: int | None = None
+    seed: int | None = None  # of the population, for draws that blocks share
 
     @property
     def n_persons(self) -> int:

@@ -144,20 +144,11 @@ def recode_to(values: pd.Series, levels: Sequence[Any]) -> tuple[np.ndarray, np.
 
 @dataclass(frozen=True, slots=True)
 class CodedKeys:
-    """Several coded columns side by side.
-
-    Attributes
-    ----------
-    names : tuple of str
-    codes : int32 array, shape (n, m)
-        One column a key; -1 is missing.
-    levels : tuple of tuples
-        Levels of each key.
-    """
+    """Several coded columns side by side."""
 
     names: tuple[str, ...]
-    codes: np.ndarray
-    levels: tuple[tuple[Any, ...], ...]
+    codes: np.ndarray  # int32 array, shape (n, m): one column a key; -1 is missing
+    levels: tuple[tuple[Any, ...], ...]  # levels of each key
 
 
 def run_starts(values: np.ndarray) -> np.ndarray:

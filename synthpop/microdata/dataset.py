@@ -18,25 +18,16 @@ ARROW = "[pyarrow]"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What one column holds.
-
-    Attributes
-    ----------
-    kind : {"categorical", "numeric"}
-    dtype : dtype of the array; categorical columns hold codes (-1 missing), numeric ones values
-        (NaN missing; whole numbers without missing values keep the smallest integer type).
-    levels : tuple
-        Values that the codes stand for; empty for a numeric column.
-    original : str
-        Type that the column had in the survey and gets again in a frame.
-    """
+    """What one column holds."""
 
     name: str
-    kind: Literal["categorical", "numeric"]
+    kind: Literal["categorical", "numeric"]  # {"categorical", "numeric"}
+    # dtype of the array; categorical columns hold codes (-1 missing), numeric ones values: (NaN
+    # missing; whole numbers without missing values keep the smallest integer type)
     dtype: np.dtype[Any]
-    levels: tuple[Any, ...] = ()
+    levels: tuple[Any, ...] = ()  # values that the codes stand for; empty for a numeric column
     ordered: bool = False
-    original: str = "float64"
+    original: str = "float64"  # type that the column had in the survey and gets again in a frame
 
     @classmethod
     def categorical(cls, name: str, levels: tuple[Any, ...], *, ordered: bool = False) -> Field:

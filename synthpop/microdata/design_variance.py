@@ -103,23 +103,14 @@ def t_quantile(p: float, degrees_of_freedom: float) -> float:
 
 @dataclass(frozen=True)
 class SamplingStage:
-    """One stage of a sample, coded.
+    """One stage of a sample, coded."""
 
-    Attributes
-    ----------
-    unit : int array, shape (n,), or None
-        Unit of each row; None where every row is a unit.
-    stratum : int array, shape (units,)
-        Stratum of each unit.
-    fraction : array, shape (strata,)
-        Sampling fraction of each stratum, 0 without a correction.
-    factor : array, shape (strata,)
-        Product of the sampling fractions of the earlier stages.
-    """
-
+    # int array, shape (n,), or None: unit of each row; None where every row is a unit
     unit: np.ndarray | None
-    stratum: np.ndarray
+    stratum: np.ndarray  # int array, shape (units,): stratum of each unit
+    # array, shape (strata,): sampling fraction of each stratum, 0 without a correction
     fraction: np.ndarray
+    # array, shape (strata,): product of the sampling fractions of the earlier stages
     factor: np.ndarray
 
     def variance(self, u: np.ndarray, first: bool) -> float:
@@ -140,15 +131,9 @@ class SamplingStage:
 
 @dataclass(frozen=True)
 class SampledUnits:
-    """Which unit each row belongs to, and the stratum of each unit, stage by stage.
+    """Which unit each row belongs to, and the stratum of each unit, stage by stage."""
 
-    Attributes
-    ----------
-    stages : tuple of SamplingStage
-        First stage first.
-    """
-
-    stages: tuple[SamplingStage, ...]
+    stages: tuple[SamplingStage, ...]  # first stage first
 
     @property
     def unit(self) -> np.ndarray | None:

@@ -63,30 +63,15 @@ class SparseDataWarning(MicrodataWarning):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with the input.
+    """One thing that is wrong with the input."""
 
-    Attributes
-    ----------
-    where : str
-        The column, argument or key of the run file.
-    what : str
-        What is wrong, with numbers.
-    rows : tuple of int
-        Row positions (0-based), the first few; empty when the fault is not about rows.
-    n_rows : int
-        How many rows are affected in all.
-    remedy : str
-        What to do about it.
-    line : int
-        Line of the run file; 0 where it is not known.
-    """
-
-    where: str
-    what: str
+    where: str  # the column, argument or key of the run file
+    what: str  # what is wrong, with numbers
+    # row positions (0-based), the first few; empty when the fault is not about rows
     rows: tuple[int, ...] = ()
-    n_rows: int = 0
-    remedy: str = ""
-    line: int = 0
+    n_rows: int = 0  # how many rows are affected in all
+    remedy: str = ""  # what to do about it
+    line: int = 0  # line of the run file; 0 where it is not known
 
     def __str__(self) -> str:
         text = f"line {self.line}: " if self.line else ""

@@ -8,25 +8,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step of a long job.
+    """One step of a long job."""
 
-    Attributes
-    ----------
-    kind : str
-        "start", "progress", "skip" or "end"; "note" has a sentence for the user as its detail.
-    job : str
-        What is running: "fit", "simulate", "write" ...
-    done, total : int
-        Units done so far and in all.
-    detail : str
-        The unit: a stage, a stratum and block, a file.
-    """
-
+    # "start", "progress", "skip" or "end"; "note" has a sentence for the user as its detail
     kind: str
-    job: str
+    job: str  # what is running: "fit", "simulate", "write" ...
+    # done, total: units done so far and in all
     done: int = 0
     total: int = 0
-    detail: str = ""
+    detail: str = ""  # the unit: a stage, a stratum and block, a file
 
 
 Listener = Callable[[Event], None]

@@ -39,16 +39,10 @@ REMEDY = "Join columns by + : * ^ - and parentheses, as in ~ age + sex:status."
 
 @dataclass(frozen=True, slots=True)
 class FormulaFactor:
-    """A column of the data, or a function of it.
-
-    Attributes
-    ----------
-    function : str
-        Empty, "C" or "log".
-    """
+    """A column of the data, or a function of it."""
 
     column: str
-    function: str = ""
+    function: str = ""  # empty, "C" or "log"
 
     @property
     def label(self) -> str:
@@ -62,21 +56,12 @@ Term = tuple[FormulaFactor, ...]
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A formula as terms.
+    """A formula as terms."""
 
-    Attributes
-    ----------
-    responses : tuple of FormulaFactor
-        The left side; empty where there is none.
-    terms : tuple of tuples of FormulaFactor
-        The right side without the constant: main effects first, then interactions by order.
-    constant : bool
-        Whether there is a constant.
-    """
-
-    responses: tuple[FormulaFactor, ...]
+    responses: tuple[FormulaFactor, ...]  # the left side; empty where there is none
+    # the right side without the constant: main effects first, then interactions by order
     terms: tuple[Term, ...]
-    constant: bool = True
+    constant: bool = True  # whether there is a constant
 
     @property
     def factors(self) -> tuple[FormulaFactor, ...]:
@@ -104,27 +89,16 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a caller allows in its formulas.
+    """What a caller allows in its formulas."""
 
-    Attributes
-    ----------
-    responses : (int, int or None)
-        Fewest and most columns on the left side; (0, 0) for formulas of one side.
-    functions : tuple of str
-        Of "C" and "log".
-    interactions : bool
-        Whether terms may have several columns.
-    dot : sequence of str or None
-        Columns that ``.`` stands for, but those of the left side; None where it is not allowed.
-    no_constant : bool
-        Whether the constant may be taken out.
-    """
-
+    # (int, int or None): fewest and most columns on the left side; (0, 0) for formulas of one
+    # side
     responses: tuple[int, int | None] = (0, 0)
-    functions: tuple[str, ...] = ()
-    interactions: bool = True
+    functions: tuple[str, ...] = ()  # of "C" and "log"
+    interactions: bool = True  # whether terms may have several columns
+    # columns that ``.`` stands for, but those of the left side; None where it is not allowed
     dot: Sequence[str] | None = None
-    no_constant: bool = False
+    no_constant: bool = False  # whether the constant may be taken out
 
 
 def read_formula(

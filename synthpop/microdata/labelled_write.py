@@ -27,20 +27,11 @@ VALUE_LABEL_BYTES = {".sav": 120, ".zsav": 120, ".dta": 32_000}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """A column as such a file holds it.
+    """A column as such a file holds it."""
 
-    Attributes
-    ----------
-    values : Series
-        Codes, numbers, text or dates; missing codes among them.
-    variable : Variable
-        What the codes mean in this file.
-    undeclared : tuple of codes
-        Missing codes of the column that the format cannot declare as missing.
-    """
-
-    values: pd.Series
-    variable: Variable
+    values: pd.Series  # codes, numbers, text or dates; missing codes among them
+    variable: Variable  # what the codes mean in this file
+    # missing codes of the column that the format cannot declare as missing
     undeclared: tuple[Code, ...] = ()
 
 

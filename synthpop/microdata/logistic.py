@@ -21,22 +21,12 @@ DEPENDENT = 1e-11  # smallest eigenvalue of the crossed design with unit diagona
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logistic:
-    """A fitted logistic regression.
+    """A fitted logistic regression."""
 
-    Attributes
-    ----------
-    coefficients : float64, shape (k,)
-    probabilities : float64, shape (n,)
-    information : float64, shape (k, k)
-        Sum of w p (1 - p) z z'.
-    rank : int
-        Number of columns that are not combinations of others.
-    """
-
-    coefficients: np.ndarray
-    probabilities: np.ndarray
-    information: np.ndarray
-    rank: int
+    coefficients: np.ndarray  # float64, shape (k,)
+    probabilities: np.ndarray  # float64, shape (n,)
+    information: np.ndarray  # float64, shape (k, k): sum of w p (1 - p) z z'
+    rank: int  # number of columns that are not combinations of others
     converged: bool
 
 

@@ -87,16 +87,11 @@ def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Library:
-    """The library that a frame came from.
-
-    Attributes
-    ----------
-    schema : mapping of str to Arrow type
-        Types of the columns that came in; a column of the same kind goes out with them.
-    """
+    """The library that a frame came from."""
 
     implementation: Any
     is_lazy: bool
+    # types of the columns that came in; a column of the same kind goes out with them
     schema: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,25 +20,13 @@ LOG_FORMAT = "%(asctime)s %(name)s %(message)s"
 
 @dataclass
 class Output:
-    """The output of the command that runs.
-
-    Attributes
-    ----------
-    quiet : bool
-        Nothing but errors is said.
-    verbose : bool
-        Steps are logged with their time instead of shown as bars.
-    as_json : bool
-        All that is said comes as one JSON object at the end.
-    left_behind : str
-        What is there if the command is stopped now.
-    """
+    """The output of the command that runs."""
 
     command: str = ""
-    quiet: bool = False
-    verbose: bool = False
-    as_json: bool = False
-    left_behind: str = ""
+    quiet: bool = False  # nothing but errors is said
+    verbose: bool = False  # steps are logged with their time instead of shown as bars
+    as_json: bool = False  # all that is said comes as one JSON object at the end
+    left_behind: str = ""  # what is there if the command is stopped now
     messages: list[str] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
 

@@ -102,19 +102,6 @@ class Tail(Result, ABC):
 class ParetoTail(Tail):
     """Pareto distribution of the values above a threshold.
 
-    Attributes
-    ----------
-    threshold : float
-        Scale parameter: the distribution begins there.
-    shape : float
-        theta > 0; the smaller, the heavier the tail. The mean exists above 1, the variance above 2.
-    method : str
-        Estimator.
-    k : int
-        Number of values in the tail.
-    n : int
-        Number of values in all.
-
     Examples
     --------
     >>> tail = ParetoTail(threshold=50_000.0, shape=4.0)
@@ -122,11 +109,12 @@ class ParetoTail(Tail):
     158114.0
     """
 
-    threshold: float
+    threshold: float  # scale parameter: the distribution begins there
+    # theta > 0; the smaller, the heavier the tail. The mean exists above 1, the variance above 2.
     shape: float
-    method: str = "given"
-    k: int = 0
-    n: int = 0
+    method: str = "given"  # estimator
+    k: int = 0  # number of values in the tail
+    n: int = 0  # number of values in all
 
     def __post_init__(self) -> None:
         faults = Faults("Pareto tail")

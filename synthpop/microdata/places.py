@@ -34,7 +34,6 @@ class BucketPath:
 
     Attributes
     ----------
-    parts : tuple of str
     login, options : str
         ``key:secret`` and ``region=...&endpoint_override=...`` of the address; never shown.
 

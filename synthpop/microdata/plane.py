@@ -28,27 +28,18 @@ SHAPES = ("circle", "square", "diamond", "triangle", "cross", "ring")
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis.
-
-    Attributes
-    ----------
-    low, high : float
-        Its ends; equal ends are widened.
-    scale : {"linear", "log", "symlog"}
-        "symlog" is linear around zero, up to `linear_below`, and logarithmic beyond.
-    text : function of a float
-        Labels of the ticks.
-    places : sequence of (value, text), optional
-        Ticks by name, for classes.
-    """
+    """One axis."""
 
     title: str
+    # low, high: its ends; equal ends are widened
     low: float
     high: float
+    # {"linear", "log", "symlog"}: "symlog" is linear around zero, up to `linear_below`, and
+    # logarithmic beyond
     scale: Scale = "linear"
-    text: Callable[[float], str] = tick
+    text: Callable[[float], str] = tick  # function of a float: labels of the ticks
     linear_below: float = 1.0
-    places: Sequence[tuple[float, str]] = ()
+    places: Sequence[tuple[float, str]] = ()  # ticks by name, for classes
 
     def position(self, values: Any) -> np.ndarray:
         """Return values as shares of the axis: 0 at its low end, 1 at its high end."""

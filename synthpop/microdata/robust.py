@@ -17,18 +17,11 @@ IN_A_PLANE = "half of the records or more lie in a plane"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scatter:
-    """Location and covariance of a cloud of points.
+    """Location and covariance of a cloud of points."""
 
-    Attributes
-    ----------
-    center : float64, shape (p,)
-    covariance : float64, shape (p, p)
-    fallback : str
-        Empty, or why the classical mean and covariance stand in for the robust ones.
-    """
-
-    center: np.ndarray
-    covariance: np.ndarray
+    center: np.ndarray  # float64, shape (p,)
+    covariance: np.ndarray  # float64, shape (p, p)
+    # empty, or why the classical mean and covariance stand in for the robust ones
     fallback: str = ""
 
 

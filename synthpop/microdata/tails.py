@@ -36,24 +36,6 @@ LEAST_SHAPE = -1.0
 class GpdTail(Tail):
     """Generalised Pareto distribution above a threshold.
 
-    Attributes
-    ----------
-    location : float
-        The threshold; the distribution begins there.
-    scale : float
-        Positive; unit of the values.
-    shape : float
-        Above zero a heavy tail (moments of order 1/shape and higher do not exist), zero the
-        exponential distribution, below zero an upper end at ``location - scale / shape``.
-    method : str
-        Estimator that was used.
-    n_exceed : int
-        Number of values above the threshold.
-    n_effective : float
-        The same after Kish, (sum w)^2 / sum w^2, for weighted values.
-    fallback : str
-        Why another estimator stood in for the wanted one; empty when none had to.
-
     Examples
     --------
     >>> tail = GpdTail(location=100.0, scale=20.0, shape=0.25)
@@ -61,13 +43,15 @@ class GpdTail(Tail):
     (115.137, 1.0)
     """
 
-    location: float
-    scale: float
+    location: float  # the threshold; the distribution begins there
+    scale: float  # positive; unit of the values
+    # above zero a heavy tail (moments of order 1/shape and higher do not exist), zero the
+    # exponential distribution, below zero an upper end at ``location - scale / shape``
     shape: float
-    method: str = "given"
-    n_exceed: int = 0
-    n_effective: float = 0.0
-    fallback: str = ""
+    method: str = "given"  # estimator that was used
+    n_exceed: int = 0  # number of values above the threshold
+    n_effective: float = 0.0  # the same after Kish, (sum w)^2 / sum w^2, for weighted values
+    fallback: str = ""  # why another estimator stood in for the wanted one; empty when none had to
 
     def __post_init__(self) -> None:
         faults = Faults("generalised Pareto tail")

@@ -12,19 +12,11 @@ from synthpop.models.encoding import distinct_cells
 
 @dataclass(frozen=True, slots=True)
 class EmpiricalModel:
-    """A fitted table.
+    """A fitted table."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Number of levels of each predictor.
-    cells : dict from a row of digits, as a tuple, to a row of `shares`
-    shares : float array, shape (c, R)
-    """
-
-    sizes: tuple[int, ...]
-    cells: dict[tuple[int, ...], int]
-    shares: np.ndarray
+    sizes: tuple[int, ...]  # number of levels of each predictor
+    cells: dict[tuple[int, ...], int]  # dict from a row of digits, as a tuple, to a row of `shares`
+    shares: np.ndarray  # float array, shape (c, R)
 
 
 def fit_empirical(

@@ -27,22 +27,14 @@ MOST_CELLS = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How one predictor becomes a digit.
-
-    Attributes
-    ----------
-    size : int
-        Number of digits, with the digit 0 of missing values.
-    breaks : float array or None
-        Inner class limits of a numeric predictor; None for a coded one.
-    numbers : float array or None, shape (size,)
-        The value that each digit stands for, NaN for digit 0, where the predictor enters models
-        as a number; None where it enters by its classes.
-    """
+    """How one predictor becomes a digit."""
 
     name: str
-    size: int
+    size: int  # number of digits, with the digit 0 of missing values
+    # float array or None: inner class limits of a numeric predictor; None for a coded one
     breaks: np.ndarray | None = None
+    # float array or None, shape (size,): the value that each digit stands for, NaN for digit 0,
+    # where the predictor enters models as a number; None where it enters by its classes
     numbers: np.ndarray | None = None
 
 

@@ -38,30 +38,19 @@ LARGEST_MISS = 0.02  # half the sum of differences of predicted and weighted sha
 
 @dataclass(frozen=True, slots=True)
 class LearnerModel:
-    """A fitted classifier.
+    """A fitted classifier."""
 
-    Attributes
-    ----------
-    estimator : fitted scikit-learn classifier, or None where the sample has one class
-    classes : int array
-        Class numbers in the order of the columns of ``predict_proba``.
-    seen : tuple of bool arrays, one for each predictor, shape (size,)
-    ordered : tuple of bool
-    numbers : for each predictor None, or the values of its digits where it enters as a number
-    existence : tuple of int arrays, one for each predictor, shape (size,)
-        -1 where no person of a level has a value, 1 where all have one, 0 otherwise, or where
-        chance may have made it so.
-    note : str
-        Why a forest stands in, or by how much the classifier misses the shares of its sample.
-    """
-
-    estimator: Any
-    classes: np.ndarray
-    seen: tuple[np.ndarray, ...]
+    estimator: Any  # fitted scikit-learn classifier, or None where the sample has one class
+    classes: np.ndarray  # int array: class numbers in the order of the columns of ``predict_proba``
+    seen: tuple[np.ndarray, ...]  # tuple of bool arrays, one for each predictor, shape (size,)
     ordered: tuple[bool, ...]
     n_classes: int
+    # for each predictor None, or the values of its digits where it enters as a number
     numbers: Numbers = ()
+    # tuple of int arrays, one for each predictor, shape (size,): -1 where no person of a level
+    # has a value, 1 where all have one, 0 otherwise, or where chance may have made it so
     existence: tuple[np.ndarray, ...] = ()
+    # why a forest stands in, or by how much the classifier misses the shares of its sample
     note: str = ""
 
 
@@ -99,22 +88,13 @@ def make_estimator(model: Any, n_predictors: int, seed: int) -> Any:
 
 
 class PredictorCodes(NamedTuple):
-    """Predictors of the persons of a sample.
+    """Predictors of the persons of a sample."""
 
-    Attributes
-    ----------
-    digits : int array, shape (n, m)
-    sizes : sequence of m ints
-        Number of levels of each predictor.
-    ordered : sequence of bool
-        Which predictors have digits in a meaningful order.
-    numbers : for each predictor None, or the values of its digits
-        A number is a column of its values; one that is missing somewhere has a further column.
-    """
-
-    digits: np.ndarray
-    sizes: Sequence[int]
-    ordered: Sequence[bool]
+    digits: np.ndarray  # int array, shape (n, m)
+    sizes: Sequence[int]  # number of levels of each predictor
+    ordered: Sequence[bool]  # which predictors have digits in a meaningful order
+    # for each predictor None, or the values of its digits: a number is a column of its values;
+    # one that is missing somewhere has a further column
     numbers: Numbers = ()
 
 

@@ -21,23 +21,16 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """The sample persons of each leaf of each of T trees, side by side.
+    """The sample persons of each leaf of each of T trees, side by side."""
 
-    Attributes
-    ----------
-    values : float array, shape (T * n,)
-    cumulative : float array, shape (T * n,)
-        Number of the tree plus the cumulated share of weight within it: increases throughout.
-    starts : int array, shape (all nodes + T,)
-        Where the persons of each node start; each tree's last entry is its end.
-    nodes : int array, shape (T,)
-        Where the nodes of each tree begin in `starts`.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # float array, shape (T * n,)
+    # float array, shape (T * n,): number of the tree plus the cumulated share of weight within
+    # it: increases throughout
     cumulative: np.ndarray
+    # int array, shape (all nodes + T,): where the persons of each node start; each tree's last
+    # entry is its end
     starts: np.ndarray
-    nodes: np.ndarray
+    nodes: np.ndarray  # int array, shape (T,): where the nodes of each tree begin in `starts`
 
     @property
     def n_trees(self) -> int:

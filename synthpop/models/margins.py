@@ -12,14 +12,9 @@ LOWEST_EFFECT = -300.0
 
 
 class MarginsOfCells(NamedTuple):
-    """Cells of one or more samples, what they have to add up to, and the penalty on effects.
+    """Cells of one or more samples, what they have to add up to, and the penalty on effects."""
 
-    Attributes
-    ----------
-    levels, blocks, starts, totals, target, ridge : arrays
-        As in the kernel `shrink_to_margins`.
-    """
-
+    # levels, blocks, starts, totals, target, ridge: arrays: as in the kernel `shrink_to_margins`
     levels: np.ndarray
     blocks: np.ndarray
     starts: np.ndarray

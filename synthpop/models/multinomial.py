@@ -30,25 +30,17 @@ MAX_SWEEPS = 400
 
 @dataclass(frozen=True, slots=True)
 class MultinomialModel:
-    """A fitted model.
+    """A fitted model."""
 
-    Attributes
-    ----------
-    offsets : int array, shape (m + 1,)
-        Where the levels of each predictor start in `factors`; the first is a constant.
-    factors : float array, shape (n_levels, R)
-        exp(beta): the class probabilities of a cell are proportional to the product of its rows.
-    seen : bool array, shape (n_levels,)
-        Levels that occurred in the sample.
-    gap : float
-        Largest difference of a fitted margin from the observed, as a share of all weight.
-    """
-
+    # int array, shape (m + 1,): where the levels of each predictor start in `factors`; the first
+    # is a constant
     offsets: np.ndarray
+    # float array, shape (n_levels, R): exp(beta): the class probabilities of a cell are
+    # proportional to the product of its rows
     factors: np.ndarray
-    seen: np.ndarray
+    seen: np.ndarray  # bool array, shape (n_levels,): levels that occurred in the sample
     sweeps: int
-    gap: float
+    gap: float  # largest difference of a fitted margin from the observed, as a share of all weight
 
 
 def fit_multinomial(

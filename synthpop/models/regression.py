@@ -37,31 +37,22 @@ SMALLEST_LOG_MEAN = -30.0
 
 @dataclass(frozen=True, slots=True)
 class RegressionModel:
-    """A fitted regression.
+    """A fitted regression."""
 
-    Attributes
-    ----------
-    kind : "linear", "counts" or "learner"
-    seen : tuple of bool arrays, one for each predictor, shape (size,)
-        Levels that occurred in the sample.
-    ordered : tuple of bool
-        Which predictors have digits in a meaningful order (used by learners).
-    coefficients : float array, shape (p,)
-        Of the constant and of each level seen; empty for a learner.
-    basis : float array, shape (p, rank)
-        Orthonormal basis of the row space; empty for a learner.
-    estimator : fitted scikit-learn regressor or None
-    tables : tuple of None or float arrays, shape (size,)
-        What each digit of a predictor that enters as a number stands for: its standardised value,
-        for a learner its value; empty without such predictors.
-    """
-
-    kind: str
+    kind: str  # "linear", "counts" or "learner"
+    # tuple of bool arrays, one for each predictor, shape (size,): levels that occurred in the
+    # sample
     seen: tuple[np.ndarray, ...]
+    # which predictors have digits in a meaningful order (used by learners)
     ordered: tuple[bool, ...]
+    # float array, shape (p,): of the constant and of each level seen; empty for a learner
     coefficients: np.ndarray
+    # float array, shape (p, rank): orthonormal basis of the row space; empty for a learner
     basis: np.ndarray
-    estimator: Any = None
+    estimator: Any = None  # fitted scikit-learn regressor or None
+    # tuple of None or float arrays, shape (size,): what each digit of a predictor that enters as
+    # a number stands for: its standardised value, for a learner its value; empty without such
+    # predictors
     tables: Numbers = ()
 
     @property

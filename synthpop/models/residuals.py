@@ -107,16 +107,14 @@ class Stretches:
 
     Attributes
     ----------
-    start, stop : int arrays, shape (c,)
-    width : float array, shape (c,)
-        How far from a residual its draws may lie.
     table, cumulative : float arrays, shape (d,)
         Residuals that increase within a stretch, and their cumulated shares of its weight.
     """
 
+    # start, stop: int arrays, shape (c,)
     start: np.ndarray
     stop: np.ndarray
-    width: np.ndarray
+    width: np.ndarray  # float array, shape (c,): how far from a residual its draws may lie
     table: np.ndarray
     cumulative: np.ndarray
 

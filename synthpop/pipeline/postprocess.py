@@ -123,36 +123,19 @@ class _Counts:
 
 @dataclass(slots=True)
 class PopulationSteps:
-    """The population stages of a recipe, run on a population part by part.
+    """The population stages of a recipe, run on a population part by part."""
 
-    Attributes
-    ----------
-    stages : sequence of PopulationStage
-        Run in this order.
-    recipe : Recipe
-        All stages of the recipe.
-    places : sequence of int
-        How many stages come before each population stage.
-    seed : int
-        Each population stage draws from its own named streams of it, region by region; a second of
-        the same kind from streams of a seed drawn for it.
-    rows_per_block : int
-        Most persons in a block of the result.
-    workers : int or str
-        Regions side by side in as many threads; the result does not depend on it.
-    listener : callable
-    largest_id : int
-        No id of the result is larger.
-    """
-
-    stages: Sequence[PopulationStage]
-    recipe: Recipe
-    places: Sequence[int]
+    stages: Sequence[PopulationStage]  # run in this order
+    recipe: Recipe  # all stages of the recipe
+    places: Sequence[int]  # how many stages come before each population stage
+    # each population stage draws from its own named streams of it, region by region; a second of
+    # the same kind from streams of a seed drawn for it
     seed: int
-    rows_per_block: int
+    rows_per_block: int  # most persons in a block of the result
+    # int or str: regions side by side in as many threads; the result does not depend on it
     workers: Workers
     listener: Listener
-    largest_id: int
+    largest_id: int  # no id of the result is larger
     counts: list[_Counts] = dataclass_field(init=False)
 
     def __post_init__(self) -> None:

@@ -42,22 +42,12 @@ FULL = (
 
 @dataclass(frozen=True)
 class BootstrapReplicates:
-    """Populations of bootstrap samples of the survey, each a function of its number.
+    """Populations of bootstrap samples of the survey, each a function of its number."""
 
-    Attributes
-    ----------
-    fitted : FittedPipeline
-        Its survey is resampled, its recipe is learned anew.
-    margins : tuple of Margin
-        Known totals to which each bootstrap sample is calibrated.
-    options : dict
-        Arguments of `FittedPipeline.simulate`.
-    """
-
-    fitted: FittedPipeline
+    fitted: FittedPipeline  # its survey is resampled, its recipe is learned anew
     seed: int
-    margins: tuple[Margin, ...]
-    options: dict[str, Any]
+    margins: tuple[Margin, ...]  # known totals to which each bootstrap sample is calibrated
+    options: dict[str, Any]  # arguments of `FittedPipeline.simulate`
     out: Place | None
 
     def record(self, number: int) -> dict[str, Any]:

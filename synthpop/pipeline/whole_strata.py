@@ -30,17 +30,12 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class WholeStrata:
-    """Strata of a population, or all of it, as coded columns.
-
-    Attributes
-    ----------
-    fields : dict of Field
-    columns : dict of arrays, each shape (n_persons,)
-        Members of a household side by side, sorted by stratum.
-    """
+    """Strata of a population, or all of it, as coded columns."""
 
     layout: IdColumns
-    fields: Mapping[str, Field]
+    fields: Mapping[str, Field]  # dict of Field
+    # dict of arrays, each shape (n_persons,): members of a household side by side, sorted by
+    # stratum
     columns: Mapping[str, np.ndarray]
 
     @property

@@ -15,20 +15,12 @@ from synthpop.stages.blocks import BlockPlan
 
 @dataclass(frozen=True, slots=True)
 class WriteBlock:
-    """Simulate one block and write it, unless it is there; callable in any worker.
-
-    Attributes
-    ----------
-    run : str
-        Hash of the identity of the run.
-    token : str
-        Of the lock of the folder: a worker that does not find it sees another folder.
-    """
+    """Simulate one block and write it, unless it is there; callable in any worker."""
 
     root: Place
     recipe: Recipe
-    run: str
-    token: str
+    run: str  # hash of the identity of the run
+    token: str  # of the lock of the folder: a worker that does not find it sees another folder
 
     def __call__(self, plan: BlockPlan) -> BlockRecord:
         """Return the record of the block."""

@@ -39,24 +39,14 @@ class SampleRecord:
 
 @dataclass(frozen=True, slots=True)
 class BlockRecord:
-    """One block of whole households.
-
-    Attributes
-    ----------
-    file : str
-        Relative to the folder; empty in memory.
-    hash : str
-        blake2b of the file.
-    fallbacks : tuple of Fallback
-        Those of this block; stored in its own record only.
-    """
+    """One block of whole households."""
 
     n_households: int
     n_persons: int
-    file: str = ""
-    hash: str = ""
+    file: str = ""  # relative to the folder; empty in memory
+    hash: str = ""  # blake2b of the file
     bytes: int = 0
-    fallbacks: tuple[Fallback, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()  # those of this block; stored in its own record only
 
     def to_dict(self) -> Data:
         """Return the entry of the manifest."""
@@ -98,35 +88,19 @@ class BlockRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """What a step on the finished population did, with the numbers that verify it.
+    """What a step on the finished population did, with the numbers that verify it."""
 
-    Attributes
-    ----------
-    stage : str
-        Label of the step.
-    converged : bool
-        All margins are met within the tolerance.
-    gap : float
-        Sum of absolute differences to the known totals.
-    margins : dict
-        Table of cells, column -> values.
-    moved_later : float
-        Sum of absolute changes of these totals by later steps.
-    cells_at_the_end : dict or None
-        The cells counted afresh at the end, where later steps moved them.
-    details : dict
-        Numbers and tables of this kind of step only.
-    """
-
-    stage: str
+    stage: str  # label of the step
     summary: str
-    converged: bool
+    converged: bool  # all margins are met within the tolerance
     tolerance: float
     seed: int
-    gap: float
-    margins: Mapping[str, list[Any]]
-    moved_later: float = 0.0
+    gap: float  # sum of absolute differences to the known totals
+    margins: Mapping[str, list[Any]]  # table of cells, column -> values
+    moved_later: float = 0.0  # sum of absolute changes of these totals by later steps
+    # the cells counted afresh at the end, where later steps moved them
     cells_at_the_end: Mapping[str, list[Any]] | None = None
+    # numbers and tables of this kind of step only
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> Data:
@@ -175,36 +149,23 @@ class FinishRecord:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All that is needed to read, to verify and to repeat a population.
-
-    Attributes
-    ----------
-    status : {"complete", "running"}
-        While a run is running only its identity is known.
-    columns : tuple of Field
-    blocks : tuple of BlockRecord
-    fallbacks : tuple of Fallback
-    pooling : dict
-        Label of a model -> how its strata were pooled.
-    prepared : tuple of dict
-        What the steps on the survey did.
-    files : dict
-        Other files of the folder, such as the report -> hash.
-    dictionary : dict
-        Labels, codes and missing codes of the variables (`Dictionary.to_dict`).
-    """
+    """All that is needed to read, to verify and to repeat a population."""
 
     identity: RunIdentity
+    # {"complete", "running"}: while a run is running only its identity is known
     status: str = COMPLETE
     roles: StoredRoles = field(default_factory=StoredRoles)
     sample: SampleRecord = field(default_factory=SampleRecord)
     columns: tuple[Field, ...] = ()
     blocks: tuple[BlockRecord, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
+    # label of a model -> how its strata were pooled
     pooling: Mapping[str, Any] = field(default_factory=dict)
-    prepared: tuple[Data, ...] = ()
+    prepared: tuple[Data, ...] = ()  # what the steps on the survey did
     finished: FinishRecord | None = None
+    # other files of the folder, such as the report -> hash
     files: Mapping[str, str] = field(default_factory=dict)
+    # labels, codes and missing codes of the variables (`Dictionary.to_dict`)
     dictionary: Data = field(default_factory=dict)
 
     @property

@@ -11,44 +11,24 @@ from synthpop.population.plain_values import Data, checked_values, content_hash,
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """What tells one run from another: two runs with the same identity make the same bytes.
+    """What tells one run from another: two runs with the same identity make the same bytes."""
 
-    Attributes
-    ----------
-    version : str
-        Of synthpop.
-    seed, fit_seed : int
-        Of the simulation and of the fit.
-    recipe : tuple of dict
-        Steps with their options, as plain values.
-    survey : str
-        Hash of all columns that the fit read.
-    models : str
-        Hash of everything that was learned; empty where a model cannot be described.
-    environment : dict
-        Versions of the libraries and the core of BLAS, on which the last digits depend.
-    strata : tuple of str or None
-        The strata that were simulated, where not all were.
-    rules : tuple of str
-        Edit rules of the recipe.
-    replicate : dict or None
-        Number and origin of a replicate, with a note of what its spread shows.
-    dictionary : str
-        Hash of the dictionary of variables, which the parts hold too; empty without one.
-    """
-
-    version: str
+    version: str  # of synthpop
+    # seed, fit_seed: of the simulation and of the fit
     seed: int
     fit_seed: int
     scale: float
     rows_per_block: int
-    recipe: tuple[Data, ...] = ()
-    survey: str = ""
-    models: str = ""
+    recipe: tuple[Data, ...] = ()  # steps with their options, as plain values
+    survey: str = ""  # hash of all columns that the fit read
+    models: str = ""  # hash of everything that was learned; empty where a model cannot be described
+    # versions of the libraries and the core of BLAS, on which the last digits depend
     environment: Mapping[str, str] = field(default_factory=dict)
-    strata: tuple[str, ...] | None = None
-    rules: tuple[str, ...] = ()
+    strata: tuple[str, ...] | None = None  # the strata that were simulated, where not all were
+    rules: tuple[str, ...] = ()  # edit rules of the recipe
+    # number and origin of a replicate, with a note of what its spread shows
     replicate: Data | None = None
+    # hash of the dictionary of variables, which the parts hold too; empty without one
     dictionary: str = ""
 
     @property

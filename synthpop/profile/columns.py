@@ -16,30 +16,18 @@ STEPS = ("structure", "derive", "categorical", "continuous", "components")
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """What a column is used for, and why.
-
-    Attributes
-    ----------
-    use : str
-        "role", "left out", or the step that makes it: "structure", "derive", "categorical",
-        "continuous", "components".
-    detail : str
-        The role, or the column that this one is a copy, class or part of.
-    together : str or None
-        "shared" where members of a household have one value, "first" where they go together.
-    first_age : float or None
-        Age at which values other than missing or zero begin.
-    note : str
-        What the user should look at: codes that may mean "missing", rare levels.
-    """
+    """What a column is used for, and why."""
 
     name: str
+    # "role", "left out", or the step that makes it: "structure", "derive", "categorical",
+    # "continuous", "components"
     use: str
     why: str
-    detail: str = ""
+    detail: str = ""  # the role, or the column that this one is a copy, class or part of
+    # "shared" where members of a household have one value, "first" where they go together
     together: str | None = None
-    first_age: float | None = None
-    note: str = ""
+    first_age: float | None = None  # age at which values other than missing or zero begin
+    note: str = ""  # what the user should look at: codes that may mean "missing", rare levels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,16 +27,12 @@ class HouseholdIndex:
 
     Attributes
     ----------
-    index : int array, shape (n,)
-        Number of the household of each row.
-    order : int array, shape (n,)
-        Rows sorted by household, members in their order.
     starts, sizes : int arrays, shape (households,)
         First place in `order`, and number of members.
     """
 
-    index: np.ndarray
-    order: np.ndarray
+    index: np.ndarray  # int array, shape (n,): number of the household of each row
+    order: np.ndarray  # int array, shape (n,): rows sorted by household, members in their order
     starts: np.ndarray
     sizes: np.ndarray
 

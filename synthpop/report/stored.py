@@ -31,25 +31,17 @@ class SurveySize:
 
 @dataclass(frozen=True, slots=True)
 class StoredRisk:
-    """A result of the intruder scenarios: its table and what it says of itself.
-
-    Attributes
-    ----------
-    keys : tuple of str
-    riskiest, contributions, combinations : DataFrame or None
-        See `synthpop.report.risk_records`.
-    copies : DataFrame or None
-        What of single survey persons the population repeats: kind, n, copied, by_chance.
-    """
+    """A result of the intruder scenarios: its table and what it says of itself."""
 
     table: pd.DataFrame
     keys: tuple[str, ...]
     target: str
     text: str
-    riskiest: pd.DataFrame | None = None
-    contributions: pd.DataFrame | None = None
+    riskiest: pd.DataFrame | None = None  # see `synthpop.report.risk_records`
+    contributions: pd.DataFrame | None = None  # see `synthpop.report.risk_records`
+    # what of single survey persons the population repeats: kind, n, copied, by_chance
     copies: pd.DataFrame | None = None
-    combinations: pd.DataFrame | None = None
+    combinations: pd.DataFrame | None = None  # see `synthpop.report.risk_records`
 
     def summary(self) -> str:
         """Return what the scenarios found."""
@@ -58,13 +50,7 @@ class StoredRisk:
 
 @dataclass(frozen=True, slots=True)
 class StoredCalibration:
-    """A calibration without its weights.
-
-    Attributes
-    ----------
-    g_range : (float, float)
-        Smallest and largest ratio of new to old weight.
-    """
+    """A calibration without its weights."""
 
     margins: pd.DataFrame
     method: str
@@ -74,7 +60,7 @@ class StoredCalibration:
     start_design_effect: float
     effective_sample_size: float
     n_persons: int
-    g_range: tuple[float, float]
+    g_range: tuple[float, float]  # (float, float): smallest and largest ratio of new to old weight
 
     @classmethod
     def of(cls, result: Any) -> StoredCalibration:
@@ -91,12 +77,7 @@ class StoredCalibration:
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """Everything that a page on a population is made from, but the population itself.
-
-    Attributes
-    ----------
-    labels, units, provenance : dict
-    """
+    """Everything that a page on a population is made from, but the population itself."""
 
     fit: FitReport
     survey: SurveySize

@@ -82,12 +82,7 @@ def totals_pictures(population: Population | None) -> dict[str, Figure]:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Cells of known totals and how far the result is from them.
-
-    Attributes
-    ----------
-    table : DataFrame with margin, cell, target, achieved, before (or none)
-    """
+    """Cells of known totals and how far the result is from them."""
 
     table: pd.DataFrame
     external: bool

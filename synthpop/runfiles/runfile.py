@@ -45,20 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunFile:
-    """A run file in memory.
-
-    Attributes
-    ----------
-    stages : tuple of stages
-    folder : Path
-        Where relative paths start: the folder of the file.
-    rules : tuple of str
-        Edit rules of the population; see `synthpop.conditional.rules`.
-    known_totals : tuple of Margin
-        Tables ``[[known_totals]]``: counts of the whole population; see `Pipeline`.
-    source : Mapping
-        The content of the file, which may know its lines.
-    """
+    """A run file in memory."""
 
     survey: SurveyInput
     stages: tuple[BlockStage | SurveyStage | PopulationStage, ...]
@@ -66,9 +53,11 @@ class RunFile:
     risk: RiskOptions | None
     report: ReportOptions
     calibrate: CalibrateOptions | None = None
-    folder: Path = Path()
-    rules: tuple[str, ...] = ()
+    folder: Path = Path()  # where relative paths start: the folder of the file
+    rules: tuple[str, ...] = ()  # edit rules of the population; see `synthpop.conditional.rules`
+    # tables ``[[known_totals]]``: counts of the whole population; see `Pipeline`
     known_totals: tuple[Margin, ...] = ()
+    # Mapping: the content of the file, which may know its lines
     source: Mapping[str, Any] = data_field(default_factory=dict, compare=False, repr=False)
 
     def pipeline(self) -> Pipeline:

@@ -27,26 +27,16 @@ MOST_PAIRS = 5000
 
 @dataclass(frozen=True)
 class Sampler:
-    """A design worked out for a population: draws again and again.
-
-    Attributes
-    ----------
-    plan : Plan or None
-        None where samples were drawn before (see `SampleSetup`).
-    household, strata, psu : str or None
-        Roles of the survey.
-    strata_names : tuple of str
-        Columns that make the strata, when there are several.
-    replace : tuple of str
-        Roles (household, psu) of units that are drawn with replacement; ("row",) for rows.
-    """
+    """A design worked out for a population: draws again and again."""
 
     source: SamplingFrame
-    plan: Plan | None
+    plan: Plan | None  # None where samples were drawn before (see `SampleSetup`)
+    # household, strata, psu: roles of the survey
     household: str | None
     strata: str | None
     psu: str | None
-    strata_names: tuple[str, ...] = ()
+    strata_names: tuple[str, ...] = ()  # columns that make the strata, when there are several
+    # roles (household, psu) of units that are drawn with replacement; ("row",) for rows
     replace: tuple[str, ...] = ()
 
     def draw(self, rng: np.random.Generator) -> Survey:

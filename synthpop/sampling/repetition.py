@@ -45,30 +45,22 @@ def _as_steps(steps: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Repetition:
-    """One repetition, a function of its number.
+    """One repetition, a function of its number."""
 
-    Attributes
-    ----------
-    sample : function (repetition, Generator) -> (Survey, census Survey or None)
-        The census is what true values are computed from where they differ by repetition. None
-        before the repetitions are at hand.
-    estimators : dict
-    contamination, missing : tuples of Level
-    grid : tuple of str
-        Those of "contamination" and "missing" whose labels are columns.
-    calibrate : function, list of Margin, or None
-    truth : dict of (estimator, domain) -> float, or None
-        Given true values of a study whose populations are generated.
-    """
-
+    # function (repetition, Generator) -> (Survey, census Survey or None): the census is what true
+    # values are computed from where they differ by repetition. None before the repetitions are at
+    # hand.
     sample: Sample | None
     estimators: dict[str, Estimator]
     streams: Streams
+    # contamination, missing: tuples of Level
     contamination: tuple[Level, ...]
     missing: tuple[Level, ...]
-    grid: tuple[str, ...]
-    calibrate: Any
+    grid: tuple[str, ...]  # those of "contamination" and "missing" whose labels are columns
+    calibrate: Any  # function, list of Margin, or None
     level: float
+    # dict of (estimator, domain) -> float, or None: given true values of a study whose
+    # populations are generated
     truth: dict[tuple[str, Any], float] | None = None
 
     @property

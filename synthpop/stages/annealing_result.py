@@ -163,27 +163,22 @@ class RegionsSearched:
     ----------
     rows, places : int64 arrays or None
         As ``sources`` and ``places`` of `Annealed`.
-    sizes : int array, shape (n_households of the result,)
     cells, regions, trace : DataFrame
         As in `Annealed`; cells of regions that are elsewhere have no region and count 0.
-    counts : dict
-        Persons with each value of each variable before and after.
     numeric, controlled : set of str
         Variables that are numbers; that a margin controls.
-    households : (int, int)
-        Households before, and those that the totals ask for.
     """
 
     rows: np.ndarray
     places: np.ndarray | None
-    sizes: np.ndarray
+    sizes: np.ndarray  # int array, shape (n_households of the result,)
     cells: pd.DataFrame
     regions: pd.DataFrame
     trace: pd.DataFrame
-    counts: dict[str, Counts]
+    counts: dict[str, Counts]  # persons with each value of each variable before and after
     numeric: set[str]
     controlled: set[str]
-    households: tuple[int, int]
+    households: tuple[int, int]  # (int, int): households before, and those that the totals ask for
 
 
 def regions_searched(

@@ -223,37 +223,23 @@ class Components(BlockStage):
 
 @dataclass(frozen=True, slots=True)
 class ComponentsModel(StageModel):
-    """Donors, those of a cell, and of a group within it, side by side.
-
-    Attributes
-    ----------
-    group_cells : int array, shape (c,)
-        Code of each cell with donors of one sign.
-    group_signs : int array, shape (c,)
-        0 for donors with a negative total, 1 for a positive one.
-    first : int array, shape (c + 1,)
-        First group of each cell.
-    limits : float array, shape (g,)
-        Largest total of a person that takes a donor of the group; infinite for the last of a cell.
-    starts : int array, shape (g + 1,)
-        First donor of each group.
-    cumulative : float array, shape (d,)
-        Cumulated share of weight within the group.
-    fractions : float array, shape (d, p)
-    concentration : float array, shape (d,)
-        Of the draw of shares near the donor's; 0 where they are taken as they are.
-    """
+    """Donors, those of a cell, and of a group within it, side by side."""
 
     fields: tuple[Field, ...]
     coding: Coding
     ordered: tuple[bool, ...]
-    group_cells: np.ndarray
+    group_cells: np.ndarray  # int array, shape (c,): code of each cell with donors of one sign
+    # int array, shape (c,): 0 for donors with a negative total, 1 for a positive one
     group_signs: np.ndarray
-    first: np.ndarray
+    first: np.ndarray  # int array, shape (c + 1,): first group of each cell
+    # float array, shape (g,): largest total of a person that takes a donor of the group; infinite
+    # for the last of a cell
     limits: np.ndarray
-    starts: np.ndarray
-    cumulative: np.ndarray
-    fractions: np.ndarray
+    starts: np.ndarray  # int array, shape (g + 1,): first donor of each group
+    cumulative: np.ndarray  # float array, shape (d,): cumulated share of weight within the group
+    fractions: np.ndarray  # float array, shape (d, p)
+    # float array, shape (d,): of the draw of shares near the donor's; 0 where they are taken as
+    # they are
     concentration: np.ndarray
     strata_levels: tuple[Any, ...]
     total: Field

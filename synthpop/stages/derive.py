@@ -290,22 +290,15 @@ class Derive(BlockStage):
 
 @dataclass(frozen=True, slots=True)
 class DeriveModel(StageModel):
-    """Class limits, or the new code of each level (the last entry is for missing).
-
-    Attributes
-    ----------
-    node : Node or None
-        The expression, where there is one.
-    known : dict of Field
-        Columns that it reads.
-    """
+    """Class limits, or the new code of each level (the last entry is for missing)."""
 
     fields: tuple[Field, ...]
     limits: np.ndarray | None
     table: np.ndarray | None
     source: Field
     fallbacks: tuple[Fallback, ...] = ()
-    node: Node | None = None
+    node: Node | None = None  # the expression, where there is one
+    # dict of Field: columns that it reads
     known: Mapping[str, Field] = dataclass_field(default_factory=dict)
 
     @property

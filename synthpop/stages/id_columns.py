@@ -16,21 +16,12 @@ PERSON_NAME = "pid"
 
 @dataclass(frozen=True, slots=True)
 class IdColumns:
-    """Fields of ids, stratum and household size; None where the population has no such column.
+    """Fields of ids, stratum and household size; None where the population has no such column."""
 
-    Attributes
-    ----------
-    household : Field or None
-        New household ids 1, 2, ...; None for a file without households.
-    size : Field or None
-        Household size, of the type that it has in the survey.
-    person : Field
-        Number of the person within its household; in a file without households, in the file.
-    """
-
-    household: Field | None
+    household: Field | None  # new household ids 1, 2, ...; None for a file without households
     strata: Field | None
-    size: Field | None
+    size: Field | None  # household size, of the type that it has in the survey
+    # number of the person within its household; in a file without households, in the file
     person: Field
 
     @property

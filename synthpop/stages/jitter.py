@@ -41,35 +41,19 @@ LARGEST_STEP = 4.0  # of a factor in one round
 
 @dataclass(frozen=True, slots=True)
 class JitterLaw:
-    """What a number of the structure is drawn from.
-
-    Attributes
-    ----------
-    kinds : tuple of Encoding
-        The other variables of the structure that are categories.
-    cells : int array, shape (k,)
-        Code of each kind of persons, sorted.
-    lowest : int
-        Smallest value of the sample.
-    values : float array, shape (k, m)
-        Factor of lowest, lowest + 1, ... for each kind; 0 where the sample has none.
-    gap_table : int array, shape (k, k)
-        Table of gaps for the kinds of two neighbours.
-    gaps : float array, shape (t, m)
-        Factor of the gaps 0, 1, ... in each table.
-    limits : float array
-        Between values, that are not crossed.
-    """
+    """What a number of the structure is drawn from."""
 
     name: str
     width: int
-    kinds: tuple[Encoding, ...]
-    cells: np.ndarray
-    lowest: int
+    kinds: tuple[Encoding, ...]  # the other variables of the structure that are categories
+    cells: np.ndarray  # int array, shape (k,): code of each kind of persons, sorted
+    lowest: int  # smallest value of the sample
+    # float array, shape (k, m): factor of lowest, lowest + 1, ... for each kind; 0 where the
+    # sample has none.
     values: np.ndarray
-    gap_table: np.ndarray
-    gaps: np.ndarray
-    limits: np.ndarray
+    gap_table: np.ndarray  # int array, shape (k, k): table of gaps for the kinds of two neighbours
+    gaps: np.ndarray  # float array, shape (t, m): factor of the gaps 0, 1, ... in each table.
+    limits: np.ndarray  # float array: between values, that are not crossed
 
     def drawn(
         self, columns: Mapping[str, np.ndarray], offsets: np.ndarray, rng: np.random.Generator

@@ -24,48 +24,30 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class PopulationSchema:
-    """The finished population as far as it is known before anything is computed.
+    """The finished population as far as it is known before anything is computed."""
 
-    Attributes
-    ----------
-    variables : Schema
-        ``available`` are the variables of the population at this step.
-    households : bool
-        The survey has households.
-    varying : frozenset of str
-        Variables that are known to differ between members of a household.
-    levels : dict of tuples
-        Levels of the columns whose values are known to be complete: those of the survey that the
-        population takes over.
-    """
-
-    variables: Schema
-    households: bool
+    variables: Schema  # ``available`` are the variables of the population at this step
+    households: bool  # the survey has households
+    # frozenset of str: variables that are known to differ between members of a household
     varying: frozenset[str]
     strata: str | None
+    # dict of tuples: levels of the columns whose values are known to be complete: those of the
+    # survey that the population takes over
     levels: Mapping[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a population stage did.
+    """What a population stage did."""
 
-    Attributes
-    ----------
-    rows : int64 array, shape (n_persons of the result,), or None
-        Row of the input that each person is a copy of, members of a household side by side; None
-        where the persons stay as they are.
-    columns : dict of (Field, array)
-        New columns, in the order of the input.
-    result : object
-        What verifies it, for `PopulationStage.joined`.
-    taken : dict of int64 arrays, shape (n_persons of the result,)
-        Columns whose values come from other rows of the input than `rows`, and from which.
-    """
-
+    # int64 array, shape (n_persons of the result,), or None: row of the input that each person is
+    # a copy of, members of a household side by side; None where the persons stay as they are
     rows: np.ndarray | None
+    # dict of (Field, array): new columns, in the order of the input
     columns: Mapping[str, tuple[Field, np.ndarray]]
-    result: Any
+    result: Any  # object: what verifies it, for `PopulationStage.joined`
+    # dict of int64 arrays, shape (n_persons of the result,): columns whose values come from other
+    # rows of the input than `rows`, and from which
     taken: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 

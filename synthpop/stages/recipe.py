@@ -40,23 +40,12 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A recipe taken apart.
+    """A recipe taken apart."""
 
-    Attributes
-    ----------
-    survey_stages : tuple of SurveyStage
-        On the survey, before the fit.
-    stages : tuple of BlockStage
-        Block by block, `Structure` first.
-    population_stages : tuple of PopulationStage
-        On the whole population.
-    places : tuple of int
-        How many stages come before each population_stage; later ones draw for what it leaves.
-    """
-
-    survey_stages: tuple[SurveyStage, ...]
-    stages: tuple[BlockStage, ...]
-    population_stages: tuple[PopulationStage, ...]
+    survey_stages: tuple[SurveyStage, ...]  # on the survey, before the fit
+    stages: tuple[BlockStage, ...]  # block by block, `Structure` first
+    population_stages: tuple[PopulationStage, ...]  # on the whole population
+    # how many stages come before each population_stage; later ones draw for what it leaves
     places: tuple[int, ...] = ()
 
 

@@ -275,17 +275,10 @@ class Relation(BlockStage):
 
 @dataclass(frozen=True, slots=True)
 class RelationModel(StageModel):
-    """What `Relation` learned: one sequence for heads, one for members who are not direct.
-
-    Attributes
-    ----------
-    relation : (int, tuple of int)
-        Codes of the head and of the direct relations.
-    allowed : tuple of two rules of what is impossible, or empty
-        For heads and for others.
-    """
+    """What `Relation` learned: one sequence for heads, one for members who are not direct."""
 
     fields: tuple[Field, ...]
+    # (int, tuple of int): codes of the head and of the direct relations
     relation: tuple[int, tuple[int, ...]]
     head_coding: Coding
     first_sequence: FallbackSequence
@@ -293,7 +286,7 @@ class RelationModel(StageModel):
     other_sequence: FallbackSequence | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
-    allowed: tuple[AllowedRule | None, ...] = ()
+    allowed: tuple[AllowedRule | None, ...] = ()  # for heads and for others
 
     def poolings(self) -> Mapping[str, StratumPooling]:
         """Return how strata borrow from each other, for heads and for the others."""

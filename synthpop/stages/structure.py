@@ -260,32 +260,22 @@ def _weights_that_differ(sample: Sample) -> tuple[Fallback, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StructureModel(StageModel):
-    """Estimated household counts and the donors, those of a stratum and size side by side.
-
-    Attributes
-    ----------
-    sizes : int array, shape (L,)
-        Household sizes of the sample.
-    totals : float array, shape (K, L)
-        Estimated number of households by stratum and size.
-    donors, donor_weights : arrays, shape (d,)
-    starts : int array, shape (K * L + 1,)
-        Where the donors of each stratum and size start.
-    jitter : tuple of JitterLaw
-        Numbers that are drawn again.
-    """
+    """Estimated household counts and the donors, those of a stratum and size side by side."""
 
     fields: tuple[Field, ...]
     columns: dict[str, np.ndarray]
     offsets: np.ndarray
-    sizes: np.ndarray
+    sizes: np.ndarray  # int array, shape (L,): household sizes of the sample
+    # float array, shape (K, L): estimated number of households by stratum and size
     totals: np.ndarray
+    # donors, donor_weights: arrays, shape (d,)
     donors: np.ndarray
     donor_weights: np.ndarray
+    # int array, shape (K * L + 1,): where the donors of each stratum and size start
     starts: np.ndarray
     strata_levels: tuple[Any, ...]
     pooling: DonorPooling = ALONE
-    jitter: tuple[JitterLaw, ...] = ()
+    jitter: tuple[JitterLaw, ...] = ()  # numbers that are drawn again
     fallbacks: tuple[Fallback, ...] = ()
 
     def poolings(self) -> Mapping[str, StratumPooling]:

@@ -166,16 +166,11 @@ def copied_values(
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What marks a person: hashes of amounts, of shares, of the household.
-
-    Attributes
-    ----------
-    amounts : tuple of str
-    coders : dict of column to LevelCoder
-        Of the columns that are no amounts: levels are compared as in every other attack.
-    """
+    """What marks a person: hashes of amounts, of shares, of the household."""
 
     amounts: tuple[str, ...]
+    # dict of column to LevelCoder: of the columns that are no amounts: levels are compared as in
+    # every other attack
     coders: dict[str, LevelCoder]
     household: str | None
     digits: int

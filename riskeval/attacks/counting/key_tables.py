@@ -33,21 +33,17 @@ class FileClasses:
 
     Attributes
     ----------
-    unit : int64, shape (n,)
-        Unit of each record: of persons, or of members of a household; with households and without
-        a target a record is a household.
-    level : int64, shape (n,)
-        Level of the target.
-    judged : bool, shape (n,)
-        False where there is no true value: members of households without one.
     true_class, believed_class : int64, shape (n,)
         Class of each record, and the one where the intruder looks it up; -1 where keys are missing
         and missing keys match nothing.
     """
 
     targets: AttackTargets
+    # int64, shape (n,): unit of each record: of persons, or of members of a household; with
+    # households and without a target a record is a household
     unit: np.ndarray
-    level: np.ndarray
+    level: np.ndarray  # int64, shape (n,): level of the target
+    # bool, shape (n,): False where there is no true value: members of households without one
     judged: np.ndarray
     true_class: np.ndarray
     believed_class: np.ndarray
@@ -65,30 +61,19 @@ class CrossTable:
     Records are persons. Where the household is the unit, a class of persons is the multiset of
     keys in their household together with their own keys; without a target, records are households
     and a class is the multiset alone.
-
-    Attributes
-    ----------
-    files : dict of role to FileClasses
-        "original" and, where it is given, "hold-out".
-    original, released : Cells
-        Records of both files as they are.
-    matched : Cells
-        Released records that the intruder takes for those of a class: the same keys or, where none
-        of them has a value of the target, those whose other keys are suppressed. Records without
-        a value of the target are left out of classes in which others have one.
-    n_released : int
-        All released records, also those that match nothing.
-    levels : list
-        Levels of the target by code; None is missing.
-    notes : tuple of str
     """
 
+    # dict of role to FileClasses: "original" and, where it is given, "hold-out"
     files: dict[str, FileClasses]
+    # original, released: records of both files as they are
     original: Cells
     released: Cells
+    # Released records that the intruder takes for those of a class: the same keys or, where none
+    # of them has a value of the target, those whose other keys are suppressed. Records without a
+    # value of the target are left out of classes in which others have one.
     matched: Cells
-    n_released: int
-    levels: list[Any]
+    n_released: int  # all released records, also those that match nothing
+    levels: list[Any]  # levels of the target by code; None is missing
     notes: tuple[str, ...]
 
     @property

@@ -30,28 +30,18 @@ MANY_LEVELS = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountingRequest:
-    """A checked request of a counting measure.
-
-    Attributes
-    ----------
-    files : dict of role to DataFrame
-        "original" and, where it is given, "hold-out".
-    releases : tuple
-        The release, then further files of the same fit.
-    breaks : float64 array or None
-        Limits of the groups of a numeric target.
-    notes : tuple of str
-    """
+    """A checked request of a counting measure."""
 
     name: str
     request: AttackRequest
+    # dict of role to DataFrame: "original" and, where it is given, "hold-out"
     files: dict[str, pd.DataFrame]
-    releases: tuple[Any, ...]
+    releases: tuple[Any, ...]  # the release, then further files of the same fit
     missing: str
     draws: int
     confidence: float
     seed: int
-    breaks: np.ndarray | None
+    breaks: np.ndarray | None  # float64 array or None: limits of the groups of a numeric target
     notes: tuple[str, ...]
 
     @property

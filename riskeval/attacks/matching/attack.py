@@ -29,25 +29,13 @@ from synthpop.microdata.streams import Streams
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileEvidence:
-    """What the population shows about the persons of one file.
+    """What the population shows about the persons of one file."""
 
-    Attributes
-    ----------
-    targets : AttackTargets
-        Persons or households of the file, and which are looked for.
-    rows : int64, shape (r,)
-        Rows of the units that are looked for.
-    truth : dict of target to array, shape (n,)
-    evidence : dict of target to MatchEvidence
-    n_population : int
-        Persons of the population.
-    """
-
-    targets: AttackTargets
-    rows: np.ndarray
-    truth: dict[str, np.ndarray]
-    evidence: dict[str, MatchEvidence]
-    n_population: int
+    targets: AttackTargets  # persons or households of the file, and which are looked for
+    rows: np.ndarray  # int64, shape (r,): rows of the units that are looked for
+    truth: dict[str, np.ndarray]  # dict of target to array, shape (n,)
+    evidence: dict[str, MatchEvidence]  # dict of target to MatchEvidence
+    n_population: int  # persons of the population
 
 
 def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]:

@@ -9,25 +9,14 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyCells:
-    """Distinct key combinations of the population, with persons that have no value left out.
+    """Distinct key combinations of the population, with persons that have no value left out."""
 
-    Attributes
-    ----------
-    codes : int32, shape (d, m)
-    persons : float64, shape (d,)
-    total : float64, shape (d, r)
-        Sums of the outcome: of the values (r = 1), or persons by level.
-    square : float64
-        Sum of the squared outcomes of all persons.
-    sizes : tuple of int
-        Numbers of codes of the keys.
-    """
-
-    codes: np.ndarray
-    persons: np.ndarray
+    codes: np.ndarray  # int32, shape (d, m)
+    persons: np.ndarray  # float64, shape (d,)
+    # float64, shape (d, r): sums of the outcome: of the values (r = 1), or persons by level
     total: np.ndarray
-    square: float
-    sizes: tuple[int, ...]
+    square: float  # float64: sum of the squared outcomes of all persons
+    sizes: tuple[int, ...]  # numbers of codes of the keys
 
     def known(self, codes: np.ndarray) -> np.ndarray:
         """Whether each level of rows of codes occurs in some cell: bool, shape (n,)."""

@@ -54,24 +54,14 @@ class KeyMoments:
 
 @dataclass(frozen=True, slots=True)
 class KeyModel:
-    """Main-effects least squares on categorical keys.
+    """Main-effects least squares on categorical keys."""
 
-    Attributes
-    ----------
-    intercept : float
-        NaN when there was nothing to fit.
-    effects : float64, shape (m, codes)
-        Effect of each code of each key; 0 for reference and aliased levels, NaN for levels that
-        no person with a value has.
-    n_coefficients : int
-        Coefficients of the model, the intercept included.
-    aliased : tuple of (int, int)
-        Key and code of each dummy that the ones before it already determine; effect 0.
-    """
-
-    intercept: float
+    intercept: float  # NaN when there was nothing to fit
+    # float64, shape (m, codes): effect of each code of each key; 0 for reference and aliased
+    # levels, NaN for levels that no person with a value has
     effects: np.ndarray
-    n_coefficients: int
+    n_coefficients: int  # coefficients of the model, the intercept included
+    # key and code of each dummy that the ones before it already determine; effect 0
     aliased: tuple[tuple[int, int], ...]
 
     def predict(self, codes: np.ndarray) -> np.ndarray:

@@ -16,18 +16,16 @@ class KeyTree:
 
     Attributes
     ----------
-    order : tuple of int
-        The keys in the order the tree reads them; the one with most levels comes first.
     radix, start : int64, shape (m,)
         Codes of each key, in that order, and where its table begins in `tree`.
-    tree : int32, shape (cells,)
-        State after one more key, -1 where no combination goes on like that; after the last key
-        the state is the row of `combinations` that was given.
     """
 
+    # the keys in the order the tree reads them; the one with most levels comes first
     order: tuple[int, ...]
     radix: np.ndarray
     start: np.ndarray
+    # int32, shape (cells,): state after one more key, -1 where no combination goes on like that;
+    # after the last key the state is the row of `combinations` that was given
     tree: np.ndarray
 
 

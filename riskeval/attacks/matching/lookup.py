@@ -20,21 +20,12 @@ SILENT = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockMatches:
-    """Persons of a block who match somebody looked for by keys with so many holes.
+    """Persons of a block who match somebody looked for by keys with so many holes."""
 
-    Attributes
-    ----------
-    n_holes : int
-        Suppressed keys of the person that the one looked for has; of a household all together.
-    person : int64, shape (k,)
-        Position in the block.
-    cell : int64, shape (k,)
-        Key combination that the person matches; -1 for none.
-    """
-
+    # suppressed keys of the person that the one looked for has; of a household all together
     n_holes: int
-    person: np.ndarray
-    cell: np.ndarray
+    person: np.ndarray  # int64, shape (k,): position in the block
+    cell: np.ndarray  # int64, shape (k,): key combination that the person matches; -1 for none
 
 
 class PopulationLookup:

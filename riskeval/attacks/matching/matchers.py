@@ -30,41 +30,25 @@ def truth_intervals(target: np.ndarray, accuracy: tuple[float, ...]) -> np.ndarr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchEvidence:
-    """What the population shows about one target of r rows that are looked for.
+    """What the population shows about one target of r rows that are looked for."""
 
-    Attributes
-    ----------
-    known : bool, shape (r,)
-        Rows with a true value.
-    n_matches : int64, shape (r,)
-    all_right : float64, shape (r, a)
-        Scenarios 2 and 4: 1 where all matches have the answer, also where there is no match.
-    chance : float64, shape (r, a)
-        Scenarios 1 and 3: product of the overlap ratios of numbers (1 where there is no match);
-        share of matches with the true category (0 where there is none).
-    predicted : shape (n,)
-        Prediction for every row of the file; NaN or None where none.
-    has_prediction : bool, shape (r,)
-    close : float64, shape (r, a)
-        Scenario 5: 1 where the prediction has the answer.
-    commonest : float64, shape (r,)
-        Categories: 1 where the true one is the commonest of the population; NaN for numbers.
-    zero : bool, shape (r,)
-        True value is the number 0.
-    model : str
-        What was fitted for scenario 5; empty when nothing was.
-    """
-
-    known: np.ndarray
-    n_matches: np.ndarray
+    known: np.ndarray  # bool, shape (r,): rows with a true value
+    n_matches: np.ndarray  # int64, shape (r,)
+    # float64, shape (r, a): scenarios 2 and 4: 1 where all matches have the answer, also where
+    # there is no match
     all_right: np.ndarray
+    # float64, shape (r, a): scenarios 1 and 3: product of the overlap ratios of numbers (1 where
+    # there is no match); share of matches with the true category (0 where there is none)
     chance: np.ndarray
+    # shape (n,): prediction for every row of the file; NaN or None where none
     predicted: np.ndarray
-    has_prediction: np.ndarray
-    close: np.ndarray
+    has_prediction: np.ndarray  # bool, shape (r,)
+    close: np.ndarray  # float64, shape (r, a): Scenario 5: 1 where the prediction has the answer
+    # float64, shape (r,): categories: 1 where the true one is the commonest of the population;
+    # NaN for numbers
     commonest: np.ndarray
-    zero: np.ndarray
-    model: str
+    zero: np.ndarray  # bool, shape (r,): the true value is 0
+    model: str  # what was fitted for scenario 5; empty when nothing was
 
     def attacked(self, scenario: int) -> np.ndarray:
         """Rows with a true value that the scenario applies to: bool, shape (r,)."""

@@ -42,19 +42,12 @@ Predict = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedModel:
-    """A fitted model.
+    """A fitted model."""
 
-    Attributes
-    ----------
-    predict : function
-        From codes, shape (n, m), to values (NaN where none) or level codes (-1 where none),
-        shape (n,).
-    text : str
-        What was fitted, in words.
-    """
-
+    # from codes, shape (n, m), to values (NaN where none) or level codes (-1 where none), shape
+    # (n,)
     predict: Predict
-    text: str
+    text: str  # what was fitted, in words
 
 
 class Learner(Protocol):

@@ -21,21 +21,13 @@ FLOOR = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermModel:
-    """Least squares on chosen terms.
+    """Least squares on chosen terms."""
 
-    Attributes
-    ----------
-    terms : tuple of tuple of int
-        The keys of each term: one, or two for a pair.
-    tables : sequence of dict
-        Effect of each combination of codes of a term, shape (r,); combinations that are not in the
-        table have effect 0.
-    intercept : float64, shape (r,)
-    """
-
-    terms: tuple[tuple[int, ...], ...]
+    terms: tuple[tuple[int, ...], ...]  # the keys of each term: one, or two for a pair
+    # effect of each combination of codes of a term, shape (r,); combinations that are not in the
+    # table have effect 0
     tables: tuple[tuple[np.ndarray, np.ndarray], ...]
-    intercept: np.ndarray
+    intercept: np.ndarray  # float64, shape (r,)
     n_coefficients: int
     text: str
 

@@ -36,39 +36,22 @@ SUBJECT = "intruder_scenarios"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScenarioRequest:
-    """A checked request; `population` yields frames once.
+    """A checked request; `population` yields frames once."""
 
-    Attributes
-    ----------
-    scenario : Scenario
-        What the intruder knows, whom they look for and what counts as success.
-    holdout : DataFrame or None
-        Real persons who are not in the sample.
-    categorical : frozenset of str
-        Targets that are categories.
-    intervals : dict of target to (str, str)
-        Columns of the population with the bounds.
-    scenarios : tuple of int
-        Scenarios of the table.
-    weights : float64, shape (n,), or None
-    uniqueness : PopulationUniqueness or None
-        Estimate of how many sample uniques are unique in the population.
-    model : object
-        Name of the model of scenario 5, or an estimator.
-    """
-
-    scenario: Scenario
+    scenario: Scenario  # what the intruder knows, whom they look for and what counts as success
     sample: pd.DataFrame
-    holdout: pd.DataFrame | None
+    holdout: pd.DataFrame | None  # real persons who are not in the sample
     population: Iterator[pd.DataFrame]
-    categorical: frozenset[str]
+    categorical: frozenset[str]  # frozenset of str: targets that are categories
+    # dict of target to (str, str): columns of the population with the bounds
     intervals: dict[str, tuple[str, str]]
-    scenarios: tuple[int, ...]
-    weights: np.ndarray | None
+    scenarios: tuple[int, ...]  # scenarios of the table
+    weights: np.ndarray | None  # float64, shape (n,), or None
+    # estimate of how many sample uniques are unique in the population
     uniqueness: PopulationUniqueness | None
     missing: str
     open_interval: str
-    model: Any
+    model: Any  # object: name of the model of scenario 5, or an estimator
     seed: int
     on_event: Listener
 

@@ -22,29 +22,17 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitRisk:
-    """One scenario and target by unit that is looked for (v of them).
+    """One scenario and target by unit that is looked for (v of them)."""
 
-    Attributes
-    ----------
-    unit : int64, shape (v,)
-        Position of the unit in the file.
-    attacked : bool, shape (v,)
-        Units the scenario applies to.
-    risk : float64, shape (v, a)
-        Probability that the unit is disclosed, given that it is in the register.
-    empty : bool, shape (v,)
-        Units with a true value and without any match.
-    zero : bool, shape (v,)
-        All true values of the unit are 0.
-    baseline : float64, shape (v,)
-        Whether guessing the commonest level would disclose an attacked unit; NaN for numbers.
-    """
-
-    unit: np.ndarray
-    attacked: np.ndarray
+    unit: np.ndarray  # int64, shape (v,): position of the unit in the file
+    attacked: np.ndarray  # bool, shape (v,): units the scenario applies to
+    # float64, shape (v, a): probability that the unit is disclosed, given that it is in the
+    # register
     risk: np.ndarray
-    empty: np.ndarray
-    zero: np.ndarray
+    empty: np.ndarray  # bool, shape (v,): units with a true value and without any match
+    zero: np.ndarray  # bool, shape (v,): all true values of the unit are 0
+    # float64, shape (v,): whether guessing the commonest level would disclose an attacked unit;
+    # NaN for numbers
     baseline: np.ndarray
 
 

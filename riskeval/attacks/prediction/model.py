@@ -27,27 +27,16 @@ MODELS = ("panel", *PANEL, "tree", "linear")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetModel:
-    """One model of the target, trained on the release.
-
-    Attributes
-    ----------
-    model : str or estimator
-        One of `PANEL`, "tree", "linear", or an estimator of scikit-learn.
-    threshold : float
-        Gain above which a category is at risk.
-    limits : tuple of float
-        Tolerances of a numeric target.
-    numeric : tuple of str
-        Keys and target that are amounts in every file.
-    """
+    """One model of the target, trained on the release."""
 
     request: AttackRequest
+    # str or estimator: one of `PANEL`, "tree", "linear", or an estimator of scikit-learn
     model: Any
-    threshold: float
-    limits: tuple[float, ...]
+    threshold: float  # gain above which a category is at risk
+    limits: tuple[float, ...]  # tolerances of a numeric target
     original: pd.DataFrame
     train: pd.DataFrame
-    numeric: tuple[str, ...]
+    numeric: tuple[str, ...]  # keys and target that are amounts in every file
     workers: int
     features: Any = field(init=False)
     messages: list[str] = field(init=False, default_factory=list)

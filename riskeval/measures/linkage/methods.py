@@ -26,33 +26,25 @@ class LinkageFiles:
 
     Attributes
     ----------
-    o_numbers, r_numbers : float64, shape (n_o, p) and (n_r, p)
     o_codes, r_codes : int64, shape (n_o, q) and (n_r, q)
         Codes of the other columns, shared by both files, -1 missing.
-    levels : tuple of tuples
-    numeric, coded : tuple of str
-        Names of the columns.
-    number_weights, code_weights : float64, shape (p,) and (q,)
-    blocks : CodedKeys or None
-        Block columns of the stacked files.
-    truth : int64, shape (n_r,)
-        Row of the own original, -1 where there is none.
-    agreement : dict
-        Given agreement limits by variable.
     """
 
+    # o_numbers, r_numbers: float64, shape (n_o, p) and (n_r, p)
     o_numbers: np.ndarray
     r_numbers: np.ndarray
     o_codes: np.ndarray
     r_codes: np.ndarray
     levels: tuple[tuple[Any, ...], ...]
+    # numeric, coded: names of the columns
     numeric: tuple[str, ...]
     coded: tuple[str, ...]
+    # number_weights, code_weights: float64, shape (p,) and (q,)
     number_weights: np.ndarray
     code_weights: np.ndarray
-    blocks: CodedKeys | None
-    truth: np.ndarray
-    agreement: dict[str, float]
+    blocks: CodedKeys | None  # block columns of the stacked files
+    truth: np.ndarray  # int64, shape (n_r,): row of the own original, -1 where there is none
+    agreement: dict[str, float]  # given agreement limits by variable
 
 
 def read_sides(

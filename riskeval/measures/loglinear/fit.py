@@ -24,16 +24,10 @@ MOST_PARAMETERS = 2_000
 
 @dataclass(frozen=True)
 class FitPart:
-    """Keys that the model ties together.
-
-    Attributes
-    ----------
-    keys : tuple of int
-    values : float64, shape (product of the levels,)
-        Factor of each combination of levels, in C order.
-    """
+    """Keys that the model ties together."""
 
     keys: tuple[int, ...]
+    # float64, shape (product of the levels,): factor of each combination of levels, in C order
     values: np.ndarray
 
 

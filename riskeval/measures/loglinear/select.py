@@ -41,12 +41,11 @@ class ErrorEstimate:
     ----------
     b1, b2 : float
         Estimated error of tau1 and tau2, in persons; positive where the model overstates.
-    z1, z2 : float
-        The same divided by their standard errors.
     """
 
     b1: float
     b2: float
+    # z1, z2: the same divided by their standard errors
     z1: float
     z2: float
 

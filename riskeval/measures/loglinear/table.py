@@ -23,26 +23,19 @@ class CellCounts:
 
     Attributes
     ----------
-    names : tuple of str
-    levels : tuple of lists
-        Levels of each key that occur in the file.
-    codes : int64, shape (n_observed, m)
-        Cells without missing keys.
     counts, weights, inverse : float64, shape (n_observed,)
         Records, sum of weights, sum of 1 / weight.
-    cell_of : int64, shape (n,)
-        Cell of each record; -1 where a key is missing.
     total, population : float
         Records and sum of weights of the file, incomplete records included.
     """
 
     names: tuple[str, ...]
-    levels: tuple[list[Any], ...]
-    codes: np.ndarray
+    levels: tuple[list[Any], ...]  # levels of each key that occur in the file
+    codes: np.ndarray  # int64, shape (n_observed, m): cells without missing keys
     counts: np.ndarray
     weights: np.ndarray
     inverse: np.ndarray
-    cell_of: np.ndarray
+    cell_of: np.ndarray  # int64, shape (n,): cell of each record; -1 where a key is missing
     total: float
     population: float
 

@@ -73,15 +73,14 @@ class HeldOut:
     stratum, pooled : float arrays, shape (h,)
         Probability of the observed class by the stratum's model and by the pooled one. Where one
         of them does not know the cell, that of the other.
-    sizes : int array, shape (h,)
-        Persons that the stratum's model stands for; 0 where it does not know the cell.
-    weights : float array, shape (h,)
     """
 
     stratum: np.ndarray
     pooled: np.ndarray
+    # int array, shape (h,): persons that the stratum's model stands for; 0 where it does not know
+    # the cell
     sizes: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # float array, shape (h,)
 
     def score(self, amount: float) -> float:
         """Mean log probability with an amount of pooling."""

@@ -38,17 +38,10 @@ from synthpop.conditional.pooling.choose import Scores, choice_record, choice_te
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """What a stratum adds to the pooled model by a mixture.
+    """What a stratum adds to the pooled model by a mixture."""
 
-    Attributes
-    ----------
-    model : fitted model, or None where its share is zero
-    share : float
-        Share of the model of the stratum, n / (n + k).
-    """
-
-    model: Any
-    share: float
+    model: Any  # fitted model, or None where its share is zero
+    share: float  # share of the model of the stratum, n / (n + k)
 
 
 def share_of_own(sizes: Any, amount: float) -> Any:

@@ -119,20 +119,12 @@ def choose_pooling(
 
 @dataclass(frozen=True, slots=True)
 class PoolingCells:
-    """The distinct cells of a design, stratum by stratum.
+    """The distinct cells of a design, stratum by stratum."""
 
-    Attributes
-    ----------
-    digits : int array, shape (c, m)
-    blocks : int array, shape (n_strata + 1,)
-        Where the cells of each stratum start.
-    of_person : int array, shape (n,)
-    tables : for each predictor None, or the class of each digit of a number
-    """
-
-    digits: np.ndarray
-    blocks: np.ndarray
-    of_person: np.ndarray
+    digits: np.ndarray  # int array, shape (c, m)
+    blocks: np.ndarray  # int array, shape (n_strata + 1,): where the cells of each stratum start
+    of_person: np.ndarray  # int array, shape (n,)
+    # for each predictor None, or the class of each digit of a number
     tables: tuple[np.ndarray | None, ...]
 
     @classmethod
@@ -222,21 +214,14 @@ def fit_base(
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A fold: the margins of the persons learned from, and those held out.
-
-    Attributes
-    ----------
-    state : State
-        Changes from one amount to the next, which starts from it.
-    cells, classes : int arrays, shape (h,)
-    weights : float array, shape (h,)
-    """
+    """A fold: the margins of the persons learned from, and those held out."""
 
     margins: Margins
-    state: State
+    state: State  # changes from one amount to the next, which starts from it
+    # cells, classes: int arrays, shape (h,)
     cells: np.ndarray
     classes: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # float array, shape (h,)
 
     @classmethod
     def of(

@@ -113,18 +113,11 @@ Solved = tuple[float, np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The values of a stratum beside the pooled regression.
-
-    Attributes
-    ----------
-    n_persons : int
-        Of the stratum, without those that the pooled regression does not know.
-    solve : function of the amount
-        Returns the constant a, beside b0, and u; see `Centre`.
-    """
+    """The values of a stratum beside the pooled regression."""
 
     centre: Centre
-    n_persons: int
+    n_persons: int  # of the stratum, without those that the pooled regression does not know
+    # function of the amount: returns the constant a, beside b0, and u; see `Centre`
     solve: Callable[[float], Solved]
 
     @classmethod

@@ -32,22 +32,13 @@ FALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class RegressionPooling:
-    """How the regressions of strata were pooled.
+    """How the regressions of strata were pooled."""
 
-    Attributes
-    ----------
-    kind : "none", "partial" or "complete"
-    amount : float
-        Strength of the pull to the coefficients of all strata, in persons.
-    chosen : "given" or "cross-validated"
-    scores : tuple of (amount, score)
-        Of values held out, for each amount that was tried: minus the mean squared error on the
-        scale of the model; for counts the mean log probability but for a constant.
-    """
-
-    kind: str = "none"
-    amount: float = 0.0
-    chosen: str = "given"
+    kind: str = "none"  # "none", "partial" or "complete"
+    amount: float = 0.0  # strength of the pull to the coefficients of all strata, in persons
+    chosen: str = "given"  # "given" or "cross-validated"
+    # of values held out, for each amount that was tried: minus the mean squared error on the
+    # scale of the model; for counts the mean log probability but for a constant
     scores: Scores = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,18 +63,10 @@ class RegressionPooling:
 
 @dataclass(frozen=True, slots=True)
 class PooledRegressions:
-    """The regression pooled over strata, and those of the strata shrunk towards it.
+    """The regression pooled over strata, and those of the strata shrunk towards it."""
 
-    Attributes
-    ----------
-    pooled : RegressionModel
-        With the stratum as last predictor.
-    by_stratum : tuple, length n_strata
-        None where a stratum has none of its own.
-    """
-
-    pooled: RegressionModel
-    by_stratum: tuple[RegressionModel | None, ...]
+    pooled: RegressionModel  # with the stratum as last predictor
+    by_stratum: tuple[RegressionModel | None, ...]  # None where a stratum has none of its own
     pooling: RegressionPooling
 
 

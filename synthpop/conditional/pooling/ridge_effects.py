@@ -26,29 +26,17 @@ MAX_SWEEPS = 300
 
 @dataclass(frozen=True, slots=True)
 class RidgeEffects:
-    """Effects on the logarithms of class probabilities.
+    """Effects on the logarithms of class probabilities."""
 
-    Attributes
-    ----------
-    terms : tuple of tuples of int
-        Columns of digits of each term: none (the constant), one or two.
-    sizes : tuple of int
-        Number of levels of each column.
-    codes : tuple of int arrays
-        Codes of the levels of each term that the sample has, sorted.
-    tables : for each predictor None, or the class of each of its digits; empty: None for all
-    effects : float array, shape (L, R)
-        Rows of the levels of all terms, one term after another.
-    gap : float
-        Largest violation of the likelihood equations, as a share of all weight.
-    """
-
+    # columns of digits of each term: none (the constant), one or two
     terms: tuple[tuple[int, ...], ...]
-    sizes: tuple[int, ...]
-    codes: tuple[np.ndarray, ...]
+    sizes: tuple[int, ...]  # number of levels of each column
+    codes: tuple[np.ndarray, ...]  # codes of the levels of each term that the sample has, sorted
+    # float array, shape (L, R): rows of the levels of all terms, one term after another
     effects: np.ndarray
     sweeps: int = 0
-    gap: float = 0.0
+    gap: float = 0.0  # largest violation of the likelihood equations, as a share of all weight
+    # for each predictor None, or the class of each of its digits; empty: None for all
     tables: tuple[np.ndarray | None, ...] = ()
 
 

@@ -30,24 +30,15 @@ LABEL = "rules"
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """When which rule is looked at.
-
-    Attributes
-    ----------
-    rules : tuple of Rule
-    fields : dict of Field
-    at : dict
-        Position of a step -> positions of the rules that it completes.
-    derived : dict
-        Position of a step -> positions of later steps whose columns its rules need.
-    candidates : dict
-        Column -> values of the sample, for households that no redraw helps.
-    """
+    """When which rule is looked at."""
 
     rules: tuple[Rule, ...] = ()
-    fields: Mapping[str, Field] = field(default_factory=dict)
+    fields: Mapping[str, Field] = field(default_factory=dict)  # dict of Field
+    # position of a step -> positions of the rules that it completes
     at: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    # position of a step -> positions of later steps whose columns its rules need
     derived: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    # column -> values of the sample, for households that no redraw helps
     candidates: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def people(self, columns: Mapping[str, np.ndarray], offsets: np.ndarray) -> People:

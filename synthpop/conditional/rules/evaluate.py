@@ -36,18 +36,11 @@ NEARLY = 1e-9  # differences of sums of amounts, as a share, that are rounding e
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Persons, households side by side, as rules see them.
+    """Persons, households side by side, as rules see them."""
 
-    Attributes
-    ----------
-    fields : dict of Field
-    columns : dict of arrays, each shape (n_persons,)
-    offsets : int array, shape (n_households + 1,)
-    """
-
-    fields: Mapping[str, Field]
-    columns: Mapping[str, np.ndarray]
-    offsets: np.ndarray
+    fields: Mapping[str, Field]  # dict of Field
+    columns: Mapping[str, np.ndarray]  # dict of arrays, each shape (n_persons,)
+    offsets: np.ndarray  # int array, shape (n_households + 1,)
 
     @property
     def n_persons(self) -> int:

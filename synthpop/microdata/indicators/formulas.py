@@ -121,15 +121,11 @@ def quintile_share_ratio_influence(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The poverty line and what its influence needs.
-
-    Attributes
-    ----------
-    influence : array, shape (n,), or None
-        None where the line is a given number. Computed only when a variance is wanted.
-    """
+    """The poverty line and what its influence needs."""
 
     value: float
+    # array, shape (n,), or None: None where the line is a given number. Computed only when a
+    # variance is wanted.
     influence: np.ndarray | None = None
 
 

@@ -169,18 +169,11 @@ def class_steps(
 
 @dataclass(frozen=True, slots=True)
 class WithinClass:
-    """How values lie inside their classes; see `synthpop.kernels.draws.draw_in_classes`.
+    """How values lie inside their classes; see `synthpop.kernels.draws.draw_in_classes`."""
 
-    Attributes
-    ----------
-    rate : float array, shape (R,)
-    steps : int array, shape (R,)
-    knots : float array, shape (R, most steps + 1)
-    """
-
-    rate: np.ndarray
-    steps: np.ndarray
-    knots: np.ndarray
+    rate: np.ndarray  # float array, shape (R,)
+    steps: np.ndarray  # int array, shape (R,)
+    knots: np.ndarray  # float array, shape (R, most steps + 1)
 
     @classmethod
     def fit(

@@ -59,13 +59,11 @@ class GroupDraws:
     ----------
     classes, top : float arrays, shape (L,)
         Of the class of a person, and of whether it is the last class.
-    values : float array, shape (L * R,)
-        Of the value in a class.
     """
 
     classes: np.ndarray
     top: np.ndarray
-    values: np.ndarray
+    values: np.ndarray  # float array, shape (L * R,): of the value in a class
 
     @classmethod
     def of_block(

@@ -50,23 +50,15 @@ ROUNDS, HALVINGS = 2, 50
 
 @dataclass(frozen=True, slots=True)
 class GroupMeans:
-    """What is held.
+    """What is held."""
 
-    Attributes
-    ----------
-    term : int
-        Position of the category among the terms of the model.
-    targets : float array, shape (L,)
-        Weighted mean of each of its digits in the survey; NaN: not held.
-    class_means : float array, shape (L, R)
-        Of the values of a group in a class; the first class is missing.
-    rates : float array, shape (L, R)
-        By which the ranks of the values of a group inside a class are tilted.
-    """
-
-    term: int
+    term: int  # position of the category among the terms of the model
+    # float array, shape (L,): weighted mean of each of its digits in the survey; NaN: not held
     targets: np.ndarray
+    # float array, shape (L, R): of the values of a group in a class; the first class is missing
     class_means: np.ndarray
+    # float array, shape (L, R): by which the ranks of the values of a group inside a class are
+    # tilted
     rates: np.ndarray
 
     def groups_of(self, coding: Coding, codes: np.ndarray) -> np.ndarray:

@@ -28,24 +28,15 @@ REACH = 0.01  # difference of the mean, as a share, from which on it is told
 
 @dataclass(frozen=True, slots=True)
 class TopClass:
-    """What is drawn in the top class.
+    """What is drawn in the top class."""
 
-    Attributes
-    ----------
-    tail : GpdTail or ParetoTail
-        Fitted to the weighted sample values above its threshold.
-    upper : float
-        No draw lies above.
-    rate : float
-        Exponential tilting of the ranks (`synthpop.models.tilted`), so that the mean of the draws
-        is the weighted mean of the sample values.
-    of_groups : tuple of TopClass
-        Where means are held by a category: the law of each of its levels.
-    """
-
+    # GpdTail or ParetoTail: fitted to the weighted sample values above its threshold
     tail: GpdTail | ParetoTail
-    upper: float
+    upper: float  # no draw lies above
+    # exponential tilting of the ranks (`synthpop.models.tilted`), so that the mean of the draws
+    # is the weighted mean of the sample values
     rate: float
+    # where means are held by a category: the law of each of its levels
     of_groups: tuple[TopClass, ...] = ()
 
     def draw(self, uniforms: np.ndarray, groups: np.ndarray | None) -> np.ndarray:

@@ -39,27 +39,17 @@ ALL = -1
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """How values are modelled and drawn.
+    """How values are modelled and drawn."""
 
-    Attributes
-    ----------
-    regression : "linear", "counts", "tree", "forest" or a scikit-learn regressor
-    draw : "empirical", "local", "normal", "donors", "leaves", "poisson" or "negative-binomial"
-    trim : (float, float)
-    constant : float
-        Added before the logarithm.
-    shift : int
-        Subtracted from counts before the model: 1 where zeros are a class of their own.
-    lower, upper : float
-        Bounds of the values.
-    """
-
-    regression: Any
+    regression: Any  # "linear", "counts", "tree", "forest" or a scikit-learn regressor
+    # "empirical", "local", "normal", "donors", "leaves", "poisson" or "negative-binomial"
     draw: str
-    trim: tuple[float, float] = (0.0, 0.0)
+    trim: tuple[float, float] = (0.0, 0.0)  # (float, float)
     log: bool = False
-    constant: float = 0.0
+    constant: float = 0.0  # added before the logarithm
+    # subtracted from counts before the model: 1 where zeros are a class of their own
     shift: int = 0
+    # lower, upper: bounds of the values
     lower: float = -np.inf
     upper: float = np.inf
 
@@ -84,30 +74,22 @@ class ValueSource:
 
     Attributes
     ----------
-    model : RegressionModel or None
-        None: the same centre for everybody.
     table, cumulative : float arrays, shape (d,)
         Sorted residuals, or local residuals or values of donors in the order of `fitted`, and
         their cumulated shares of weight.
-    fitted : float array, shape (d,)
-        Fitted values of donors or residuals, sorted; empty for other draws.
-    location, scale : float
-        Of the normal distribution of residuals.
-    size : float
-        Of the negative binomial distribution; infinity for Poisson counts.
-    leaves : Leaves or None
-        Donors of the leaves of trees.
     """
 
-    model: RegressionModel | None
+    model: RegressionModel | None  # None: the same centre for everybody
     centre: float
     table: np.ndarray
     cumulative: np.ndarray
+    # float array, shape (d,): fitted values of donors or residuals, sorted; empty for other draws
     fitted: np.ndarray
+    # location, scale: of the normal distribution of residuals
     location: float = 0.0
     scale: float = 0.0
-    size: float = np.inf
-    leaves: Leaves | None = None
+    size: float = np.inf  # of the negative binomial distribution; infinity for Poisson counts
+    leaves: Leaves | None = None  # donors of the leaves of trees
 
     def predict(self, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the centre of cells and which cells have one."""
