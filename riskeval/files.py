@@ -130,10 +130,7 @@ def check_paired(faults: Faults, sides: FilePair) -> None:
 def compares_rows(faults: Faults, files: FilePair, rows: str) -> bool:
     """Return whether row i of both files is compared; note files that cannot be paired.
 
-    Parameters
-    ----------
-    rows : {"auto", "paired", "unpaired"}
-        "auto" takes files of equal length as paired.
+    rows: {"auto", "paired", "unpaired"}; "auto" takes files of equal length as paired
     """
     check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
     if rows == "paired" and not files.paired:

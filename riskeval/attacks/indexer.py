@@ -136,12 +136,8 @@ class Multiset:
     def number(self, codes: np.ndarray, bag: np.ndarray, n_bags: int) -> np.ndarray:
         """Return the number of each multiset, int64, shape (n_bags,).
 
-        Parameters
-        ----------
-        codes : int64, shape (n,)
-            0 ... 2 ** 31 - 1.
-        bag : int64, shape (n,)
-            The multiset 0 ... n_bags - 1 that each code is in; none is empty.
+        codes: int64, shape (n,); 0 ... 2 ** 31 - 1
+        bag: int64, shape (n,); the multiset 0 ... n_bags - 1 that each code is in; none is empty
         """
         both = pair_up(bag, codes)
         both.sort()

@@ -61,10 +61,8 @@ def read_request(
 ) -> AttackRequest:
     """Read the arguments of an attack; a Scenario holds everything, so nothing may be beside it.
 
-    Raises
-    ------
-    InputError
-        What `to_scenario` finds; household, members or categorical beside a Scenario.
+    Raises InputError: what `to_scenario` finds; household, members or categorical beside a
+        Scenario.
     """
     declared = listed_names(categorical)
     if not isinstance(keys, Scenario):

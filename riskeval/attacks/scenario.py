@@ -198,22 +198,14 @@ def to_scenario(
 ) -> Scenario:
     """Turn what a measure was given, a Scenario or keys and target, into one checked Scenario.
 
-    Parameters
-    ----------
-    subject : str
-        The measure, for messages.
-    keys, target, accuracy
-        As the user gave them. With a Scenario, the others must be left out.
-    honoured : names of fields, optional
-        Fields of the Scenario that the measure takes into account beside `keys` and `targets`.
-        Another field that differs from its default is a fault, never ignored. None: all.
-    n_targets : int, optional
-        How many targets the measure wants; None: any number.
-
-    Raises
-    ------
-    InputError
-        Faults of the record; a target given twice; fields that the measure does not know.
+    subject: the measure, for messages
+    keys, target, accuracy: as the user gave them. With a Scenario, the others must be left out.
+    honoured: names of fields; fields of the Scenario that the measure takes into account beside
+        `keys` and `targets`. Another field that differs from its default is a fault, never ignored.
+        None: all.
+    n_targets: how many targets the measure wants; None: any number
+    Raises InputError: faults of the record; a target given twice; fields that the measure does not
+        know.
 
     Examples
     --------

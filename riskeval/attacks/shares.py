@@ -163,10 +163,7 @@ def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[flo
     25 scores, or all scores are separated, it is that of Newcombe (2006, method 5), whose
     variance is taken at the ends of the interval and does not vanish.
 
-    Parameters
-    ----------
-    members, others : float64, shapes (n,) and (m,)
-        Scores; equal scores count one half.
+    members, others: float64, shapes (n,) and (m,); scores; equal scores count one half
 
     Examples
     --------

@@ -51,24 +51,16 @@ def believed_keys(
 ) -> CodedKeys:
     """Return the keys of real persons as the intruder believes them to be.
 
-    Parameters
-    ----------
-    frame : DataFrame, n rows
-    scenario : Scenario or AttackRequest
-        Each key with an error p is wrong with probability p: it gets another of its levels in the
-        file, drawn in proportion to how often they occur there. Missing values stay missing, and
-        a key with a single level stays as it is. Errors are drawn person by person; in attacks
-        on households a key that all members of a household share (those with a value) is wrong for
-        the household as a whole. That is decided for each household by itself.
-    streams : Streams
-        One stream a key and `role`; the same seed gives the same errors in every attack.
-    role : str
-        Name of the file.
-
-    Returns
-    -------
-    CodedKeys
-        ``codes`` int32, shape (n, m), -1 where missing.
+    frame: DataFrame, n rows
+    scenario: Scenario or AttackRequest; each key with an error p is wrong with probability p: it
+        gets another of its levels in the file, drawn in proportion to how often they occur there.
+        Missing values stay missing, and a key with a single level stays as it is. Errors are drawn
+        person by person; in attacks on households a key that all members of a household share
+        (those with a value) is wrong for the household as a whole. That is decided for each
+        household by itself.
+    streams: one stream a key and `role`; the same seed gives the same errors in every attack
+    role: name of the file
+    Returns CodedKeys: ``codes`` int32, shape (n, m), -1 where missing.
 
     Examples
     --------
@@ -249,12 +241,8 @@ def attack_targets(
 ) -> dict[str, AttackTargets]:
     """Describe the persons or households of files of real persons, all in the same codes.
 
-    Parameters
-    ----------
-    frames : mapping of role to DataFrame
-        The original, then a hold-out.
-    match_missing : bool
-        Whether missing keys are a value of their own, or match nothing.
+    frames: mapping of role to DataFrame; the original, then a hold-out
+    match_missing: whether missing keys are a value of their own, or match nothing
     """
     streams = Streams(seed)
     rows, multisets = RowIndexer([coder.radix for coder in coders]), Multiset()
@@ -324,14 +312,9 @@ def combine_probabilities(
 ) -> np.ndarray:
     """Probability that independent guesses are right for any or for every member.
 
-    Parameters
-    ----------
-    probabilities : float64, shape (n,) or (n, a)
-    unit : int64, shape (n,)
-
-    Returns
-    -------
-    float64, shape (n_units,) or (n_units, a); 0 without members.
+    probabilities: float64, shape (n,) or (n, a)
+    unit: int64, shape (n,)
+    Returns float64, shape (n_units,) or (n_units, a); 0 without members.
 
     Examples
     --------

@@ -83,10 +83,7 @@ def same_kind(
     A column is an amount when it is numeric in the first file, can be read as numbers in every
     other one, and is not declared categorical. Categories without any level in common are a fault.
 
-    Returns
-    -------
-    frames : dict of role to DataFrame
-    numeric : list of str
+    Returns frames: dict of role to DataFrame; numeric: list of str.
 
     Examples
     --------

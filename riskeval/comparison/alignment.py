@@ -66,10 +66,8 @@ class Aligned:
 def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Aligned:
     """Bring original and release to the levels that both have.
 
-    Parameters
-    ----------
-    original : DataFrame, n records
-    roles : variable -> "key", "numeric", "sensitive" or another role
+    original: DataFrame, n records
+    roles: variable -> "key", "numeric", "sensitive" or another role
 
     Notes
     -----
@@ -243,16 +241,9 @@ def learn(
 ) -> dict[Any, Any] | None:
     """Learn the rule "level a became level b" from linked records; None where there is none.
 
-    Parameters
-    ----------
-    x, y : integer arrays, shape (m,)
-        Codes of the same records in both files, -1 missing.
-
-    Returns
-    -------
-    dict or None
-        None where one level became several, where nothing changed, or where a rule on the same
-        levels is no coarsening (as after an exchange of values).
+    x, y: integer arrays, shape (m,); codes of the same records in both files, -1 missing
+    Returns dict or None: None where one level became several, where nothing changed, or where a
+        rule on the same levels is no coarsening (as after an exchange of values).
 
     Examples
     --------

@@ -19,11 +19,9 @@ def file_risk(
 ) -> list[Measurement]:
     """Run every measure of the registry that takes any file.
 
-    Parameters
-    ----------
-    frame : DataFrame, m records
-    weights : float64, shape (m,), or None
-    kind : "original", "perturbed" or "synthetic"
+    frame: DataFrame, m records
+    weights: float64, shape (m,), or None
+    kind: "original", "perturbed" or "synthetic"
     """
     keys = [name for name in request.keys if name in frame]
     absent = [name for name in request.keys if name not in frame]

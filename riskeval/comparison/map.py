@@ -93,10 +93,7 @@ def _complete(frame: pd.DataFrame) -> pd.Series:
 def make_map(comparison: Comparison, risk: str, utility: str) -> RiskUtilityMap:
     """Return the map of two measures.
 
-    Raises
-    ------
-    InputError
-        An unknown measure, or one of the other kind.
+    Raises InputError: an unknown measure, or one of the other kind.
     """
     faults = Faults("risk-utility map")
     for argument, name, group in (("risk", risk, "risk"), ("utility", utility, "utility")):
@@ -134,9 +131,7 @@ def pareto_front(risk: np.ndarray, gain: np.ndarray) -> np.ndarray:
     A point is off the front when another has no more risk and no less gain, and differs in one of
     them. Equal points are on the front together; points with NaN never are.
 
-    Parameters
-    ----------
-    risk, gain : float64, shape (n,)
+    risk, gain: float64, shape (n,)
 
     Examples
     --------

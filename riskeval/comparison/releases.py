@@ -116,13 +116,10 @@ def read_release(
 ) -> Side | None:
     """Read one release; note faults and return None where it cannot be used.
 
-    Parameters
-    ----------
-    original : DataFrame, n records
-        Rows numbered from 0; `index` has its labels.
-    variables : names that tell whether rows are the same units
-    weights : column of the original's weights
-    others : further columns that are used; of a `Population` those that are not are left unread
+    original: DataFrame, n records; rows numbered from 0; `index` has its labels
+    variables: names that tell whether rows are the same units
+    weights: column of the original's weights
+    others: further columns that are used; of a `Population` those that are not are left unread
     """
     release = item if isinstance(item, Release) else Release(item)
     problems = Faults(f"release {name}")

@@ -20,15 +20,9 @@ def match_counts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Counts f and F of each distinct key under a treatment of missing values.
 
-    Parameters
-    ----------
-    missing : one of `TREATMENTS`
-    alpha : float
-        Only for "wildcard".
-
-    Returns
-    -------
-    f, F : float64 arrays, shape (K,)
+    missing: one of `TREATMENTS`
+    alpha: only for "wildcard"
+    Returns f, F: float64 arrays, shape (K,).
     """
     holes = table.codes < 0
     amounts = np.column_stack([table.counts, table.weights])
@@ -151,13 +145,10 @@ def matching_patterns(
 ) -> Iterator[tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]]:
     """For each pattern of missing values, the patterns it can match under a treatment.
 
-    Yields
-    ------
-    targets : int64 array
-        Rows of the table with one pattern of observed keys.
-    meetings : list of pairs of int64 arrays (shared, sources)
-        `sources`: rows of all patterns that share exactly the keys at positions `shared` with the
-        targets; a target matches those of them that agree with it there.
+    Yields targets: int64 array; rows of the table with one pattern of observed keys; meetings: list
+        of pairs of int64 arrays (shared, sources); `sources`: rows of all patterns that share
+        exactly the keys at positions `shared` with the targets; a target matches those of them that
+        agree with it there.
     """
     observed = table.codes >= 0
     if missing == "own-category":

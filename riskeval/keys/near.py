@@ -14,10 +14,7 @@ DIGITS = 9
 def near_levels(first: Iterable[Any], second: Iterable[Any]) -> list[tuple[Any, Any]]:
     """Pairs of levels that are no match, yet agree but for spaces, letter case or rounding.
 
-    Parameters
-    ----------
-    first, second : iterables of levels
-        Those of `first` that `second` has as well are left out.
+    first, second: iterables of levels; those of `first` that `second` has as well are left out
 
     Examples
     --------

@@ -66,11 +66,8 @@ def tabulate(
 ) -> KeyTable:
     """Find the distinct keys of a file; columns must exist.
 
-    Parameters
-    ----------
-    frame : DataFrame, n records
-    keys : sequence of str
-    weights : float64 array, shape (n,), optional
+    frame: DataFrame, n records
+    weights: float64 array, shape (n,)
     """
     columns, levels = [], []
     for key in keys:
@@ -103,10 +100,7 @@ def number_rows(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np
 
     The same as ``cell_ids`` for columns side by side, with less memory for long files.
 
-    Returns
-    -------
-    cell : int32 or int64 array, shape (n,)
-    n_cells : int
+    Returns cell: int32 or int64 array, shape (n,); n_cells: int.
     """
     ids = np.zeros(len(columns[0]), dtype=np.int64)
     span = 1

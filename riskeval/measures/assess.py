@@ -185,16 +185,10 @@ def measure_file(
 ) -> tuple[dict[str, Any], dict[str, str], list[tuple[str, Measurement]]]:
     """Run measures of the registry on a file.
 
-    Parameters
-    ----------
-    chosen : names in `MEASURES`
-
-    Returns
-    -------
-    results : dict of measure to result
-    skipped : dict of measure to the reason why it was left out
-    measured : list of pairs (measure, Measurement)
-        A number that two measures give is there once.
+    chosen: names in `MEASURES`
+    Returns results: dict of measure to result; skipped: dict of measure to the reason why it was
+        left out; measured: list of pairs (measure, Measurement); a number that two measures give is
+        there once.
     """
     results: dict[str, Any] = {}
     skipped: dict[str, str] = {}
@@ -246,26 +240,17 @@ def file_measurements(
 ) -> list[Measurement]:
     """Run the measures that comparisons and sessions run on every file; arguments checked before.
 
-    Parameters
-    ----------
-    frame : DataFrame, n records
-    keys : sequence of str
-    weights : str or array of shape (n,), optional
-    sensitive : sequence of str
-        None of them a key.
-    limits : Limits, optional
-        Without them nothing is judged.
-    kind : {"original", "perturbed", "synthetic"}
-    missing : str
-        Treatment of missing keys.
-    options : mapping of measure to arguments, optional
-    numbers : collection of str, optional
-        Names of the numbers that are wanted: measures that give none of them are not run.
-
-    Returns
-    -------
-    list of Measurement
-        Numbers that cannot be measured are there without a value, with the reason as note.
+    frame: DataFrame, n records
+    weights: str or array of shape (n,)
+    sensitive: None of them a key
+    limits: without them nothing is judged
+    kind: {"original", "perturbed", "synthetic"}
+    missing: treatment of missing keys
+    options: mapping of measure to arguments
+    numbers: collection of str; names of the numbers that are wanted: measures that give none of
+        them are not run
+    Returns list of Measurement: numbers that cannot be measured are there without a value, with the
+        reason as note.
     """
     values = read_weights(Faults("weights"), frame, weights)
     accepted = limits or Limits(**dict.fromkeys(LIMITS))

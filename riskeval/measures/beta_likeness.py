@@ -148,10 +148,7 @@ def group_gains(
 ) -> Gains:
     """Shares and gains of sensitive values in the group of each record; arguments checked before.
 
-    Raises
-    ------
-    InputError
-        A watched value does not occur.
+    Raises InputError: a watched value does not occur.
     """
     from riskeval.kernels.diversity import group_gain
 

@@ -90,12 +90,8 @@ def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
     Admissible (Truta et al., after equation 5): lower triangular, not negative, falling down each
     column, along each row up to the diagonal and along each diagonal, with total n.
 
-    Parameters
-    ----------
-    weights : float64, shape (r, r)
-        Upper left part of the n x n matrix; the rest is zero.
-    n : int
-        Records.
+    weights: float64, shape (r, r); upper left part of the n x n matrix; the rest is zero
+    n: records
     """
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or weights.size == 0:
         faults.add("weights", f"has shape {weights.shape}", remedy="Give a square matrix.")
@@ -140,15 +136,9 @@ def record_weights(
 ) -> np.ndarray:
     """Return w_ij / w_11 of each record, with i and j the sizes of its groups.
 
-    Parameters
-    ----------
-    released, original : int64, shape (n,)
-    weights : {"minimal", "maximal"} or float64 array, shape (r, r)
-
-    Returns
-    -------
-    float64, shape (n,)
-        0 where j > i, and for sizes above r.
+    released, original: int64, shape (n,)
+    weights: {"minimal", "maximal"} or float64 array, shape (r, r)
+    Returns float64, shape (n,): 0 where j > i, and for sizes above r.
     """
     if isinstance(weights, str):
         inside = original <= (1 if weights == "minimal" else released)

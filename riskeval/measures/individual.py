@@ -23,19 +23,12 @@ FORMULAS = ("exact", "approximation")
 def risk_of_cells(f: np.ndarray, big_f: np.ndarray, formula: str = "exact") -> np.ndarray:
     """Risk r = E(1/F | f) of cells under the negative binomial model.
 
-    Parameters
-    ----------
-    f : float64 array, shape (K,)
-        Sample frequencies, at least 1; need not be whole numbers.
-    big_f : float64 array, shape (K,)
-        Estimated population frequencies; p = f/F, and p = 1 where F < f.
-    formula : {"exact", "approximation"}
-        "approximation" is p / (f - (1 - p)) from f = 3 on and exact below (Capobianchi, Polettini
-        and Lucarelli 2001): what sdcMicro does.
-
-    Returns
-    -------
-    float64 array, shape (K,)
+    f: float64 array, shape (K,); sample frequencies, at least 1; need not be whole numbers
+    big_f: float64 array, shape (K,); estimated population frequencies; p = f/F, and p = 1 where F <
+        f
+    formula: {"exact", "approximation"}; "approximation" is p / (f - (1 - p)) from f = 3 on and
+        exact below (Capobianchi, Polettini and Lucarelli 2001): what sdcMicro does
+    Returns float64 array, shape (K,).
 
     Notes
     -----
@@ -71,11 +64,8 @@ def risk_of_cells(f: np.ndarray, big_f: np.ndarray, formula: str = "exact") -> n
 def household_risks(risk: np.ndarray, household: np.ndarray) -> np.ndarray:
     """Probability that at least one member is linked, 1 - prod(1 - risk), for every member.
 
-    Parameters
-    ----------
-    risk : float64 array, shape (n,)
-    household : integer array, shape (n,)
-        Household of each record, numbered from 0.
+    risk: float64 array, shape (n,)
+    household: integer array, shape (n,); household of each record, numbered from 0
 
     Examples
     --------
@@ -179,12 +169,9 @@ def risk_of_counts(
 ) -> IndividualRisk:
     """Individual risk from frequency counts that are there already; arguments checked before.
 
-    Parameters
-    ----------
-    household : Series, shape (n,), optional
-    factor : float64 array, shape (n,), optional
-        Product of quality, coverage and attempt.
-    formula : {"exact", "approximation"}
+    household: Series, shape (n,)
+    factor: float64 array, shape (n,); product of quality, coverage and attempt
+    formula: {"exact", "approximation"}
     """
     if counts.weighted:
         cells = risk_of_cells(counts.cell_f, counts.cell_F, formula)
@@ -219,14 +206,9 @@ def risk_of_counts(
 def read_factors(faults: Faults, frame: pd.DataFrame, **factors: Any) -> np.ndarray:
     """Product of the factors quality, coverage and attempt for each record, checked.
 
-    Parameters
-    ----------
-    frame : DataFrame, n records
-    **factors : None, float, column name or array of shape (n,)
-
-    Returns
-    -------
-    float64 array, shape (n,)
+    frame: DataFrame, n records
+    **factors: None, float, column name or array of shape (n,)
+    Returns float64 array, shape (n,).
     """
     product = np.ones(len(frame))
     for argument, value in factors.items():

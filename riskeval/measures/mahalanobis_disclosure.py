@@ -206,10 +206,8 @@ def mahalanobis_disclosure(
 def scatter_of(values: np.ndarray, kind: str = "robust") -> Scatter:
     """Covariance of the complete rows of standardised values; uncorrelated where there are few.
 
-    Parameters
-    ----------
-    values : float64, shape (n, p)
-    kind : {"classical", "robust"}
+    values: float64, shape (n, p)
+    kind: {"classical", "robust"}
     """
     complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
@@ -223,11 +221,8 @@ def near_truth(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Half-widths before k, and whether released values fall in: float64 and bool, shape (n,).
 
-    Parameters
-    ----------
-    x, y : float64, shape (n, p)
-        Standardised original and released values, NaN where missing. Distances of `x` are from 0,
-        on the variables that both rows have; NaN where there is none.
+    x, y: float64, shape (n, p); standardised original and released values, NaN where missing.
+        Distances of `x` are from 0, on the variables that both rows have; NaN where there is none.
     """
     n, p = x.shape
     width, hit = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)

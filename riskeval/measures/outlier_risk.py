@@ -158,10 +158,7 @@ def outlier_risk(
 def tail_of(values: np.ndarray, percentile: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
     """Whether values are in the upper tail, and isolated there: bool, shape (n,) each.
 
-    Parameters
-    ----------
-    values : float64, shape (n,)
-        Without NaN.
+    values: float64, shape (n,); without NaN
 
     Examples
     --------

@@ -14,19 +14,11 @@ NORMALISATIONS = ("original", "factorial", "book")
 def msu_weights(n_keys: int, max_size: int, normalise: str) -> np.ndarray:
     """Return the score of one MSU by its size.
 
-    Parameters
-    ----------
-    n_keys : int
-        q of the paper.
-    max_size : int
-        M of the paper.
-    normalise : {"original", "factorial", "book"}
-        See `suda`.
-
-    Returns
-    -------
-    float64, shape (n_keys + 1,)
-        Position k holds the score of a MSU of k keys; position 0 and sizes above M hold 0.
+    n_keys: q of the paper
+    max_size: M of the paper
+    normalise: {"original", "factorial", "book"}; see `suda`
+    Returns float64, shape (n_keys + 1,): position k holds the score of a MSU of k keys; position 0
+        and sizes above M hold 0.
 
     Examples
     --------
@@ -55,17 +47,9 @@ def dis_scores(
     DIS = U d / (U d + P (1 - d)). With Q = 1 + (8 - q) / 20 and A the sum of s ** -Q over
     positive scores s, the score of a record is 1 / (1 + (U / DIS - U) / (A s ** Q)), else 0.
 
-    Parameters
-    ----------
-    score : float64, shape (n,)
-    uniques, pairs : int
-        Records, not cells.
-
-    Returns
-    -------
-    dis_score : float64, shape (n,)
-    dis : float
-        0 when there are no uniques.
+    score: float64, shape (n,)
+    uniques, pairs: records, not cells
+    Returns dis_score: float64, shape (n,); dis: float; 0 when there are no uniques.
     """
     dis_score = np.zeros(len(score))
     if uniques == 0:
@@ -86,23 +70,12 @@ def ranked_items(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number the values of all keys by how many records hold them, the rarest first.
 
-    Parameters
-    ----------
-    rows : int64, shape (n_rows,)
-        Position of one record of each distinct row.
-    copies : int64, shape (n_rows,)
-        Records with this row.
-    missing : str
-        With "category" a missing value is an item like another.
-
-    Returns
-    -------
-    items : int32, shape (n_rows, m)
-        Items of each row, ranks ascending; filled up with the number of items.
-    column_of : int32, shape (n_items,)
-        Key of each item.
-    absent : bool, shape (n_rows, m)
-        Where the value of a key is missing.
+    rows: int64, shape (n_rows,); position of one record of each distinct row
+    copies: int64, shape (n_rows,); records with this row
+    missing: with "category" a missing value is an item like another
+    Returns items: int32, shape (n_rows, m); items of each row, ranks ascending; filled up with the
+        number of items; column_of: int32, shape (n_items,); key of each item; absent: bool, shape
+        (n_rows, m); where the value of a key is missing.
     """
     codes = coded.codes[rows].astype(np.int64)
     absent = codes < 0

@@ -231,12 +231,8 @@ def _dankar(estimates: dict[str, float], fraction: float) -> str:
 def zayatz_uniques(counts: np.ndarray, population: float) -> float:
     """Population uniques after Zayatz (1991).
 
-    Parameters
-    ----------
-    counts : int array, shape (K,)
-        Records of each distinct key of the sample.
-    population : float
-        Persons of the population.
+    counts: int array, shape (K,); records of each distinct key of the sample
+    population: persons of the population
     """
     from scipy.special import gammaln
 
@@ -258,9 +254,7 @@ def zayatz_uniques(counts: np.ndarray, population: float) -> float:
 def pitman_uniques(counts: np.ndarray, population: float) -> float:
     """Population uniques by maximum likelihood in Pitman's formula (Hoshino 2001); NaN if none.
 
-    Parameters
-    ----------
-    counts : int array, shape (K,)
+    counts: int array, shape (K,)
     """
     from scipy.special import gammaln
 
@@ -366,9 +360,7 @@ def snb_uniques(counts: np.ndarray, population: float) -> float:
     A (pi + (1 - pi) a pi m / (1 + pi m)), A = (1 + pi m)^-a. With K = N / (1 + a m) classes both
     expected numbers are set to the observed ones; uniques are K (1 + m)^-a.
 
-    Parameters
-    ----------
-    counts : int array, shape (K,)
+    counts: int array, shape (K,)
     """
     from scipy.optimize import least_squares
 

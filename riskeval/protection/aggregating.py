@@ -16,21 +16,13 @@ def group_values(
 ) -> np.ndarray:
     """One value for each group.
 
-    Parameters
-    ----------
-    values : float64, shape (n,); no missing values
-    groups : int array, shape (n,)
-        0 ... n_groups - 1, none empty.
-    aggregate : {"mean", "median", "trimmed"}
-    trim : float in [0, 0.5)
-        Share of a group that a trimmed mean drops at each end, rounded down.
-    weights : float64, shape (n,), optional
-        Of the mean.
-
-    Returns
-    -------
-    float64, shape (n_groups,)
-        Never outside the range of the group, so that equal values keep their exact value.
+    values: float64, shape (n,); no missing values
+    groups: int array, shape (n,); 0 ... n_groups - 1, none empty
+    aggregate: {"mean", "median", "trimmed"}
+    trim: float in [0, 0.5); share of a group that a trimmed mean drops at each end, rounded down
+    weights: float64, shape (n,); of the mean
+    Returns float64, shape (n_groups,): never outside the range of the group, so that equal values
+        keep their exact value.
 
     Examples
     --------
@@ -66,16 +58,10 @@ def group_levels(
 ) -> np.ndarray:
     """One level for each group: the lower median of ordered levels, else the most frequent.
 
-    Parameters
-    ----------
-    codes : int array, shape (n,); from 0
-    groups : int array, shape (n,); none empty
-    rng : Generator
-        Draws among equally frequent levels.
-
-    Returns
-    -------
-    int64, shape (n_groups,)
+    codes: int array, shape (n,); from 0
+    groups: int array, shape (n,); none empty
+    rng: draws among equally frequent levels
+    Returns int64, shape (n_groups,).
 
     Examples
     --------

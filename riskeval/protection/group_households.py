@@ -35,15 +35,10 @@ def with_households(
     A group with fewer joins the one with the nearest mean (standardised values) in its stratum; a
     stratum with fewer than k households becomes one group.
 
-    Parameters
-    ----------
-    values : float64 array, shape (n, p), NaN for missing
-    groups, members, strata : int64 arrays, shape (n,)
-        Group (-1 for none), household and stratum of each record.
-
-    Returns
-    -------
-    int64 array, shape (n,)
+    values: float64 array, shape (n, p), NaN for missing
+    groups, members, strata: int64 arrays, shape (n,); group (-1 for none), household and stratum of
+        each record
+    Returns int64 array, shape (n,).
     """
     if not len(values):
         return groups.copy()

@@ -19,11 +19,8 @@ from synthpop.microdata.robust import Scatter, scatter, whitened
 def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.ndarray:
     """MDAV with Euclidean distances between the values as they are.
 
-    Parameters
-    ----------
-    values : float64, shape (n, p)
-    block : int, optional
-        Cut the records into boxes of at most so many first, by medians of the widest variable.
+    values: float64, shape (n, p)
+    block: cut the records into boxes of at most so many first, by medians of the widest variable
 
     Examples
     --------
@@ -47,15 +44,9 @@ def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.n
 def pca_groups(values: np.ndarray, k: int, kind: str) -> tuple[np.ndarray, str]:
     """Neighbours in the order of the first principal component of the correlation matrix.
 
-    Parameters
-    ----------
-    values : float64, shape (n, p)
-    kind : {"classical", "robust"}
-
-    Returns
-    -------
-    groups, note
-        `note` says why a classical covariance stands in for a robust one.
+    values: float64, shape (n, p)
+    kind: {"classical", "robust"}
+    Returns groups, note: `note` says why a classical covariance stands in for a robust one.
     """
     cloud = scatter(values, kind)
     return consecutive(np.argsort(first_component(values, cloud), kind="stable"), k), cloud.fallback
@@ -84,14 +75,11 @@ def cluster_groups(
 ) -> tuple[np.ndarray, str]:
     """Groups inside clusters of k-means, so that no group spans two of them.
 
-    Parameters
-    ----------
-    values : float64, shape (n, p)
-    n_clusters : int
-        Fewer where there are not so many different records; clusters with fewer than k records
-        go, record by record, to the nearest of the others.
-    within : {"pca", "robust-pca", "mdav", "influence"}
-        How each cluster is cut; "influence" sorts by the variable that varies most in it.
+    values: float64, shape (n, p)
+    n_clusters: fewer where there are not so many different records; clusters with fewer than k
+        records go, record by record, to the nearest of the others
+    within: {"pca", "robust-pca", "mdav", "influence"}; how each cluster is cut; "influence" sorts
+        by the variable that varies most in it
     """
     z = standardised(values)
     labels = _clusters(z, k, n_clusters, rng)
@@ -138,14 +126,10 @@ def gower_groups(
 ) -> np.ndarray:
     """MDAV with Gower distances between records of mixed scale.
 
-    Parameters
-    ----------
-    numeric : float64, shape (n, p)
-        Numbers, and codes of ordered levels; each is divided by its range here.
-    special : bool, shape (n, p)
-        Where a semi-continuous variable has its constant.
-    nominal : int array, shape (n, q)
-        Codes of levels without an order.
+    numeric: float64, shape (n, p); numbers, and codes of ordered levels; each is divided by its
+        range here
+    special: bool, shape (n, p); where a semi-continuous variable has its constant
+    nominal: int array, shape (n, q); codes of levels without an order
 
     Examples
     --------

@@ -75,17 +75,12 @@ def read_households(
 ) -> HouseholdRoles | None:
     """Read the households of a file; note faulty ids and variables (then None).
 
-    Parameters
-    ----------
-    household : str
-        Column of ids; never missing.
-    candidates : sequence of str
-        Columns that become household variables if no household has two values of them. Where at
-        most 2 % of the households with several members have, `notes` of the result names them.
-    declared : sequence of str
-        Columns that must have one value in each household; missing values do not count.
-    strata : sequence of str
-        Columns whose combination must be the same for all members.
+    household: column of ids; never missing
+    candidates: columns that become household variables if no household has two values of them.
+        Where at most 2 % of the households with several members have, `notes` of the result names
+        them.
+    declared: columns that must have one value in each household; missing values do not count
+    strata: columns whose combination must be the same for all members
     """
     names = dict.fromkeys(listed_names([household, *candidates, *declared, *strata]))
     if not check_columns(faults, frame, names, "household"):

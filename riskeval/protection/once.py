@@ -123,10 +123,7 @@ def once_a_household(
 ) -> Protected:
     """Run a verb on household variables once a household, then on the others, then keep sums.
 
-    Parameters
-    ----------
-    order, homes : as `read_order` returned them
-    run : function
+    order, homes: as `read_order` returned them
     """
     if not order.asks:
         plain = run(frame, list(names), None)

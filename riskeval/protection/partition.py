@@ -63,12 +63,10 @@ def strata_rows(
 ) -> list[np.ndarray]:
     """Rows of each stratum; those with fewer than k usable records are pooled.
 
-    Parameters
-    ----------
-    ids : int64, shape (n,); stratum of each record
-    usable : bool, shape (n,); records that can start a group
-    filled : bool, shape (n,); records that have anything to protect
-    what : column or argument that a fault is about
+    ids: int64, shape (n,); stratum of each record
+    usable: bool, shape (n,); records that can start a group
+    filled: bool, shape (n,); records that have anything to protect
+    what: column or argument that a fault is about
     """
     n_usable = int(usable.sum())
     if filled.any() and n_usable < job.k:

@@ -75,13 +75,9 @@ def invariant_matrix(
 ) -> np.ndarray:
     """Return the matrix R of two stages, mixed with the identity, that keeps the frequencies.
 
-    Parameters
-    ----------
-    frequencies : float64 array, shape (L,), all positive
-    diagonal : float64 array, shape (L,)
-        Diagonal of the first stage.
-    closed : bool array, shape (L, L)
-        Forbidden transitions; the way back is closed too.
+    frequencies: float64 array, shape (L,), all positive
+    diagonal: float64 array, shape (L,); diagonal of the first stage
+    closed: bool array, shape (L, L); forbidden transitions; the way back is closed too
     """
     first = random_matrix(diagonal, closed)
     flow = first * frequencies[:, None]

@@ -26,14 +26,8 @@ def read_back(
 ) -> tuple[Recovery, list[str]]:
     """Attack the values that are missing now, by other members, rows, columns and order.
 
-    Parameters
-    ----------
-    frame, released : DataFrame, n records
-        Before and after.
-    names : sequence of str
-        Keys, on which records below `k` are counted anew.
-    homes : HouseholdRoles or None
-    k : int
+    frame, released: DataFrame, n records; before and after
+    names: keys, on which records below `k` are counted anew
     """
     hidden = {n: (released[n].isna() & frame[n].notna()).to_numpy() for n in names}
     recovery = recover(
@@ -82,16 +76,9 @@ def withstanding(
     Values that can be read back are shown again, other keys become missing instead, until every
     record matches at least k after the attack or nothing more helps; a missing value matches all.
 
-    Parameters
-    ----------
-    frame, released, names, homes, k : as in `read_back`
-
-    Returns
-    -------
-    released : DataFrame, n records
-    recovery : Recovery
-        What is read back of it.
-    notes : list of str
+    frame, released, names, homes, k: as in `read_back`
+    Returns released: DataFrame, n records; recovery: Recovery; what is read back of it; notes: list
+        of str.
     """
     recovery, notes = read_back(frame, released, names, homes, k)
     if not recovery.n_right or not records_below(recovery):

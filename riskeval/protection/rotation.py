@@ -18,15 +18,9 @@ def rotated(values: np.ndarray, level: float, size: int, rng: np.random.Generato
     with independent normal numbers; s is chosen so that the mean squared change is `level` times
     the variance (2 would be without any relation to the original).
 
-    Parameters
-    ----------
-    values : float64, shape (n, p); complete, n >= 3
-    level : float in (0, 2)
-    size : int, at least 3
-
-    Returns
-    -------
-    float64, shape (n, p)
+    values: float64, shape (n, p); complete, n >= 3
+    size: int, at least 3
+    Returns float64, shape (n, p).
 
     Examples
     --------

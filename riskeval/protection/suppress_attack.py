@@ -156,14 +156,10 @@ def suppress_under_attack(
 ) -> Outcome:
     """Suppress, attack, and suppress elsewhere what the attack brings back, until nothing does.
 
-    Parameters
-    ----------
-    codes : integer array, shape (n, m), -1 missing
-        Of the original.
-    start : integer array, shape (n, m)
-        The same with what is hidden already.
-    suppress : function of codes and locked cells (bool, shape (n, m)) to codes
-    short_of : function of codes to the records that match too few, bool, shape (n,)
+    codes: integer array, shape (n, m), -1 missing; of the original
+    start: integer array, shape (n, m); the same with what is hidden already
+    suppress: function of codes and locked cells (bool, shape (n, m)) to codes
+    short_of: function of codes to the records that match too few, bool, shape (n,)
     """
     locked, shared = _locks(codes, attack)
     start = start.copy()

@@ -50,17 +50,11 @@ class SuppressRequest:
 def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressRequest) -> np.ndarray:
     """Count the records that each record matches, by tables of shared keys (exact, no hashing).
 
-    Parameters
-    ----------
-    codes : integer array, shape (n, m), -1 missing
-    strata : int64 array, shape (n,)
-        Records of different strata never match; shares of categories are those of the stratum.
-    request : SuppressRequest
-        Only the treatment of missing values is used.
-
-    Returns
-    -------
-    float64 array, shape (n,)
+    codes: integer array, shape (n, m), -1 missing
+    strata: int64 array, shape (n,); records of different strata never match; shares of categories
+        are those of the stratum
+    request: only the treatment of missing values is used
+    Returns float64 array, shape (n,).
     """
     n = len(codes)
     columns = np.column_stack([codes, strata])
@@ -129,13 +123,10 @@ def suppress_codes(
 ) -> np.ndarray:
     """Return the codes with as few new -1 as the greedy rule needs; the input is not changed.
 
-    Parameters
-    ----------
-    codes : integer array, shape (n, m), -1 missing
-    strata : int64 array, shape (n,)
-    locked : bool array, shape (n, m), optional
-        Cells that must stay (not for "own-category"). A record whose other keys do not suffice
-        then keeps fewer than k matches.
+    codes: integer array, shape (n, m), -1 missing
+    strata: int64 array, shape (n,)
+    locked: bool array, shape (n, m); cells that must stay (not for "own-category"). A record whose
+        other keys do not suffice then keeps fewer than k matches.
     """
     if request.missing == "own-category":
         from riskeval.protection.suppress_merge import merge_rare

@@ -36,13 +36,9 @@ def widen(
     same multiset of members agree in every column. With more than `MOST_COLUMNS` columns all keys
     of a member are one column.
 
-    Parameters
-    ----------
-    codes : integer array, shape (n, m)
-        The household keys.
-    shared : positions of the keys that all members share
-    by : integer array, shape (n, m)
-        Keys that order the members: those of the original.
+    codes: integer array, shape (n, m); the household keys
+    shared: positions of the keys that all members share
+    by: integer array, shape (n, m); keys that order the members: those of the original
     """
     personal = [j for j in range(codes.shape[1]) if j not in shared]
     order = (
@@ -98,12 +94,8 @@ def hide_rare_households(
 ) -> tuple[np.ndarray, int]:
     """Hide keys until every household matches at least k of its size.
 
-    Returns
-    -------
-    hidden : bool array, shape (n, m)
-    left : int
-        Households for which no suppression helps: fewer than k have their size, or there are too
-        many members.
+    Returns hidden: bool array, shape (n, m); left: int; households for which no suppression helps:
+        fewer than k have their size, or there are too many members.
     """
     hidden = np.zeros(codes.shape, dtype=bool)
     left = 0

@@ -26,14 +26,10 @@ def merge_rare(
     are k or more. Safe records join them where that takes fewer cells than a larger set, first
     those that their own pattern can spare.
 
-    Parameters
-    ----------
-    codes : integer array, shape (n, m), -1 missing
-    strata : int64 array, shape (n,)
-        Each with at least k records.
-    rank : float64 array, shape (m,)
-        0, or 1 for the most important key.
-    cost : float64 array, shape (m,)
+    codes: integer array, shape (n, m), -1 missing
+    strata: int64 array, shape (n,); each with at least k records
+    rank: float64 array, shape (m,); 0, or 1 for the most important key
+    cost: float64 array, shape (m,)
     """
     m = codes.shape[1]
     columns = np.column_stack([codes, strata]).astype(np.int64)

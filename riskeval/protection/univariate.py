@@ -8,16 +8,9 @@ import numpy as np
 def consecutive(order: np.ndarray, k: int) -> np.ndarray:
     """Groups of k records in a given order; the last group takes the rest (k to 2 k - 1).
 
-    Parameters
-    ----------
-    order : int array, shape (n,)
-        Positions of the records, first to last.
-    k : int, at most n
-
-    Returns
-    -------
-    int64 array, shape (n,)
-        Group of each record, from 0.
+    order: int array, shape (n,); positions of the records, first to last
+    k: int, at most n
+    Returns int64 array, shape (n,): group of each record, from 0.
 
     Examples
     --------
@@ -32,10 +25,8 @@ def consecutive(order: np.ndarray, k: int) -> np.ndarray:
 def ranked_groups(values: np.ndarray, k: int) -> np.ndarray:
     """Individual ranking: groups of k neighbours in ascending order, equal values in file order.
 
-    Parameters
-    ----------
-    values : float64, shape (n,); no missing values
-    k : int, at most n
+    values: float64, shape (n,); no missing values
+    k: int, at most n
 
     Notes
     -----
@@ -52,10 +43,8 @@ def ranked_groups(values: np.ndarray, k: int) -> np.ndarray:
 def optimal_groups(values: np.ndarray, k: int) -> np.ndarray:
     """Groups of at least k values with the least sum of squared deviations from their means.
 
-    Parameters
-    ----------
-    values : float64, shape (n,); no missing values
-    k : int, at most n
+    values: float64, shape (n,); no missing values
+    k: int, at most n
 
     Notes
     -----

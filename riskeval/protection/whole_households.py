@@ -37,19 +37,10 @@ def mask_whole_households(
 ) -> MaskedHouseholds:
     """Mask the household keys so that at least k households share the values of all members.
 
-    Parameters
-    ----------
-    frame : DataFrame, n records
-    keys : sequence of str
-        Numeric variables.
-    k : int
-    run : function
-        The verb, on one row a household.
-
-    Raises
-    ------
-    InputError
-        No size of household occurs k times.
+    frame: DataFrame, n records
+    keys: numeric variables
+    run: the verb, on one row a household
+    Raises InputError: no size of household occurs k times.
     """
     shared = [name for name in keys if name in homes.variables]
     personal = [name for name in keys if name not in shared]

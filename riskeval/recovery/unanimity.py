@@ -59,11 +59,8 @@ class Answer:
 def unanimous(groups: Groups, codes: np.ndarray, hidden: np.ndarray) -> Answer:
     """Answer the holes of a column whose group has filled cells that all agree.
 
-    Parameters
-    ----------
-    codes : int64 array, shape (n,), -1 for a hole
-    hidden : bool array, shape (n,)
-        Cells that are asked for.
+    codes: int64 array, shape (n,), -1 for a hole
+    hidden: bool array, shape (n,); cells that are asked for
     """
     from riskeval.kernels.agreement import levels_of_groups
 

@@ -74,12 +74,7 @@ def write_comparison(
 ) -> Place:
     """Write a comparison as one self-contained HTML file; see `Comparison.report`.
 
-    Raises
-    ------
-    InputError
-        An unknown audience or language.
-    OutputError
-        The file cannot be written.
+    Raises InputError: an unknown audience or language; OutputError: the file cannot be written.
     """
     check_page(audience, language)
     external = audience == "external"

@@ -13,10 +13,7 @@ from synthpop.microdata.text import percent_tick
 def draw_search(plans: pd.DataFrame) -> Figure:
     """Draw every plan, the front, and which plans are within the limits.
 
-    Parameters
-    ----------
-    plans : DataFrame
-        `plan`, `risk`, `loss`, `within`, `front`.
+    plans: `plan`, `risk`, `loss`, `within`, `front`
     """
     with mpl.rc_context(RC):
         figure = new_figure(WIDE, 4.6)

@@ -16,12 +16,9 @@ ORIGINAL = "original"
 def shown(row: Any, external: bool = False) -> str:
     """Return a number with its unit.
 
-    Parameters
-    ----------
-    row : row of `Comparison.measures`
-        With ``value``, ``unit``, ``group`` and ``records``; NaN becomes a dash.
-    external : bool
-        Round counts to multiples of five, and shares and mean risks of records accordingly.
+    row: row of `Comparison.measures`; with ``value``, ``unit``, ``group`` and ``records``; NaN
+        becomes a dash
+    external: round counts to multiples of five, and shares and mean risks of records accordingly
 
     Examples
     --------

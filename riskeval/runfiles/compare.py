@@ -102,12 +102,8 @@ class ComparePlan:
     ) -> Comparison:
         """Read the files, make the releases that are given as steps, and compare.
 
-        Parameters
-        ----------
-        seed : int, optional
-            Instead of that of the plan; steps without a seed of their own draw from it too.
-        workers, on_event
-            As in `compare`.
+        seed: instead of that of the plan; steps without a seed of their own draw from it too
+        workers, on_event: as in `compare`
         """
         used = resolve_seed(self.seed if seed is None else seed)
         original = read_data(self.data, self.folder, on_event)

@@ -97,9 +97,7 @@ NEXT = """Read next: [protect a survey](../tutorials/protect.md),
 def plan_schema(plan: str) -> dict[str, Any]:
     """Return the JSON schema of a run file.
 
-    Parameters
-    ----------
-    plan : {"assess", "protect", "compare", "judge", "intruders"}
+    plan: {"assess", "protect", "compare", "judge", "intruders"}
 
     Examples
     --------

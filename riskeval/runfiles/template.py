@@ -20,15 +20,10 @@ PLANS = ("assess", "protect")
 def plan_text(plan: str, frame: pd.DataFrame, roles: RoleSuggestions, path: str) -> str:
     """Return a run file of ``riskeval assess`` or ``riskeval protect`` for a file.
 
-    Parameters
-    ----------
-    plan : {"assess", "protect"}
-    frame : DataFrame
-        The file.
-    roles : RoleSuggestions
-        See `suggest_roles`.
-    path : str
-        The file as the run file names it.
+    plan: {"assess", "protect"}
+    frame: the file
+    roles: see `suggest_roles`
+    path: the file as the run file names it
     """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     lines = [

@@ -28,26 +28,18 @@ RANK_SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.2)
 def key_recodings(values: pd.Series, wanted: Sequence[Any] | None = None) -> list[Arguments]:
     """Return recodings of a key from fine to coarse, each starting from the column as it is.
 
-    Parameters
-    ----------
-    values : Series
-        Its name is the column.
-    wanted : sequence, optional
-        Recodings that the user names instead: lists of breaks, or mappings of a new category to
-        old ones.
-
-    Returns
-    -------
-    list of (verb, arguments)
-        Classes of equal width for numbers; for categories the rarest ones joined, two, three and
-        more of them (neighbours only where the categories are ordered).
+    values: its name is the column
+    wanted: sequence; recodings that the user names instead: lists of breaks, or mappings of a new
+        category to old ones
+    Returns list of (verb, arguments): classes of equal width for numbers; for categories the rarest
+        ones joined, two, three and more of them (neighbours only where the categories are ordered).
 
     Examples
     --------
     >>> ages = pd.Series(range(80), name="age")
     >>> key_recodings(ages)[0]
     ('global_recode', {'column': 'age', 'breaks': [0, 4, 9, 14, 19, 24, 29, 34, 39, 44, 49, 54, \
-59, 64, 69, 74, inf]})
+    64, 69, 74, inf]})
     """
     name = str(values.name)
     if wanted is not None:

@@ -16,9 +16,7 @@ def role_losses(
 ) -> dict[str, float]:
     """Return the loss of each key, numeric key, sensitive and post-randomised column.
 
-    Parameters
-    ----------
-    original, released : DataFrame, n records in the same order
+    original, released: DataFrame, n records in the same order
 
     Examples
     --------

@@ -24,16 +24,9 @@ def prepare_step(
 ) -> Step:
     """Return a step with everything that is needed to repeat it: roles filled in, seed resolved.
 
-    Parameters
-    ----------
-    verb : str
-        Name in ``riskeval.protect``.
-    values, parameters : arguments of the verb after the data, without and with names
-
-    Raises
-    ------
-    InputError
-        Unknown verb or arguments, arguments that are given twice or not at all.
+    verb: name in ``riskeval.protect``
+    values, parameters: arguments of the verb after the data, without and with names
+    Raises InputError: unknown verb or arguments, arguments that are given twice or not at all.
 
     Examples
     --------

@@ -65,16 +65,10 @@ class Estimate:
 def fit_family(x: np.ndarray, y: np.ndarray, weights: np.ndarray, family: str) -> Estimate:
     """Fit a regression to independent columns.
 
-    Parameters
-    ----------
-    x : float64, shape (n, k)
-        With a column of ones; without one for "ordered".
-    y : float64, shape (n,)
-        0 or 1 for "logistic", codes of the levels from 0 for "ordered".
-    weights : float64, shape (n,)
-        Not used by "ordered".
-    family : one of `FAMILIES`
-        "poisson" and "gamma" have the logarithm as link.
+    x: float64, shape (n, k); with a column of ones; without one for "ordered"
+    y: float64, shape (n,); 0 or 1 for "logistic", codes of the levels from 0 for "ordered"
+    weights: float64, shape (n,); not used by "ordered"
+    family: one of `FAMILIES`; "poisson" and "gamma" have the logarithm as link
     """
     # columns in units of their size: variables of very different size stay well conditioned
     scale = np.sqrt(np.maximum((weights[:, None] * x**2).sum(axis=0), np.finfo(float).tiny))

@@ -12,15 +12,8 @@ from synthpop.annealing.search import Cooling, Search
 def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
     """Split a whole number in proportion to shares (Hamilton's method).
 
-    Parameters
-    ----------
-    shares : float array, shape (n,)
-        Not negative, sum above 0.
-
-    Returns
-    -------
-    int64 array, shape (n,)
-        Sum `total`; ties go to the first.
+    shares: float array, shape (n,); not negative, sum above 0
+    Returns int64 array, shape (n,): sum `total`; ties go to the first.
 
     Examples
     --------

@@ -44,15 +44,11 @@ def take_table(
 ) -> PopulationTable:
     """Number the households and regions of a population; note what is wrong with them.
 
-    Parameters
-    ----------
-    population : DataFrame, Arrow table or Population
-    household : str, optional
-        Column of household ids. Default: that of a Population; else every person stands alone.
-    split : str, optional
-        Column of regions, equal for all members of a household.
-    faults : Faults
-        Raised here when there are any.
+    population: DataFrame, Arrow table or Population
+    household: column of household ids. Default: that of a Population; else every person stands
+        alone.
+    split: column of regions, equal for all members of a household
+    faults: raised here when there are any
     """
     if callable(getattr(population, "frame", None)):  # a Population
         household = household or population.roles.household
@@ -122,10 +118,7 @@ Counts = dict[Any, tuple[float, float]]
 def variable_counts(table: PopulationTable, used: np.ndarray) -> dict[str, Counts]:
     """Count the values of each variable in the input and in the result.
 
-    Parameters
-    ----------
-    used : int array, shape (n_households,)
-        How often each household of the input is in the result.
+    used: int array, shape (n_households,); how often each household of the input is in the result
 
     Notes
     -----
@@ -184,14 +177,9 @@ def variable_distances(
 ) -> pd.DataFrame:
     """Return how far each variable of the result is from the input.
 
-    Parameters
-    ----------
-    counts : dict
-        What `variable_counts` gives.
-    numeric : set of str
-        Variables that are numbers.
-    controlled : set of str
-        Variables that a margin controls.
+    counts: what `variable_counts` gives
+    numeric: variables that are numbers
+    controlled: variables that a margin controls
     """
     rows = [
         (name, *_distance(values, name in numeric), name in controlled)

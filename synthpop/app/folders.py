@@ -45,10 +45,7 @@ def new_key() -> str:
 def stored_name(name: str) -> str:
     """Return the name under which an upload is stored: random, with the ending of its format.
 
-    Raises
-    ------
-    InputError
-        Files of this format are not read.
+    Raises InputError: files of this format are not read.
 
     Examples
     --------
@@ -94,10 +91,7 @@ def pack(project: Project, folder: Path, target: Path) -> None:
 def unpack(source: Path, folder: Path, limit: int) -> Project:
     """Put the files of an archive into the folder and return its project.
 
-    Raises
-    ------
-    InputError
-        It is no archive of the app, or too large.
+    Raises InputError: it is no archive of the app, or too large.
     """
     faults = Faults("project")
     try:

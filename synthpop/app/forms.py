@@ -82,16 +82,11 @@ def make_form(
 ) -> Form:
     """Return the form of a function.
 
-    Parameters
-    ----------
-    function : callable
-        A function or a dataclass with a NumPy docstring.
-    skip : collection of str
-        Parameters that are no options.
-    roles : mapping
-        Option -> role that fills it when it is left empty.
-    related : mapping
-        Functions or classes by the name at which docstrings say "see `Name`" of a parameter.
+    function: a function or a dataclass with a NumPy docstring
+    skip: collection of str; parameters that are no options
+    roles: mapping; option -> role that fills it when it is left empty
+    related: mapping; functions or classes by the name at which docstrings say "see `Name`" of a
+        parameter
 
     Examples
     --------
@@ -292,10 +287,8 @@ def _toml(text: str) -> Any:
 def read_form(form: Form, entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that the entries of a form stand for; empty entries are left out.
 
-    Raises
-    ------
-    InputError
-        Entries that the form does not have, are no numbers, or are required and empty.
+    Raises InputError: entries that the form does not have, are no numbers, or are required and
+        empty.
     """
     faults = Faults(form.name)
     known = {one.name for one in form.options}

@@ -84,17 +84,10 @@ COMMANDS: dict[str, Command] = {
 def perform(project: Project, command: str, arguments: Mapping[str, Any]) -> Project:
     """Carry out a command and record it.
 
-    Parameters
-    ----------
-    command : str
-        Name in `COMMANDS`: "choose_language", "protect.set_role".
-    arguments : mapping
-        Plain values, checked against the signature of the command.
-
-    Raises
-    ------
-    InputError
-        Unknown command, or arguments that it does not take; the project stays as it was.
+    command: name in `COMMANDS`: "choose_language", "protect.set_role"
+    arguments: mapping; plain values, checked against the signature of the command
+    Raises InputError: unknown command, or arguments that it does not take; the project stays as it
+        was.
 
     Examples
     --------

@@ -24,16 +24,11 @@ def role_table(
 ) -> Tag:
     """Return one row a column: its role to choose, what it holds, and why a role is suggested.
 
-    Parameters
-    ----------
-    described : mapping
-        Result of ``describe_columns``.
-    reasons : mapping of column to {"role", "why"}
-    role_of : callable
-        The role of a column; "" for none.
-    titles : mapping of role to text
-    name : str
-        Command that gives a column its role.
+    described: mapping; result of ``describe_columns``
+    reasons: mapping of column to {"role", "why"}
+    role_of: the role of a column; "" for none
+    titles: mapping of role to text
+    name: command that gives a column its role
     """
     t = view.t
     pairs = [(role, t(title)) for role, title in titles.items()]

@@ -32,18 +32,11 @@ def run_app(
 ) -> None:
     """Serve the app on the loopback interface until it is stopped.
 
-    Parameters
-    ----------
-    port : int
-        0 takes a free one.
-    project : Path, optional
-        Folder where the first tab keeps its project; without one nothing outlives the app.
-    upload_limit : int
-        Largest upload in MB.
-    browser : bool
-        Whether the browser is opened.
-    say : callable
-        Takes lines for the user.
+    port: 0 takes a free one
+    project: folder where the first tab keeps its project; without one nothing outlives the app
+    upload_limit: largest upload in MB
+    browser: whether the browser is opened
+    say: takes lines for the user
     """
     import uvicorn
 

@@ -21,10 +21,7 @@ def open_app(
 ) -> None:
     """Serve the app until it is stopped; see `run_app`.
 
-    Raises
-    ------
-    OutputError
-        Shiny is not installed.
+    Raises OutputError: shiny is not installed.
     """
     try:
         import shiny  # noqa: F401

@@ -135,10 +135,7 @@ def with_type(source: Source, column: str, kind: str) -> Source:
 def with_meaning(source: Source, column: str, entry: Mapping[str, Any]) -> Source:
     """Return a source with label, value labels or missing codes of a column changed.
 
-    Raises
-    ------
-    InputError
-        The entry is not one of a dictionary.
+    Raises InputError: the entry is not one of a dictionary.
     """
     known = source.labels.get(column, {}) | dict(entry)
     Variable.from_dict(column, known)

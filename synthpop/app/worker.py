@@ -100,12 +100,8 @@ class Worker:
     ) -> WorkerAnswer:
         """Let the child do a job; blocks until it is done.
 
-        Raises
-        ------
-        Cancelled
-            `cancel` was called.
-        WorkerError
-            The child died, for example because the machine has too little memory.
+        Raises Cancelled: `cancel` was called; WorkerError: the child died, for example because the
+            machine has too little memory.
         """
         with self._lock:
             self.start()

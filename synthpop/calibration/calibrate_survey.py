@@ -266,14 +266,11 @@ def set_up(
 ) -> Problem:
     """Return the calibration problem of matched controls over persons or whole households.
 
-    Parameters
-    ----------
-    weights : float64 array, shape (n_persons,)
-    household_index : int64 array, shape (n_persons,)
-    bounds : pair of float
-    weight_bounds : pair of float, or None
-    by_household : bool
-        Every household counts once in the distance, whatever its size.
+    weights: float64 array, shape (n_persons,)
+    household_index: int64 array, shape (n_persons,)
+    bounds: pair of float
+    weight_bounds: pair of float, or None
+    by_household: every household counts once in the distance, whatever its size
     """
     sizes = np.bincount(household_index).astype(np.float64)
     matrix = constraint_matrix(

@@ -24,10 +24,7 @@ def check_sums(controls: Controls, tolerance: float, faults: Faults) -> None:
     categories they share (without any: as a whole) in which they cover the same persons of the
     sample.
 
-    Parameters
-    ----------
-    tolerance : float
-        Relative difference of sums that is still the same number.
+    tolerance: relative difference of sums that is still the same number
     """
     n_margins = len(controls.names)
     covers = [bool((cell >= 0).all()) for cell in controls.cells]

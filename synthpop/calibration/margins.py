@@ -193,23 +193,15 @@ def resolve_margins(
 ) -> Controls | None:
     """Match margins with the persons of a frame; note what does not fit.
 
-    Parameters
-    ----------
-    frame : DataFrame, one row a person
-    margins : sequence of Margin
-    faults : Faults
-        Gets every fault; cells with a total of zero and nobody in them are left out without one.
-    household_index : int64 array, shape (n_persons,), or None
-        None: the data have no households, so that margins of households are a fault.
-    keep_all : bool
-        Keep every cell as a control, also those that nobody is in and those with a total of zero:
-        right where households are exchanged instead of weighted.
-    part : bool
-        The frame is a part of the population: nobody of it need be in a margin.
-
-    Returns
-    -------
-    Controls, or None where columns are absent.
+    frame: DataFrame, one row a person
+    margins: sequence of Margin
+    faults: gets every fault; cells with a total of zero and nobody in them are left out without one
+    household_index: int64 array, shape (n_persons,), or None; None: the data have no households, so
+        that margins of households are a fault
+    keep_all: keep every cell as a control, also those that nobody is in and those with a total of
+        zero: right where households are exchanged instead of weighted
+    part: the frame is a part of the population: nobody of it need be in a margin
+    Returns Controls, or None where columns are absent.
     """
     codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]] = {}
     fine = _check_present(frame, margins, faults, household_index is not None)

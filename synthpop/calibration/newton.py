@@ -31,16 +31,10 @@ def solve_dual(
 ) -> Solution:
     """Find the ratios g of least distance that meet the controls.
 
-    Parameters
-    ----------
-    distance : Distance
-        With the bounds of the problem in it.
-    tolerance : float
-        Largest relative gap of a control.
-    max_iterations : int
-        Newton steps.
-    multipliers : float64 array, shape (n_controls,), optional
-        Where to start; default zeros, which is g = 1.
+    distance: with the bounds of the problem in it
+    tolerance: largest relative gap of a control
+    max_iterations: newton steps
+    multipliers: float64 array, shape (n_controls,); where to start; default zeros, which is g = 1
     """
     # 1. Multipliers 0: every g is 1, the survey weights as they are.
     dual = _Dual(problem, distance)

@@ -83,21 +83,13 @@ def constraint_matrix(
 ) -> Any:
     """Build the sparse constraint matrix.
 
-    Parameters
-    ----------
-    cells : one integer array a margin, shape (n_persons,)
-        Control of each person, -1 where none.
-    values : one float64 array or None a margin, shape (n_persons,)
-        What is summed; None counts.
-    household_level : one bool a margin
-        True where the household counts once; its members then share it in equal parts.
-    household_index : int64 array, shape (n_persons,)
-    household_equal : bool
-        Units are households when True, persons when False.
-
-    Returns
-    -------
-    scipy CSR matrix, shape (n_units, n_controls)
+    cells: one integer array a margin, shape (n_persons,); control of each person, -1 where none
+    values: one float64 array or None a margin, shape (n_persons,); what is summed; None counts
+    household_level: one bool a margin; True where the household counts once; its members then share
+        it in equal parts
+    household_index: int64 array, shape (n_persons,)
+    household_equal: units are households when True, persons when False
+    Returns scipy CSR matrix, shape (n_units, n_controls).
 
     Examples
     --------
@@ -144,12 +136,8 @@ def constraint_matrix(
 def group_units(problem: Problem) -> tuple[Problem, np.ndarray]:
     """Put units with equal rows together: they get the same g whatever the method.
 
-    Returns
-    -------
-    grouped : Problem
-        With the start weights of each group added up.
-    group : int64 array, shape (n_units,)
-        Group of each unit.
+    Returns grouped: Problem; with the start weights of each group added up; group: int64 array,
+        shape (n_units,); group of each unit.
     """
     from synthpop.kernels.raking import row_hashes, rows_equal
 

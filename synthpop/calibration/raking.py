@@ -18,12 +18,8 @@ def solve_raking(problem: Problem, *, tolerance: float, max_iterations: int) -> 
     fitting (Deming and Stephan 1940; for households with the geometric mean of the factors of
     the members) is used where every margin is a set of cells that do not overlap, without bounds.
 
-    Parameters
-    ----------
-    tolerance : float
-        Largest relative gap of a control.
-    max_iterations : int
-        Sweeps over all margins and Newton steps together.
+    tolerance: largest relative gap of a control
+    max_iterations: sweeps over all margins and Newton steps together
     """
     sweeps, multipliers = 0, np.zeros(len(problem.targets))
     if _fits(problem):
@@ -84,14 +80,9 @@ def _proportional_fitting(
 def solve_updating(problem: Problem, *, tolerance: float, max_iterations: int) -> Solution:
     """Iterative proportional updating over controls of several levels (Ye et al. 2009).
 
-    Parameters
-    ----------
-    problem : Problem
-        Controls must be positive counts or sums of values that are not negative.
-    tolerance : float
-        Largest relative gap of a control.
-    max_iterations : int
-        Rounds over all controls.
+    problem: controls must be positive counts or sums of values that are not negative
+    tolerance: largest relative gap of a control
+    max_iterations: rounds over all controls
     """
     from synthpop.kernels.raking import proportional_updating
 

@@ -111,10 +111,8 @@ def pooling_options(pooling: AnyPooling) -> PoolingOptions:
 def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
     """Return a step that takes over the pooling of its one model of classes, where it was chosen.
 
-    Parameters
-    ----------
-    poolings : mapping
-        Part of the step ("": its model of classes) -> how the strata of an earlier fit were pooled.
+    poolings: mapping; part of the step ("": its model of classes) -> how the strata of an earlier
+        fit were pooled
     """
     earlier = poolings.get("")
     if not (isinstance(earlier, Pooling) and earlier.chosen == "cross-validated"):

@@ -63,18 +63,11 @@ def code_sample(
 ) -> CodedSample:
     """Return a sample with the predictors of a step, and how they become cells.
 
-    Parameters
-    ----------
-    sample : Sample
-        As `grouped` returns it.
-    values : array, shape (n,)
-        Of the variable: codes of its levels, or numbers.
-    without : bool array, shape (n,)
-        Persons without a value; see `make_coding`.
-    conditions : sequence of str
-        Variables that rules name.
-    n_levels : int, optional
-        Of the variable; None for numbers.
+    sample: as `grouped` returns it
+    values: array, shape (n,); of the variable: codes of its levels, or numbers
+    without: bool array, shape (n,); persons without a value; see `make_coding`
+    conditions: variables that rules name
+    n_levels: of the variable; None for numbers
     """
     # 1. The predictors that were asked for.
     names, basic = usable(sample.available, sample), usable(sample.basic, sample)

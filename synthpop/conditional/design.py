@@ -95,10 +95,8 @@ def margins_of(
 ) -> Margins:
     """Add up weights by level and class.
 
-    Parameters
-    ----------
-    cells, classes : int arrays, shape (n,)
-    weights : float array, shape (n,)
+    cells, classes: int arrays, shape (n,)
+    weights: float array, shape (n,)
     """
     n_blocks, n_cells = len(layout.starts), layout.levels.shape[1]
     block = np.repeat(np.arange(n_blocks), np.diff(layout.blocks))[cells]

@@ -50,13 +50,9 @@ def distribution_table(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Evaluate the model once for each distinct predictor combination of a block.
 
-    Returns
-    -------
-    cells : int array, shape (n_persons,)
-    row_of_cell : int array, shape (number of cell codes,)
-        Row of `table` for each cell code.
-    table : float array, shape (c, R)
-        Cumulative class probabilities.
+    Returns cells: int array, shape (n_persons,); row_of_cell: int array, shape (number of cell
+        codes,); row of `table` for each cell code; table: float array, shape (c, R); cumulative
+        class probabilities.
     """
     cells, row_of_cell, probabilities, step, group = evaluate_cells(
         coding, sequence, block, label=label, allowed=allowed
@@ -80,14 +76,10 @@ def evaluate_cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return what `distribution_table` does, with the plain probabilities and where they are from.
 
-    Returns
-    -------
-    cells, row_of_cell : as in `distribution_table`
-    probabilities : float array, shape (c, R)
-    step : int array, shape (c,)
-        Step of the sequence that each row came from; see `predict_with_fallback`.
-    group : int array, shape (c,)
-        Whose model each row has: number of the stratum, or of the level of `by`.
+    Returns cells, row_of_cell: as in `distribution_table`; probabilities: float array, shape (c,
+        R); step: int array, shape (c,); step of the sequence that each row came from; see
+        `predict_with_fallback`; group: int array, shape (c,); whose model each row has: number of
+        the stratum, or of the level of `by`.
     """
     from synthpop.kernels.cells import mark
 

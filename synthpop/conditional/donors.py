@@ -123,16 +123,9 @@ def _sorted(cells: np.ndarray, households: np.ndarray, weights: np.ndarray, n_ce
 def persons_of_kinds(kinds: np.ndarray, offsets: np.ndarray) -> Any:
     """Count the persons of each kind in each household; one matrix beside the other.
 
-    Parameters
-    ----------
-    kinds : int array, shape (n_persons, m)
-        m ways to tell kinds of persons apart.
-    offsets : int array, shape (H + 1,)
-        Where each household starts.
-
-    Returns
-    -------
-    scipy CSR matrix, shape (H, kinds of all ways)
+    kinds: int array, shape (n_persons, m); m ways to tell kinds of persons apart
+    offsets: int array, shape (H + 1,); where each household starts
+    Returns scipy CSR matrix, shape (H, kinds of all ways).
     """
     from scipy.sparse import csr_matrix
 
@@ -153,16 +146,9 @@ def persons_of_kinds(kinds: np.ndarray, offsets: np.ndarray) -> Any:
 def shared_donors(sample: DonorHouseholds, amount: float) -> tuple[Donors, tuple[int, ...]]:
     """Return the donors with those of other strata among them.
 
-    Parameters
-    ----------
-    amount : float
-        k above, in households.
-
-    Returns
-    -------
-    Donors
-    failed : tuple of int
-        Strata whose totals could not be met: they have their own donors only.
+    amount: k above, in households
+    Returns Donors; failed: tuple of int; strata whose totals could not be met: they have their own
+        donors only.
     """
     from threadpoolctl import threadpool_limits
 
@@ -253,11 +239,9 @@ def _met_together(sample: DonorHouseholds, strata: list[_Stratum]) -> list[_Stra
 def raked(matrix: Any, start: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
     """Return weights start * exp(matrix @ multipliers) that meet targets; None if none do.
 
-    Parameters
-    ----------
-    matrix : scipy CSR matrix, shape (d, c)
-    start : float array, shape (d,)
-    targets : float array, shape (c,)
+    matrix: scipy CSR matrix, shape (d, c)
+    start: float array, shape (d,)
+    targets: float array, shape (c,)
 
     Examples
     --------
@@ -286,10 +270,7 @@ def prior_weights(
 ) -> np.ndarray:
     """Return d_h above for the donors of a stratum; rows are its own households.
 
-    Parameters
-    ----------
-    totals : float array, shape (n_sizes,)
-        Estimated number of households of each size.
+    totals: float array, shape (n_sizes,); estimated number of households of each size
     """
     number = np.bincount(sample.sizes[rows], minlength=sample.n_sizes)
     part = (
@@ -322,15 +303,12 @@ def choose_amount(
     Persons of a fold are predicted by the kinds of persons in households of their stratum and
     size, with k households of all strata added; the k with the largest mean log probability wins.
 
-    Parameters
-    ----------
-    kinds : int array, shape (n_persons,)
-    offsets : int array, shape (H + 1,)
-    weights : float array, shape (n_persons,)
-    seed : int
-        Deals units to folds.
-    units : int array, shape (H,), optional
-        Primary sampling unit of each household. Default: every household is one.
+    kinds: int array, shape (n_persons,)
+    offsets: int array, shape (H + 1,)
+    weights: float array, shape (n_persons,)
+    seed: deals units to folds
+    units: int array, shape (H,); primary sampling unit of each household. Default: every household
+        is one.
     """
     members = np.diff(offsets)
     classes = np.unique(kinds, return_inverse=True)[1].reshape(-1)

@@ -28,17 +28,9 @@ def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.nd
 
     Groups of fewer than 20 persons are joined with their neighbours.
 
-    Parameters
-    ----------
-    groups : int array, shape (n,)
-        0 ... n_groups - 1; neighbouring groups should be alike.
-    rng : Generator
-        One number for each person and one for all.
-
-    Returns
-    -------
-    float array, shape (n,)
-        In [0, 1).
+    groups: int array, shape (n,); 0 ... n_groups - 1; neighbouring groups should be alike
+    rng: one number for each person and one for all
+    Returns float array, shape (n,): in [0, 1).
 
     Examples
     --------

@@ -165,19 +165,12 @@ def predict_with_fallback(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return class probabilities of cells and the level of the fallback that gave them.
 
-    Parameters
-    ----------
-    digits : int array, shape (c, m)
-    allowed : bool array, shape (c, R), optional
-        False for structural zeros, at least one True in each row; probabilities are set to zero
-        there and scaled back to one.
-
-    Returns
-    -------
-    probabilities : float array, shape (c, R)
-    step : int array, shape (c,)
-        0 stratum, 1 pooled, 2 marginal; 3 where every class with any share is impossible (then
-        the allowed classes are equally likely).
+    digits: int array, shape (c, m)
+    allowed: bool array, shape (c, R); False for structural zeros, at least one True in each row;
+        probabilities are set to zero there and scaled back to one
+    Returns probabilities: float array, shape (c, R); step: int array, shape (c,); 0 stratum, 1
+        pooled, 2 marginal; 3 where every class with any share is impossible (then the allowed
+        classes are equally likely).
     """
     n_classes = sequence.marginals.shape[1]
     probabilities = np.zeros((len(digits), n_classes))

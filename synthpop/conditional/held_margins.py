@@ -67,19 +67,12 @@ def hold_margins(
 ) -> Any:
     """Return a model whose shares of classes are those of its targets in a pilot population.
 
-    Parameters
-    ----------
-    model : a model with `coding` and `sequence`
-    pilot : list of Block
-        With the columns of all steps before.
-    name : str
-        The column that is handed on to the other members.
-    first : float
-        What first members have in its place.
-    draw : function of a model and a block
-        Draws the columns of persons.
-    label : str
-        Of the step.
+    model: a model with `coding` and `sequence`
+    pilot: list of Block; with the columns of all steps before
+    name: the column that is handed on to the other members
+    first: what first members have in its place
+    draw: function of a model and a block; draws the columns of persons
+    label: of the step
     """
     sequence: FallbackSequence = model.sequence
     if sequence.targets is None:
@@ -128,13 +121,9 @@ def _shares(
 def factors_of(persons: np.ndarray, probabilities: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return factors by which the mean of the probabilities becomes the target, shape (R,).
 
-    Parameters
-    ----------
-    persons : float array, shape (c,)
-    probabilities : float array, shape (c, R)
-        The first class is missing; its factor is 1.
-    target : float array, shape (R,)
-        Any multiple of the shares.
+    persons: float array, shape (c,)
+    probabilities: float array, shape (c, R); the first class is missing; its factor is 1
+    target: float array, shape (R,); any multiple of the shares
 
     Examples
     --------

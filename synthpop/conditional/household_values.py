@@ -17,19 +17,12 @@ def joined(
 ) -> np.ndarray:
     """Give every member the household's value.
 
-    Parameters
-    ----------
-    values : float array, shape (n,)
-    offsets : int array, shape (n_households + 1,)
-    form : "sum", "mean", "random" or "shared"
-        Sum, mean or one at random of the members' values that are not missing (missing where all
-        are); "shared": the value of the first member.
-    rng : Generator, optional
-        For "random", one number for each household.
-
-    Returns
-    -------
-    float array, shape (n,)
+    values: float array, shape (n,)
+    offsets: int array, shape (n_households + 1,)
+    form: "sum", "mean", "random" or "shared"; sum, mean or one at random of the members' values
+        that are not missing (missing where all are); "shared": the value of the first member
+    rng: for "random", one number for each household
+    Returns float array, shape (n,).
 
     Examples
     --------

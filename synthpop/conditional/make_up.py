@@ -67,10 +67,7 @@ def _bits(relation: np.ndarray, offsets: np.ndarray, head: int) -> np.ndarray:
 def find_make_up(sample: Sample) -> MakeUp | None:
     """Return the make-up of households, or None where the structure has no relation to a head.
 
-    Parameters
-    ----------
-    sample : Sample
-        Its basic variables are looked at.
+    sample: its basic variables are looked at
     """
     sizes = np.diff(sample.offsets)
     if (sizes == 1).all():

@@ -115,11 +115,8 @@ class Before:
 def rounds(rows: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the rows, and their households, of members who are drawn together.
 
-    Parameters
-    ----------
-    rows : int array, shape (m,)
-        Those that are drawn, in order.
-    offsets : int array, shape (n_households + 1,)
+    rows: int array, shape (m,); those that are drawn, in order
+    offsets: int array, shape (n_households + 1,)
 
     Examples
     --------
@@ -171,16 +168,10 @@ def with_members_before(
 ) -> tuple[Coding, Sample]:
     """Return coding and sample with the predictors, where members are drawn one after another.
 
-    Parameters
-    ----------
-    values : array, shape (n,)
-        Codes of levels, or numbers.
-    rows : int array
-        Of the members beside the first.
-    n_levels : int or None
-        None: the values are numbers.
-    relation : str or None
-        Column of the relation to the head.
+    values: array, shape (n,); codes of levels, or numbers
+    rows: int array; of the members beside the first
+    n_levels: None: the values are numbers
+    relation: column of the relation to the head
     """
     if by_household != SEQUENTIAL:
         return coding, sample
@@ -253,14 +244,9 @@ def draw_others(
 ) -> Block:
     """Draw the members beside the first one into `columns`; return the block with predictors.
 
-    Parameters
-    ----------
-    name : str
-        The column whose values predict those of later members.
-    draw : function
-        Draws the columns of a block.
-    columns : dict of arrays, shape (n,)
-        The first member's values of all members; changed in place.
+    name: the column whose values predict those of later members
+    draw: draws the columns of a block
+    columns: dict of arrays, shape (n,); the first member's values of all members; changed in place
     """
     values = columns[name].copy()
     rule = coding.before
@@ -297,16 +283,10 @@ def drawn_given_members(
 ) -> dict[str, np.ndarray]:
     """Draw the first members, then the others given their values and those of members before.
 
-    Parameters
-    ----------
-    name : str
-        The column whose value is handed on.
-    coding : Coding
-        Of the predictors, the value of the first member among them.
-    draw : function
-        Draws the columns of a block.
-    first : float
-        What first members have in place of the value of the first member.
+    name: the column whose value is handed on
+    coding: of the predictors, the value of the first member among them
+    draw: draws the columns of a block
+    first: what first members have in place of the value of the first member
     """
     members = first_members(block.offsets)
     block = nobody_before(block, coding)

@@ -46,10 +46,7 @@ def grouped(sample: Sample, by: str | None, label: str) -> Sample:
     Models by stratum are models by level then, and the stratum is a variable like any other. A
     missing value is a level, the first.
 
-    Raises
-    ------
-    InputError
-        It is a number with more than 20 distinct values.
+    Raises InputError: it is a number with more than 20 distinct values.
     """
     if by is None:
         return sample

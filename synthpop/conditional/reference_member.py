@@ -53,11 +53,9 @@ def members_beside(
 ) -> Members:
     """Return the members beside heads that are known, without those that are set `apart`.
 
-    Parameters
-    ----------
-    heads : int array, shape (n_households,)
-    offsets : int array, shape (n_households + 1,)
-    apart : bool array, shape (n,), optional
+    heads: int array, shape (n_households,)
+    offsets: int array, shape (n_households + 1,)
+    apart: bool array, shape (n,)
     """
     is_other = np.ones(int(offsets[-1]), dtype=bool)
     is_other[heads] = False
@@ -87,11 +85,8 @@ def number_digits(values: np.ndarray, weights: np.ndarray, *, top: bool = False)
     high incomes make much of the correlation of members. A last class is that of the first member
     itself, whose value is infinite.
 
-    Parameters
-    ----------
-    values : float array, shape (n_households,)
-        NaN is missing, the digit 0.
-    weights : float array, shape (n_households,)
+    values: float array, shape (n_households,); NaN is missing, the digit 0
+    weights: float array, shape (n_households,)
 
     Examples
     --------

@@ -10,24 +10,13 @@ def rake_households(
 ) -> np.ndarray:
     """Calibrate household weights by raking: w = d exp(x'λ) with sum of w x equal to the totals.
 
-    Parameters
-    ----------
-    counts : array, shape (n_households, n_controls)
-        How many members of each control a household has (1 or 0 for controls of households).
-    totals : array, shape (n_controls,)
-    weights : array, shape (n_households,)
-        Starting weights d.
-    tolerance : float
-        Greatest relative error of a control.
-
-    Returns
-    -------
-    array, shape (n_households,)
-
-    Raises
-    ------
-    ArithmeticError
-        When the totals are not met in 100 Newton steps.
+    counts: array, shape (n_households, n_controls); how many members of each control a household
+        has (1 or 0 for controls of households)
+    totals: array, shape (n_controls,)
+    weights: array, shape (n_households,); starting weights d
+    tolerance: greatest relative error of a control
+    Returns array, shape (n_households,).
+    Raises ArithmeticError: when the totals are not met in 100 Newton steps.
 
     Notes
     -----

@@ -53,14 +53,8 @@ def _draw(region: np.ndarray, truth: DemoTruth, draws: Draws) -> tuple[np.ndarra
 def response_probability(head: pd.DataFrame) -> np.ndarray:
     """Probability that a household answers, by region, household size and age of the head.
 
-    Parameters
-    ----------
-    head : DataFrame
-        Heads of the households, shape (n_households, ...).
-
-    Returns
-    -------
-    array, shape (n_households,)
+    head: heads of the households, shape (n_households, ...)
+    Returns array, shape (n_households,).
     """
     age = head["age"].to_numpy(dtype=np.float64)
     size = np.minimum(head["hsize"].to_numpy(), 5)
@@ -83,15 +77,9 @@ def control_counts(frame: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
 
     Controls are persons by region and sex, persons by age class, and households by size.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Persons, sorted by household.
-
-    Returns
-    -------
-    counts : float64 array, shape (n_households, n_controls)
-    names : list of str, length n_controls
+    frame: persons, sorted by household
+    Returns counts: float64 array, shape (n_households, n_controls); names: list of str, length
+        n_controls.
     """
     household = pd.factorize(frame["db030"])[0]
     n = int(household[-1]) + 1

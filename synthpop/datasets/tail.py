@@ -12,14 +12,9 @@ SLOPE_FROM = 1.2  # the slope of the given incomes is taken between shares 1.2 b
 def equivalence_scale(household: np.ndarray, age: np.ndarray) -> np.ndarray:
     """Modified OECD scale: 1 for the first adult, 0.5 for further ones, 0.3 under 14.
 
-    Parameters
-    ----------
-    household : int array, shape (n_persons,), positions 0, 1, ...
-    age : array, shape (n_persons,)
-
-    Returns
-    -------
-    float64 array, shape (n_households,)
+    household: int array, shape (n_persons,), positions 0, 1, ...
+    age: array, shape (n_persons,)
+    Returns float64 array, shape (n_households,).
 
     Examples
     --------

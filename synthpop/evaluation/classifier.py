@@ -29,22 +29,14 @@ def auc_of_groups(
 ) -> float:
     """Return the cross-validated area under the ROC curve of a boosted classifier.
 
-    Parameters
-    ----------
-    sample, population : DataFrame, the same numeric columns
-        Missing values are NaN, which trees can split on.
-    weights : float array, shape (n,)
-        Weights of the sample; rows of the population count 1, and both sides count alike.
-    sample_groups, population_groups : int arrays
-        Households: all members are in the same fold.
-    folds, iterations : int
-        Folds, and trees of `sklearn.ensemble.HistGradientBoostingClassifier`.
-
-    Returns
-    -------
-    float
-        1/2 where the classifier cannot tell the sides apart, 1 where it always can. NaN with fewer
-        than two groups a fold, or without any value.
+    sample, population: DataFrame, the same numeric columns; missing values are NaN, which trees can
+        split on
+    weights: float array, shape (n,); weights of the sample; rows of the population count 1, and
+        both sides count alike
+    sample_groups, population_groups: int arrays; households: all members are in the same fold
+    folds, iterations: folds, and trees of `sklearn.ensemble.HistGradientBoostingClassifier`
+    Returns float: 1/2 where the classifier cannot tell the sides apart, 1 where it always can. NaN
+        with fewer than two groups a fold, or without any value.
 
     Notes
     -----
@@ -118,14 +110,9 @@ def household_features(
 ) -> pd.DataFrame:
     """Return one row a household: its size, counts of levels, sums and extremes of numbers.
 
-    Parameters
-    ----------
-    codes : dict of int arrays
-        Codes of the persons by categorical variable.
-    labels : dict of int
-        Number of codes of each variable.
-    numbers : list of str
-        Columns whose sum, smallest, largest value and largest difference are features.
+    codes: dict of int arrays; codes of the persons by categorical variable
+    labels: number of codes of each variable
+    numbers: columns whose sum, smallest, largest value and largest difference are features
     """
     columns: dict[str, np.ndarray] = {"size": side.sizes.astype(float)}
     for name, code in codes.items():

@@ -21,18 +21,11 @@ def design_ratios(
 ) -> Ratios:
     """Return effective sizes of variables and pairs over Kish's; nothing without a named design.
 
-    Parameters
-    ----------
-    survey : Survey
-        A ratio differs from one where it names primary sampling units or design strata.
-    codes : dict of int arrays, shape (n,)
-        Level of each row, by variable.
-    pairs : pairs of these names
-
-    Warns
-    -----
-    SparseDataWarning
-        The design cannot be used: a unit lies in two strata, or there is one unit only.
+    survey: a ratio differs from one where it names primary sampling units or design strata
+    codes: dict of int arrays, shape (n,); level of each row, by variable
+    pairs: pairs of these names
+    Warns SparseDataWarning: the design cannot be used: a unit lies in two strata, or there is one
+        unit only.
     """
     if survey.roles.psu is None and survey.roles.design_strata is None:
         return {}
@@ -65,13 +58,9 @@ def quantile_classes(values: pd.Series) -> np.ndarray:
 def design_effective_size(codes: np.ndarray, weights: np.ndarray, units: SampledUnits) -> float:
     """Return the size of a simple random sample that would know a distribution as well.
 
-    Parameters
-    ----------
-    codes : int array, shape (n,)
-        Level of each row.
-    weights : array, shape (n,)
-    units : SampledUnits
-        The first stage counts, which holds nearly all of the variance.
+    codes: int array, shape (n,); level of each row
+    weights: array, shape (n,)
+    units: the first stage counts, which holds nearly all of the variance
 
     Notes
     -----

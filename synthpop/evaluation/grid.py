@@ -66,10 +66,7 @@ class Grid:
 def make_grid(values: np.ndarray, weights: np.ndarray) -> Grid:
     """Return the grid of a variable: the distinct values of its sample, and 0.
 
-    Parameters
-    ----------
-    values, weights : arrays, shape (n,)
-        NaN and infinite values are left out.
+    values, weights: arrays, shape (n,); NaN and infinite values are left out
 
     Notes
     -----

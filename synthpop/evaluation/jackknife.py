@@ -18,14 +18,10 @@ def group_jackknife(
 ) -> float:
     """Return the standard error of a statistic from groups of households left out in turn.
 
-    Parameters
-    ----------
-    statistic : callable
-        Gets a boolean array, shape (households,), of the households to use.
-    groups : int
-        Unit i is in group i mod `groups`.
-    units : int array, shape (households,), optional
-        Primary sampling unit of each household. Default: every household is one.
+    statistic: gets a boolean array, shape (households,), of the households to use
+    groups: unit i is in group i mod `groups`
+    units: int array, shape (households,); primary sampling unit of each household. Default: every
+        household is one.
 
     Notes
     -----

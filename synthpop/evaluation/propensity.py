@@ -47,13 +47,10 @@ def pmse_of_codes(
 ) -> Pmse:
     """Return the propensity mean squared error of a weighted sample and persons of a population.
 
-    Parameters
-    ----------
-    sample, population : lists of int arrays, shapes (n,) and (m,)
-        Codes of the same variables on both sides.
-    weights : float array, shape (n,)
-    effective : float
-        Effective size of the sample.
+    sample, population: lists of int arrays, shapes (n,) and (m,); codes of the same variables on
+        both sides
+    weights: float array, shape (n,)
+    effective: effective size of the sample
 
     Notes
     -----

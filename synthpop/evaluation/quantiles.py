@@ -36,20 +36,11 @@ def population_quantiles(
 ) -> dict[tuple[str, str], np.ndarray]:
     """Return quantiles: the first sorted value whose cumulated share is at least p.
 
-    Parameters
-    ----------
-    plan, counts
-        Of the first pass over the same chunks.
-    wanted : dict of dict
-        Variable -> factor ("" for all persons) -> shares p.
-    read : callable
-        Gives the chunks with the columns it is asked for; called only where a quantile lies
-        between the points of its grid.
-
-    Returns
-    -------
-    dict of arrays, shape (groups, shares)
-        By (variable, factor); NaN for an empty group.
+    plan, counts: of the first pass over the same chunks
+    wanted: dict of dict; variable -> factor ("" for all persons) -> shares p
+    read: gives the chunks with the columns it is asked for; called only where a quantile lies
+        between the points of its grid
+    Returns dict of arrays, shape (groups, shares): by (variable, factor); NaN for an empty group.
     """
     results: dict[tuple[str, str], np.ndarray] = {}
     targets: list[Target] = []

@@ -25,20 +25,11 @@ def rank_comparisons(
 ) -> pd.DataFrame:
     """Return one row a comparison, sorted by `ratio`.
 
-    Parameters
-    ----------
-    distances, conditional, sums_off : DataFrame
-        Tables of a `FitReport`.
-    parts : set of str
-        Parts of totals: left out of the comparisons by group.
-    n_effective : float
-        Effective size of the sample.
-
-    Returns
-    -------
-    DataFrame
-        `kind` ("variable", "two-way table", "conditional", "by group", "members", "household
-        counts", "household sums", "age gaps", "households", "components"), `measure`,
+    distances, conditional, sums_off: tables of a `FitReport`
+    parts: set of str; parts of totals: left out of the comparisons by group
+    n_effective: effective size of the sample
+    Returns DataFrame: `kind` ("variable", "two-way table", "conditional", "by group", "members",
+        "household counts", "household sums", "age gaps", "households", "components"), `measure`,
         `variable`, `given` (the second variable), `where`, `value`, the two expected errors, and
         `ratio`: value / max(expected sampling error, expected simulation error).
 
@@ -105,10 +96,7 @@ def _of_part(row: Mapping[str, Any], parts: frozenset[str]) -> bool:
 def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> pd.DataFrame:
     """Return the first rows beyond a ratio; each set of variables, and each kind of one, once.
 
-    Parameters
-    ----------
-    ranking : DataFrame
-        See `rank_comparisons`.
+    ranking: see `rank_comparisons`
 
     Notes
     -----

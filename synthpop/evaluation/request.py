@@ -60,10 +60,7 @@ def make_request(
 ) -> FitRequest:
     """Check everything and fix what is counted.
 
-    Raises
-    ------
-    InputError
-        Lists every fault.
+    Raises InputError: lists every fault.
     """
     faults = Faults("assess_fit")
     if not isinstance(survey, Survey):

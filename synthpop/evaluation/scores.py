@@ -12,12 +12,9 @@ import numpy as np
 def log_scores(probabilities: np.ndarray, classes: np.ndarray, smallest: float) -> np.ndarray:
     """Return minus the logarithm of the probability of what happened, shape (n,).
 
-    Parameters
-    ----------
-    probabilities : float array, shape (n, R)
-    classes : int array, shape (n,)
-    smallest : float
-        Probabilities below it count as this one, so that one surprise is not infinitely bad.
+    probabilities: float array, shape (n, R)
+    classes: int array, shape (n,)
+    smallest: probabilities below it count as this one, so that one surprise is not infinitely bad
 
     Examples
     --------
@@ -45,18 +42,11 @@ def brier_scores(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
 def crps_of_draws(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Estimate the continuous ranked probability score from draws.
 
-    Parameters
-    ----------
-    draws : float array, shape (M, n)
-        Draws of each person; NaN is left out.
-    values : float array, shape (n,)
-
-    Returns
-    -------
-    float array, shape (n,)
-        ``E|X - y| - E|X - X'| / 2`` in the unit of the values, without bias for any number of
-        draws from two on (the second mean runs over distinct pairs); NaN where a person has fewer
-        than two draws or no value.
+    draws: float array, shape (M, n); draws of each person; NaN is left out
+    values: float array, shape (n,)
+    Returns float array, shape (n,): ``E|X - y| - E|X - X'| / 2`` in the unit of the values, without
+        bias for any number of draws from two on (the second mean runs over distinct pairs); NaN
+        where a person has fewer than two draws or no value.
 
     Notes
     -----

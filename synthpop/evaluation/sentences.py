@@ -16,12 +16,8 @@ from synthpop.microdata.text import number, short_percent
 def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:
     """Return one row of the ranking as a sentence.
 
-    Parameters
-    ----------
-    row : mapping
-        A row of `rank_comparisons`.
-    name : callable
-        What a variable is called.
+    row: mapping; a row of `rank_comparisons`
+    name: what a variable is called
     """
     what = comparison_title(row, name)
     correlation = row["measure"] == "correlation"

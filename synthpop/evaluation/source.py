@@ -37,10 +37,7 @@ class PopulationChunks:
 def make_source(population: Any) -> PopulationChunks:
     """Return the source of a `Population` or of a table of persons.
 
-    Raises
-    ------
-    InputError
-        It is neither.
+    Raises InputError: it is neither.
     """
     if not isinstance(population, Population):
         frame = as_unique_frame(population, "population")

@@ -32,17 +32,10 @@ def draw_all(
 ) -> dict[str, Figure]:
     """Draw every picture of the report.
 
-    Parameters
-    ----------
-    labels, units : dict, optional
-        Variable -> what it is called, and its unit.
-
-    Returns
-    -------
-    dict of Figure
-        ``distances``, ``sizes``, ``shares <variable>``, ``strata <variable>``,
-        ``mosaic <a> x <b>``, ``curve <variable>``, ``curve <variable> by <group>``,
-        ``boxes <variable> by <group>``, ``totals <total>``, ``curves <total>``.
+    labels, units: variable -> what it is called, and its unit
+    Returns dict of Figure: ``distances``, ``sizes``, ``shares <variable>``, ``strata <variable>``,
+        ``mosaic <a> x <b>``, ``curve <variable>``, ``curve <variable> by <group>``, ``boxes
+        <variable> by <group>``, ``totals <total>``, ``curves <total>``.
     """
     names = FigureNames(labels or {}, units or {})
     pictures: dict[str, Figure] = {}

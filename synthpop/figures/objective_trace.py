@@ -15,12 +15,7 @@ NAMED = len(OKABE_ITO)
 
 @styled
 def objective_trace(trace: pd.DataFrame) -> Figure:
-    """Draw the sum of absolute differences against the proposals, one line a region.
-
-    Parameters
-    ----------
-    trace : DataFrame with region, proposals, objective
-    """
+    """Draw the sum of absolute differences against the proposals, one line a region."""
     figure = new_figure(HALF, 2.6)
     axes = figure.subplots()
     regions = list(trace.groupby("region", sort=False))

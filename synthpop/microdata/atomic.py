@@ -23,28 +23,16 @@ PRIVATE, SHARED = 0o600, 0o666  # the second one is narrowed by the umask
 def replacing(path: Place | str, *, private: bool = False, kept: str = "") -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes `path`.
 
-    Parameters
-    ----------
-    path : path
-        Its folder is made where it is missing.
-    private : bool
-        Only the user may read the file (mode 0600); for confidential data.
-    kept : str
-        A sentence for the message of a fault: what is still there.
-
-    Yields
-    ------
-    Path
-        An empty file beside `path`. Its name is random and it is made with ``O_EXCL`` and
+    path: path; its folder is made where it is missing
+    private: only the user may read the file (mode 0600); for confidential data
+    kept: a sentence for the message of a fault: what is still there
+    Yields Path: an empty file beside `path`. Its name is random and it is made with ``O_EXCL`` and
         ``O_NOFOLLOW``: no link that somebody laid is followed, and two writers of one name do not
         meet. File and folder are on the disk (fsync) when this returns. For object storage the file
         is in the folder of temporary files, and becomes the object in one piece; who may read that
         the bucket decides.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written; nothing half-written is left and `path` is as it was.
+    Raises OutputError: the file cannot be written; nothing half-written is left and `path` is as it
+        was.
 
     Examples
     --------
@@ -106,10 +94,7 @@ def write_text(path: Place | str, text: str, *, private: bool = False, kept: str
 def is_temporary(path: Place, *names: str) -> bool:
     """Return whether a file is what a killed writer of a file of one of these names left.
 
-    Parameters
-    ----------
-    names : str
-        Regular expressions of whole names.
+    names: str; regular expressions of whole names
 
     Examples
     --------

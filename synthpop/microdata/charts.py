@@ -23,14 +23,9 @@ CURVE_WIDTH, CURVE_HEIGHT, LEFT, BOTTOM, TOP = 440, 190, 52, 34, 12
 def difference_bar(value: float, error: float, reach: float, text: str) -> str:
     """Return a dot at a difference, on a line through zero, with the band of two errors.
 
-    Parameters
-    ----------
-    value, error : float
-        Difference and its standard error; NaN gives an empty text.
-    reach : float
-        Largest absolute value of the axis, the same for all rows of a table.
-    text : str
-        What the chart says, for readers that cannot see it.
+    value, error: difference and its standard error; NaN gives an empty text
+    reach: largest absolute value of the axis, the same for all rows of a table
+    text: what the chart says, for readers that cannot see it
 
     Examples
     --------
@@ -113,16 +108,11 @@ def difference_curve(
 ) -> str:
     """Return the difference of two distribution functions with its axes.
 
-    Parameters
-    ----------
-    x, values, errors : float arrays, shape (points,)
-        Values of the variable; population less survey, as shares; standard errors.
-    text : str
-        What the chart says.
-    unit : str
-        Unit of the variable, below the axis.
-    is_far : bool
-        Whether the largest difference is more than chance.
+    x, values, errors: float arrays, shape (points,); values of the variable; population less
+        survey, as shares; standard errors
+    text: what the chart says
+    unit: unit of the variable, below the axis
+    is_far: whether the largest difference is more than chance
     """
     if len(x) < 2 or not x[-1] > x[0]:
         return ""
@@ -188,14 +178,9 @@ def value_bar(
 ) -> str:
     """Return a bar from zero to a value with a mark at its limit, on a linear axis.
 
-    Parameters
-    ----------
-    limit : float
-        NaN for none.
-    reach : float
-        End of the axis.
-    at_least : bool
-        Whether values below the limit are those that exceed it.
+    limit: NaN for none
+    reach: end of the axis
+    at_least: whether values below the limit are those that exceed it
     """
     if not (np.isfinite(value) and reach > 0):
         return ""
@@ -223,16 +208,11 @@ def interval_dot(
 ) -> str:
     """Return a dot with its interval, and a vertical line at what it is compared with.
 
-    Parameters
-    ----------
-    value, lower, upper : float
-        NaN for no interval.
-    yardstick : float
-        Baseline or true value; NaN for none. The dot stands out where the interval excludes it.
-    ends : (float, float)
-        Low and high end of the axis.
-    is_far : bool, optional
-        Whether the dot stands out, whatever the interval.
+    value, lower, upper: NaN for no interval
+    yardstick: baseline or true value; NaN for none. The dot stands out where the interval excludes
+        it.
+    ends: (float, float); low and high end of the axis
+    is_far: whether the dot stands out, whatever the interval
     """
     low, high = ends
     if not (np.isfinite(value) and high > low):

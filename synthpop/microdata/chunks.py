@@ -25,22 +25,13 @@ def open_chunks(
 ) -> Iterator[pd.DataFrame]:
     """Yield the frames of a population, at least one; each is read once and then let go.
 
-    Parameters
-    ----------
-    population : DataFrame, Arrow table, object or iterable
-        A table; an object with ``iter_blocks()``, ``frame()`` or ``frame``; or any iterable of
-        tables (a list, a generator).
-    name : str
-        What it is called in messages.
-    columns : names, optional
-        The only columns that are needed; a population that can read some columns alone does so.
-    rows : int, optional
-        Yield about so many rows at a time: large blocks are cut, small ones joined.
-
-    Raises
-    ------
-    InputError
-        When it is none of these, or holds no table.
+    population: DataFrame, Arrow table, object or iterable; a table; an object with
+        ``iter_blocks()``, ``frame()`` or ``frame``; or any iterable of tables (a list, a generator)
+    name: what it is called in messages
+    columns: names; the only columns that are needed; a population that can read some columns alone
+        does so
+    rows: yield about so many rows at a time: large blocks are cut, small ones joined
+    Raises InputError: when it is none of these, or holds no table.
 
     Examples
     --------
@@ -68,10 +59,8 @@ def draw_records(
 ) -> pd.DataFrame:
     """Draw at most so many records of a stream, each equally likely, and keep their order.
 
-    Returns
-    -------
-    DataFrame
-        The columns asked for; the index is the position of each record in the stream.
+    Returns DataFrame: the columns asked for; the index is the position of each record in the
+        stream.
 
     Examples
     --------

@@ -63,23 +63,12 @@ def unhashable_fault(name: str, values: pd.Series, where: np.ndarray) -> Fault:
 def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
     """Code one column.
 
-    Parameters
-    ----------
-    values : Series or array, shape (n,)
-        Any type. A categorical keeps the order of its categories (unused ones included); any
-        other column has its distinct values sorted (text and mixed types by their text).
-
-    Returns
-    -------
-    codes : integer array, shape (n,)
-        Position in `levels`; -1 where the value is missing (None, NaN, NaT, pd.NA).
-    levels : tuple
-        The distinct values as plain Python objects.
-
-    Raises
-    ------
-    InputError
-        Values are lists or others that cannot be compared as a whole.
+    values: Series or array, shape (n,); any type. A categorical keeps the order of its categories
+        (unused ones included); any other column has its distinct values sorted (text and mixed
+        types by their text).
+    Returns codes: integer array, shape (n,); position in `levels`; -1 where the value is missing
+        (None, NaN, NaT, pd.NA); levels: tuple; the distinct values as plain Python objects.
+    Raises InputError: values are lists or others that cannot be compared as a whole.
 
     Examples
     --------
@@ -128,12 +117,8 @@ def level_text(level: Any) -> str:
 def recode_to(values: pd.Series, levels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Code a column against levels that are already known.
 
-    Returns
-    -------
-    codes : integer array, shape (n,)
-        -1 where missing or unknown.
-    unknown : bool array, shape (n,)
-        True where a value is present but not among `levels`.
+    Returns codes: integer array, shape (n,); -1 where missing or unknown; unknown: bool array,
+        shape (n,); True where a value is present but not among `levels`.
     """
     own_codes, own_levels = encode(values)
     position = {level: code for code, level in enumerate(levels)}
@@ -176,16 +161,10 @@ def encode_keys(frame: pd.DataFrame, keys: Sequence[str]) -> CodedKeys:
 def cell_ids(codes: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, int]:
     """Number the distinct rows of a code matrix; missing (-1) is a value of its own.
 
-    Parameters
-    ----------
-    codes : integer array, shape (n, m)
-    sizes : number of levels of each column
-
-    Returns
-    -------
-    ids : int64 array, shape (n,)
-        0 ... n_cells - 1, in lexicographic order of the rows.
-    n_cells : int
+    codes: integer array, shape (n, m)
+    sizes: number of levels of each column
+    Returns ids: int64 array, shape (n,); 0 ... n_cells - 1, in lexicographic order of the rows;
+        n_cells: int.
 
     Examples
     --------

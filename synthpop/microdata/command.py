@@ -73,10 +73,7 @@ def _with_output_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def command_line(text: str) -> CommandLine:
     """Return an empty command line: plain help by -h and --help, the version by -V and --version.
 
-    Parameters
-    ----------
-    text : str
-        What the commands are for.
+    text: what the commands are for
     """
     app = CommandLine(
         pretty_exceptions_enable=False,
@@ -117,10 +114,7 @@ def write_schema(schema: dict[str, Any], to: Path | None) -> None:
 def keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path]) -> None:
     """Refuse to write over a file that is read.
 
-    Raises
-    ------
-    RunFileError
-        One of the targets is a source.
+    Raises RunFileError: one of the targets is a source.
     """
     inputs = {source.resolve() for source in sources}
     faults = Faults(subject, RunFileError)
@@ -141,13 +135,8 @@ class Stopped(BaseException):
 def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> None:
     """Run a command line: whatever ends it becomes one message and an exit status.
 
-    Parameters
-    ----------
-    application : callable
-    name : str
-        Of the command, in front of each message.
-    stopped : str
-        What to say besides when the command is stopped by Ctrl-C or SIGTERM.
+    name: of the command, in front of each message
+    stopped: what to say besides when the command is stopped by Ctrl-C or SIGTERM
     """
     OUTPUT.begin("", quiet=False, verbose=False, as_json=False)
     try:

@@ -63,10 +63,7 @@ def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
     Text, boolean and categorical columns become codes; numbers stay numbers. Levels that a file
     cannot hold as they are (intervals, dates, several types in one column) become text.
 
-    Raises
-    ------
-    InputError
-        For dates and other types that cannot be simulated.
+    Raises InputError: for dates and other types that cannot be simulated.
     """
     name, dtype = str(series.name), series.dtype
     original = str(dtype)
@@ -123,10 +120,7 @@ def _storable(codes: np.ndarray, levels: tuple[Any, ...]) -> tuple[np.ndarray, t
 def with_storable_levels(frame: pd.DataFrame, passing: Sequence[str | None] = ()) -> pd.DataFrame:
     """Return the frame with levels as a population holds them; most frames are returned as given.
 
-    Parameters
-    ----------
-    passing : sequence of str
-        Columns to leave alone, such as ids.
+    passing: columns to leave alone, such as ids
     """
     new: dict[Any, pd.Categorical] = {}
     for place, name in enumerate(frame.columns):

@@ -79,10 +79,7 @@ def design_variance(
 def t_quantile(p: float, degrees_of_freedom: float) -> float:
     """Return the quantile of the t distribution; of the normal one for infinite freedom.
 
-    Raises
-    ------
-    InputError
-        `p` belongs to no interval: a level of 0.95 needs the quantile of 0.975.
+    Raises InputError: `p` belongs to no interval: a level of 0.95 needs the quantile of 0.975.
 
     Examples
     --------

@@ -31,10 +31,7 @@ def pairs_text(pairs: Iterable[tuple[Any, str]], ranges: Sequence[tuple[Any, Any
 def read_pairs(text: str) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return the pairs and the ranges that `pairs_text` wrote.
 
-    Raises
-    ------
-    ValueError
-        The text is no list of codes and labels.
+    Raises ValueError: the text is no list of codes and labels.
 
     Examples
     --------

@@ -14,9 +14,7 @@ NOTABLE_ERRORS, LARGE_ERRORS = 2.0, 4.0
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
     """Total variation distance, 0.5 sum |p - q|: the share of persons in the wrong cell.
 
-    Parameters
-    ----------
-    p, q : arrays of shares, any shape
+    p, q: arrays of shares, any shape
 
     Examples
     --------
@@ -60,11 +58,8 @@ def expected_ks(n: float) -> float:
 def ks_of_cells(p: np.ndarray, q: np.ndarray) -> float:
     """Largest difference of two distribution functions, from the counts in the same cells.
 
-    Parameters
-    ----------
-    p, q : arrays, shape (cells,)
-        Counts or weights in cells in the order of the values. Exact where one of the two changes
-        at the cell limits only.
+    p, q: arrays, shape (cells,); counts or weights in cells in the order of the values. Exact where
+        one of the two changes at the cell limits only.
 
     Examples
     --------
@@ -108,10 +103,8 @@ def gini_of_cells(counts: np.ndarray, totals: np.ndarray) -> float:
     The Lorenz curve is exact at the cell limits and straight in between, so the result is a lower
     bound; with thousands of cells it is off by less than 1e-5.
 
-    Parameters
-    ----------
-    counts, totals : arrays, shape (cells,)
-        Cells in the order of the values, none of which holds values of both signs.
+    counts, totals: arrays, shape (cells,); cells in the order of the values, none of which holds
+        values of both signs
 
     Examples
     --------

@@ -46,20 +46,13 @@ def check_workers(workers: Workers) -> None:
 def map_blocks(function: Task, plans: Sequence[Any], workers: Workers) -> Iterator[Any]:
     """Apply `function` to each plan, in any order.
 
-    Parameters
-    ----------
-    function : callable
-        Of one plan; a pure function that other processes can import.
-    plans : sequence
-    workers : int or str
-        A number of threads; ``"processes:4"``; or ``"dask://scheduler:8786"``, an existing
-        cluster. Results do not depend on it. At most one worker for each plan, and four for each
-        core, are started.
-
-    Raises
-    ------
-    WorkerError
-        A worker or the scheduler is gone, or a worker cannot compute the same as this process.
+    function: of one plan; a pure function that other processes can import
+    plans: sequence
+    workers: int or str; a number of threads; ``"processes:4"``; or ``"dask://scheduler:8786"``, an
+        existing cluster. Results do not depend on it. At most one worker for each plan, and four
+        for each core, are started.
+    Raises WorkerError: a worker or the scheduler is gone, or a worker cannot compute the same as
+        this process.
     """
     kind, _, rest = str(workers).partition(":")
     if kind == "dask":

@@ -35,10 +35,7 @@ def read_fixed(path: Path) -> pd.DataFrame:
     ``<CODELIST> "sex.cdl"``. With ``<SEPARATOR> ";"`` at its top the file is delimited, without a
     header, and the metadata give names and missing codes only.
 
-    Raises
-    ------
-    ValueError
-        There are no metadata, or they cannot be understood.
+    Raises ValueError: there are no metadata, or they cannot be understood.
     """
     metadata = path.with_suffix(".rda")
     if not metadata.exists():

@@ -106,18 +106,10 @@ def read_formula(
 ) -> Formula | None:
     """Read a formula, or note what is wrong with it.
 
-    Parameters
-    ----------
-    text : str
-        A leading ``~`` may be left out where there is no left side. At most 20,000 characters, 50
+    text: a leading ``~`` may be left out where there is no left side. At most 20,000 characters, 50
         parentheses in one another, powers up to 20 and 1,000 terms.
-    allowed : Allowed, optional
-        Default: one side, no functions, interactions.
-
-    Returns
-    -------
-    Formula or None
-        None where a fault was noted.
+    allowed: default: one side, no functions, interactions
+    Returns Formula or None: None where a fault was noted.
 
     Examples
     --------

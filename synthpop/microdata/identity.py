@@ -24,23 +24,12 @@ OURS = ("synthpop", "riskeval")
 def digest(*values: Any) -> str:
     """Return a hash of values that is the same in every process.
 
-    Parameters
-    ----------
-    *values
-        Numbers, text, dates, containers, arrays, frames, dataclasses, objects with attributes,
+    *values: numbers, text, dates, containers, arrays, frames, dataclasses, objects with attributes,
         scikit-learn models, and functions. A function is its code, its constants, its defaults,
         what its closure holds and the global functions and values that it names; functions and
         classes of installed packages are their name and the version of the package.
-
-    Returns
-    -------
-    str
-        Hexadecimal.
-
-    Raises
-    ------
-    InputError
-        An object has nothing that tells it from others of its class.
+    Returns str: hexadecimal.
+    Raises InputError: an object has nothing that tells it from others of its class.
 
     Examples
     --------

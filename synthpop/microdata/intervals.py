@@ -17,9 +17,7 @@ NONE = (float("nan"), float("nan"))
 def interval_of_mean(values: Any, confidence: float = 0.95) -> tuple[Any, Any, Any]:
     """Mean over the first axis (files of the same fit, say) with its t interval.
 
-    Returns
-    -------
-    mean, low, high
+    Returns mean, low, high.
 
     Examples
     --------
@@ -81,10 +79,7 @@ def newcombe(
 ) -> tuple[float, float]:
     """Interval of the difference of two independent shares (Newcombe 1998, method 10).
 
-    Returns
-    -------
-    low, high
-        Of ``hits / n - other_hits / other_n``; NaN where either has no records.
+    Returns low, high: of ``hits / n - other_hits / other_n``; NaN where either has no records.
 
     Examples
     --------

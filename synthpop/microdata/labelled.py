@@ -122,18 +122,11 @@ def decoded(
 ) -> pd.Series:
     """Turn codes into labels where nearly all values have one, and missing codes into missing.
 
-    Parameters
-    ----------
-    column : Series of codes
-    variable : Variable
-        What the codes mean.
-    user_missing : {"missing", "level"}
-        Missing codes become missing values, or levels of a labelled variable.
-
-    Returns
-    -------
-    Series
-        A category, whole numbers where all values are whole and there, or the column itself.
+    variable: what the codes mean
+    user_missing: {"missing", "level"}; missing codes become missing values, or levels of a labelled
+        variable
+    Returns Series: a category, whole numbers where all values are whole and there, or the column
+        itself.
 
     Examples
     --------

@@ -142,10 +142,7 @@ def write_labelled(
 
     Missing codes are declared in SPSS and become the letters .a to .z in Stata.
 
-    Raises
-    ------
-    OutputError
-        Lists all that such a file cannot hold; nothing is written then.
+    Raises OutputError: lists all that such a file cannot hold; nothing is written then.
     """
     import pyreadstat
 

@@ -39,9 +39,7 @@ _LANGUAGE: ContextVar[str] = ContextVar("language", default="en")
 def use_language(language: str) -> Iterator[None]:
     """Write messages and numbers in a language, inside of the block and in this thread.
 
-    Parameters
-    ----------
-    language : {"en", "de"}
+    language: {"en", "de"}
 
     Examples
     --------

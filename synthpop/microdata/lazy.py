@@ -19,15 +19,10 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    names : mapping
-        Public name -> module that defines it, below the package or, beginning with "synthpop." or
-        "riskeval.", in full.
-    modules : mapping, optional
-        Public name -> module that it stands for.
+    package: its ``__name__``
+    names: mapping; public name -> module that defines it, below the package or, beginning with
+        "synthpop." or "riskeval.", in full
+    modules: mapping; public name -> module that it stands for
 
     Examples
     --------

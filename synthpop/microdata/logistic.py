@@ -120,16 +120,12 @@ def fit_logistic(
 ) -> Logistic:
     """Fit by maximum likelihood; columns that depend on others and separation do no harm.
 
-    Parameters
-    ----------
-    design : LogisticDesign, or float64 array, shape (n, k)
-        With a column of ones where an intercept is wanted.
-    y : float64, shape (n,)
-        0 or 1.
-    weights : float64, shape (n,)
-    ridge : float
-        Half of this times the sum of squared coefficients is added to the negative log likelihood;
-        it keeps levels that one side alone has from going to infinity.
+    design: LogisticDesign, or float64 array, shape (n, k); with a column of ones where an intercept
+        is wanted
+    y: float64, shape (n,); 0 or 1
+    weights: float64, shape (n,)
+    ridge: half of this times the sum of squared coefficients is added to the negative log
+        likelihood; it keeps levels that one side alone has from going to infinity
 
     Examples
     --------

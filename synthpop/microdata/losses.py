@@ -23,12 +23,8 @@ LABELLED = (*SPSS, ".dta", ".xpt")
 def losses(frame: pd.DataFrame, path: Path | str) -> list[str]:
     """Return what is lost when a frame is written to a file, one sentence each.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        With its dictionary (`dictionary_of`).
-    path : path
-        Its ending says the format; see `write_table`.
+    frame: with its dictionary (`dictionary_of`)
+    path: path; its ending says the format; see `write_table`
 
     Examples
     --------

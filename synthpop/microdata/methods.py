@@ -105,18 +105,10 @@ def read_method(
 ) -> M | None:
     """Return the object of a method; note what is none, and options that it does not have.
 
-    Parameters
-    ----------
-    where : str
-        Name of the argument.
-    value : str, Method or mapping
-    methods : mapping
-        Short name -> class.
-
-    Returns
-    -------
-    Method or None
-        None where a fault was noted.
+    where: name of the argument
+    value: str, Method or mapping
+    methods: mapping; short name -> class
+    Returns Method or None: None where a fault was noted.
     """
     for method in methods.values():
         if isinstance(value, method):

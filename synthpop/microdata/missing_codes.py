@@ -11,15 +11,9 @@ SMALLEST_SHARE = 0.001
 def suspected_missing_codes(values: np.ndarray) -> list[float]:
     """Return the usual codes for missing that stand far from all other values.
 
-    Parameters
-    ----------
-    values : ndarray of float, n; NaN where a value is missing
-
-    Returns
-    -------
-    list of float
-        Negative codes where no other value is negative, positive ones that are more than twice the
-        largest other value; each of at least 0.1 % of the values. No randomness.
+    Returns list of float: negative codes where no other value is negative, positive ones that are
+        more than twice the largest other value; each of at least 0.1 % of the values. No
+        randomness.
 
     Examples
     --------

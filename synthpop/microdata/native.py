@@ -50,10 +50,7 @@ def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
     Whole numbers and truth values with missing ones get a nullable type, for they would be floats
     and objects otherwise.
 
-    Parameters
-    ----------
-    dates : bool
-        Days as ``datetime.date``; else as timestamps.
+    dates: days as ``datetime.date``; else as timestamps
 
     Examples
     --------

@@ -39,13 +39,9 @@ def check_page(audience: str, language: str, task: str = "report") -> None:
 def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     """Return the HTML of a template of `package` that extends the shell.
 
-    Parameters
-    ----------
-    package : str
-        Its folder ``templates`` has the template.
-    facts : mapping
-        ``title``, ``cards`` (title, value, note), ``pictures`` (key -> SVG text) and whatever else
-        the template shows. Everything but the pictures is escaped.
+    package: its folder ``templates`` has the template
+    facts: mapping; ``title``, ``cards`` (title, value, note), ``pictures`` (key -> SVG text) and
+        whatever else the template shows. Everything but the pictures is escaped.
 
     Notes
     -----
@@ -101,15 +97,8 @@ def _source_hash(script: str) -> str:
 def write_page(path: Place | str, text: str, *, private: bool = False) -> Place:
     """Write a page whole or not at all; its folder is made where it is missing.
 
-    Parameters
-    ----------
-    private : bool
-        Only the user may read the file (mode 0600); for pages that are not to be released.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
+    private: only the user may read the file (mode 0600); for pages that are not to be released
+    Raises OutputError: the file cannot be written.
     """
     target = place(path)
     write_text(target, text, private=private)

@@ -77,21 +77,13 @@ def folding_row(
 ) -> dict[str, Any]:
     """Return a row of a list that can be searched, sorted and folded out.
 
-    Parameters
-    ----------
-    key : str
-        Unique on the page; its id is `row_id` of it.
-    plot : str
-        Small chart (SVG), or empty.
-    cells : sequence of str
-        Three texts at most, to the right of the plot.
-    order : mapping of str to float
-        Numbers by which the list can be sorted.
-    flagged : bool
-        Whether the row needs a look: the filter keeps it, and its last cell stands out.
-    **body
-        What the row shows when it is open: `sentences`, `tables` (title and table each), `charts`
-        (chart and caption each).
+    key: unique on the page; its id is `row_id` of it
+    plot: small chart (SVG), or empty
+    cells: three texts at most, to the right of the plot
+    order: mapping of str to float; numbers by which the list can be sorted
+    flagged: whether the row needs a look: the filter keeps it, and its last cell stands out
+    **body: what the row shows when it is open: `sentences`, `tables` (title and table each),
+        `charts` (chart and caption each)
     """
     return {
         "id": row_id(key),

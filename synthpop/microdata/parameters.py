@@ -252,13 +252,10 @@ def check(
 ) -> None:
     """Note every value that its constraint does not allow.
 
-    Parameters
-    ----------
-    table : mapping of str to Constraint
-    values : mapping, or object with the arguments as attributes
-        Where a name of the table is missing, nothing is checked.
-    label : str
-        Stands before each name, as "continuous income".
+    table: mapping of str to Constraint
+    values: mapping, or object with the arguments as attributes; where a name of the table is
+        missing, nothing is checked
+    label: stands before each name, as "continuous income"
 
     Examples
     --------

@@ -28,14 +28,9 @@ def drawn_between(
 ) -> np.ndarray:
     """Turn uniform numbers into draws from a tail, given that these lie between two bounds.
 
-    Parameters
-    ----------
-    tail : GpdTail or ParetoTail
-    uniforms : float array, shape (n,)
-
-    Returns
-    -------
-    array, shape (n,)
+    tail: GpdTail or ParetoTail
+    uniforms: float array, shape (n,)
+    Returns array, shape (n,).
     """
     low = 0.0 if lower is None else float(tail.cdf(lower))
     high = 1.0 if upper is None else float(tail.cdf(upper))
@@ -127,13 +122,8 @@ class ParetoTail(Tail):
     def cdf(self, values: npt.ArrayLike) -> np.ndarray:
         """Distribution function; NaN stays NaN.
 
-        Parameters
-        ----------
-        values : array of any shape
-
-        Returns
-        -------
-        array of that shape
+        values: array of any shape
+        Returns array of that shape.
         """
         ratio = np.maximum(np.asarray(values, dtype=np.float64) / self.threshold, 1.0)
         return 1.0 - ratio**-self.shape
@@ -141,14 +131,8 @@ class ParetoTail(Tail):
     def quantile(self, probs: npt.ArrayLike) -> np.ndarray:
         """Quantile function, inverse of `cdf`.
 
-        Parameters
-        ----------
-        probs : array of any shape
-            Between 0 and 1.
-
-        Returns
-        -------
-        array of that shape
+        probs: array of any shape; between 0 and 1
+        Returns array of that shape.
         """
         with np.errstate(divide="ignore", over="ignore"):  # heavy tails reach infinity
             return self.threshold * np.exp(

@@ -205,15 +205,12 @@ Place = Path | BucketPath
 def place(path: Place | PathLike[str] | str, folder: Path | None = None) -> Place:
     """Return a path on a disk, or in object storage where it is an address such as ``s3://...``.
 
-    Parameters
-    ----------
-    path : path or str
-        ``s3://bucket/folder``, also ``gs://`` and ``abfs://``, with the options of the Arrow file
-        system after a question mark: ``?region=eu-central-1``, ``?endpoint_override=host:9000``.
-        Credentials come from where the tools of the storage look for them (for S3 the variables
-        ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY`` or the file ``~/.aws/credentials``).
-    folder : Path, optional
-        Where relative paths on a disk start.
+    path: path or str; ``s3://bucket/folder``, also ``gs://`` and ``abfs://``, with the options of
+        the Arrow file system after a question mark: ``?region=eu-central-1``,
+        ``?endpoint_override=host:9000``. Credentials come from where the tools of the storage look
+        for them (for S3 the variables ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY`` or the file
+        ``~/.aws/credentials``).
+    folder: where relative paths on a disk start
 
     Examples
     --------

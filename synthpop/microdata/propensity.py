@@ -13,12 +13,9 @@ import numpy as np
 def pmse(scores: np.ndarray, weights: np.ndarray, share: float) -> float:
     """Weighted mean of (p - c)^2 over the records of both files.
 
-    Parameters
-    ----------
-    scores, weights : float64, shape (n + m,)
-        Estimated probability to be of the release, and weights.
-    share : float
-        c, the weight of the release among both files.
+    scores, weights: float64, shape (n + m,); estimated probability to be of the release, and
+        weights
+    share: c, the weight of the release among both files
 
     Examples
     --------
@@ -31,15 +28,10 @@ def pmse(scores: np.ndarray, weights: np.ndarray, share: float) -> float:
 def null_of_pmse(coefficients: int, share: float, part: float) -> tuple[float, float]:
     """Expectation and standard deviation of the pMSE when only chance tells the files apart.
 
-    Parameters
-    ----------
-    coefficients : int
-        k, parameters of the logistic model with the intercept.
-    share : float
-        c, the weight of the release among both files.
-    part : float
-        1 / m for m records drawn from the right model ("synthesis"), 1 / n + 1 / m for two
-        independent samples; effective numbers where there are weights.
+    coefficients: k, parameters of the logistic model with the intercept
+    share: c, the weight of the release among both files
+    part: 1 / m for m records drawn from the right model ("synthesis"), 1 / n + 1 / m for two
+        independent samples; effective numbers where there are weights
 
     Examples
     --------

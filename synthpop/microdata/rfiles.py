@@ -38,10 +38,7 @@ def read_r(path: Path, *, user_missing: UserMissing = "missing") -> pd.DataFrame
     ``haven_labelled_spss``) are read as those of SPSS: labels where nearly all values have one,
     missing codes and ranges as missing or, with ``user_missing="level"``, as levels.
 
-    Raises
-    ------
-    ValueError
-        There is no data frame, or more than one.
+    Raises ValueError: there is no data frame, or more than one.
     """
     import rdata
 
@@ -190,10 +187,7 @@ def write_r(frame: pd.DataFrame, path: Path, target: Path) -> None:
     Days become Date, points in time POSIXct (UTC). Labels of variables are the attribute
     ``variable.labels`` of the data frame, as ``foreign::read.spss`` has it.
 
-    Raises
-    ------
-    OutputError
-        A column holds what R has no type for.
+    Raises OutputError: a column holds what R has no type for.
     """
     import rdata
     from rdata.conversion.to_r import rangeindex_constructor

@@ -28,11 +28,8 @@ class Scatter:
 def scatter(values: np.ndarray, kind: str) -> Scatter:
     """Return mean and covariance, or the robust estimates, of rows.
 
-    Parameters
-    ----------
-    values : float64, shape (n, p)
-        Complete rows.
-    kind : {"classical", "robust"}
+    values: float64, shape (n, p); complete rows
+    kind: {"classical", "robust"}
     """
     return robust(values) if kind == "robust" else classical(values)
 
@@ -40,14 +37,10 @@ def scatter(values: np.ndarray, kind: str) -> Scatter:
 def classical(values: np.ndarray, weights: np.ndarray | None = None, fallback: str = "") -> Scatter:
     """Return mean and covariance (divisor n - 1) of rows.
 
-    Parameters
-    ----------
-    values : float64, shape (n, p)
-        Complete rows. One row has covariance zero; no row has mean zero, too.
-    weights : float64, shape (n,), optional
-        The divisor of the weighted covariance is ``sum(w) (n - 1) / n``.
-    fallback : str
-        Passed on to the result.
+    values: float64, shape (n, p); complete rows. One row has covariance zero; no row has mean zero,
+        too.
+    weights: float64, shape (n,); the divisor of the weighted covariance is ``sum(w) (n - 1) / n``
+    fallback: passed on to the result
 
     Examples
     --------
@@ -77,17 +70,10 @@ def robust(values: np.ndarray) -> Scatter:
     the normal distribution by the share of rows in them (Croux and Haesbroeck 1999); there is no
     factor for small samples.
 
-    Parameters
-    ----------
-    values : float64, shape (n, p)
-        Complete rows. Where there are more than 5,000, the half is searched among 5,000 of them;
-        all rows enter the final estimates.
-
-    Returns
-    -------
-    Scatter
-        Classical, with the reason in `fallback`, where there are too few rows (n <= 2 p) or half
-        of them lie in a plane (for instance more than half of a variable are zeros).
+    values: float64, shape (n, p); complete rows. Where there are more than 5,000, the half is
+        searched among 5,000 of them; all rows enter the final estimates.
+    Returns Scatter: classical, with the reason in `fallback`, where there are too few rows (n <= 2
+        p) or half of them lie in a plane (for instance more than half of a variable are zeros).
 
     Notes
     -----

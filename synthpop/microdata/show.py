@@ -23,12 +23,8 @@ MOST_WORDS = 90
 def view(sentence: str, table: pd.DataFrame | None = None, picture: Any = None) -> str:
     """Return the HTML of a sentence, the first rows of a table and a figure.
 
-    Parameters
-    ----------
-    sentence : str
-        Its lines are kept.
-    picture : Figure or str, optional
-        A `Picture`, or SVG and HTML as text.
+    sentence: its lines are kept
+    picture: Figure or str; a `Picture`, or SVG and HTML as text
     """
     parts = ["<br>".join(escape(line) for line in sentence.splitlines())]
     parts = [f'<p style="max-width:60em">{parts[0]}</p>']
@@ -123,9 +119,7 @@ def bars(labels: Sequence[str], values: Sequence[float], title: str, axis: str) 
 def diagram(steps: Sequence[tuple[str, str]]) -> str:
     """Return the steps of a pipeline as boxes from left to right.
 
-    Parameters
-    ----------
-    steps : sequence of (title, detail)
+    steps: sequence of (title, detail)
     """
     boxes = [
         f'<span style="{BOX}"><b>{escape(title)}</b><br>'

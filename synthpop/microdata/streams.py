@@ -20,10 +20,7 @@ WORDS = 4
 def resolve_seed(seed: int | None) -> int:
     """Return `seed`, or a fresh one from the operating system to be recorded with the result.
 
-    Raises
-    ------
-    InputError
-        The seed is negative or no whole number.
+    Raises InputError: the seed is negative or no whole number.
 
     Examples
     --------

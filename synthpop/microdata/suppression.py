@@ -109,10 +109,7 @@ def is_dominated(contributions: ArrayLike, rival_share: float = RIVAL_SHARE) -> 
     The second largest contributor takes the own part off the total; what the others add must hide
     at least `rival_share` of the largest one (Hundepool et al. 2012, section 4.2.2).
 
-    Parameters
-    ----------
-    contributions : float, shape (n,)
-        Signs are ignored, missing ones left out.
+    contributions: float, shape (n,); signs are ignored, missing ones left out
 
     Examples
     --------
@@ -129,10 +126,7 @@ def is_dominated(contributions: ArrayLike, rival_share: float = RIVAL_SHARE) -> 
 def is_safe_statistic(values: ArrayLike, smallest: int = SMALLEST_COUNT) -> bool:
     """Whether a mean or total of values may be shown: enough of them, and none dominates.
 
-    Parameters
-    ----------
-    values : float, shape (n,)
-        Missing ones do not count.
+    values: float, shape (n,); missing ones do not count
 
     Examples
     --------
@@ -182,13 +176,10 @@ def safe_domains(
     2. What is hidden can be computed as the rest of all: until this rest is safe itself, and made
        of at least two domains, the smallest visible domain is hidden with it.
 
-    Parameters
-    ----------
-    domains : shape (n,)
-        Missing ones are a domain that is never shown.
-    values : float, shape (n,)
-    beside_all : bool
-        False where the statistic of all records is not shown, so that nothing is left to compute.
+    domains: shape (n,); missing ones are a domain that is never shown
+    values: float, shape (n,)
+    beside_all: False where the statistic of all records is not shown, so that nothing is left to
+        compute
 
     Examples
     --------

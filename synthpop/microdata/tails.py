@@ -64,14 +64,8 @@ class GpdTail(Tail):
     def cdf(self, values: npt.ArrayLike) -> np.ndarray:
         """Distribution function.
 
-        Parameters
-        ----------
-        values : array of any shape
-
-        Returns
-        -------
-        array of that shape
-            NaN stays NaN.
+        values: array of any shape
+        Returns array of that shape: NaN stays NaN.
         """
         x = np.asarray(values, dtype=np.float64)
         z = np.maximum((x - self.location) / self.scale, 0.0)
@@ -84,14 +78,8 @@ class GpdTail(Tail):
     def quantile(self, probs: npt.ArrayLike) -> np.ndarray:
         """Quantile function, inverse of `cdf`.
 
-        Parameters
-        ----------
-        probs : array of any shape
-            Between 0 and 1.
-
-        Returns
-        -------
-        array of that shape
+        probs: array of any shape; between 0 and 1
+        Returns array of that shape.
         """
         u = np.asarray(probs, dtype=np.float64)
         with np.errstate(divide="ignore"):

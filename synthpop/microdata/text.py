@@ -35,12 +35,8 @@ def count(value: Number) -> str:
 def plural(value: Number, noun: str, many: str | None = None) -> str:
     """Return a count with its noun, and whatever follows it.
 
-    Parameters
-    ----------
-    noun : str
-        Behind a count of one.
-    many : str, optional
-        Behind any other count; default `noun` with an s.
+    noun: behind a count of one
+    many: behind any other count; default `noun` with an s
 
     Examples
     --------

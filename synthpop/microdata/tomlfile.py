@@ -42,10 +42,7 @@ def faults_of(subject: str, data: Mapping[str, Any]) -> Faults:
 def read_toml(path: Path | str) -> Document:
     """Return the content of a TOML file.
 
-    Raises
-    ------
-    RunFileError
-        There is no such file, or its text is no TOML.
+    Raises RunFileError: there is no such file, or its text is no TOML.
     """
     file = Path(path)
     faults = Faults(f"run file {file.name}", RunFileError)

@@ -188,22 +188,14 @@ def classify(
 ) -> np.ndarray:
     """Code values into classes.
 
-    Parameters
-    ----------
-    values : array, shape (n,)
-    limits : array, shape (b,)
-        Strictly increasing class limits (see `breaks`).
-    zeros : bool
-        Zero is a class of its own (equation 6.5): classes ``[a, b)`` below zero, then ``0``, then
-        ``(a, b]`` above; 0 is added to the limits where it is missing.
-    right : bool
-        Without `zeros`: classes ``(a, b]`` with the smallest limit included (equation 6.4), or
-        ``[a, b)`` with the largest included.
-
-    Returns
-    -------
-    int16 array, shape (n,)
-        Class from 0 upwards in the order of `class_labels`; -1 for NaN and values outside.
+    values: array, shape (n,)
+    limits: array, shape (b,); strictly increasing class limits (see `breaks`)
+    zeros: zero is a class of its own (equation 6.5): classes ``[a, b)`` below zero, then ``0``,
+        then ``(a, b]`` above; 0 is added to the limits where it is missing
+    right: without `zeros`: classes ``(a, b]`` with the smallest limit included (equation 6.4), or
+        ``[a, b)`` with the largest included
+    Returns int16 array, shape (n,): class from 0 upwards in the order of `class_labels`; -1 for NaN
+        and values outside.
 
     Examples
     --------
@@ -244,14 +236,8 @@ def _checked(points: np.ndarray) -> np.ndarray:
 def class_bounds(limits: npt.ArrayLike, *, zeros: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper end of each class, in the order of the codes of `classify`.
 
-    Parameters
-    ----------
-    limits : array, shape (b,)
-
-    Returns
-    -------
-    lower, upper : arrays, shape (classes,)
-        Both 0 for the class of zeros.
+    limits: array, shape (b,)
+    Returns lower, upper: arrays, shape (classes,): both 0 for the class of zeros.
 
     Examples
     --------

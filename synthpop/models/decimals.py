@@ -29,12 +29,10 @@ def rounded(
 ) -> np.ndarray:
     """Round numbers; none becomes zero that was not, and none leaves its class.
 
-    Parameters
-    ----------
-    values : float array, shape (n,)
-    low, high : float arrays, shape (n,), optional
-        Ends of the class of each value, nearer to zero and farther from it; the nearer one is not
-        part of the class; NaN for none. A class narrower than the last decimal keeps its values.
+    values: float array, shape (n,)
+    low, high: float arrays, shape (n,); ends of the class of each value, nearer to zero and farther
+        from it; the nearer one is not part of the class; NaN for none. A class narrower than the
+        last decimal keeps its values.
 
     Examples
     --------

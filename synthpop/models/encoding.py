@@ -78,10 +78,8 @@ def response_limits(values: np.ndarray, without: np.ndarray) -> np.ndarray:
     A limit lies half-way between the values at its sides. It counts where 20 persons or more are
     beyond it.
 
-    Parameters
-    ----------
-    values : float array, shape (n,)
-    without : bool array, shape (n,)
+    values: float array, shape (n,)
+    without: bool array, shape (n,)
 
     Examples
     --------
@@ -123,10 +121,7 @@ def value_digits(name: str, values: np.ndarray) -> Encoding:
 def strides(coding: Sequence[Encoding]) -> tuple[list[int], int]:
     """Return the stride of each predictor and the number of cell codes in all.
 
-    Raises
-    ------
-    InputError
-        There are more than 2**62 cell codes.
+    Raises InputError: there are more than 2**62 cell codes.
     """
     steps, total = [], 1
     for digits in coding:
@@ -185,12 +180,8 @@ def split_cells(cells: np.ndarray, coding: Sequence[Encoding]) -> np.ndarray:
 def distinct_cells(digits: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Find the distinct rows of digits.
 
-    Returns
-    -------
-    first : int array, shape (c,)
-        A row that has each of them.
-    inverse : int array, shape (n,)
-        Which of them each row has.
+    Returns first: int array, shape (c,); a row that has each of them; inverse: int array, shape
+        (n,); which of them each row has.
     """
     if digits.shape[1] == 0:
         return np.zeros(1, dtype=np.int64), np.zeros(len(digits), dtype=np.int64)

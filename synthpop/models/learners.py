@@ -57,14 +57,10 @@ class LearnerModel:
 def make_estimator(model: Any, n_predictors: int, seed: int) -> Any:
     """Return a new classifier for a name or a copy of the one given.
 
-    Parameters
-    ----------
-    model : "tree", "forest", "boosting" or a scikit-learn classifier
-    n_predictors : int
-        Columns; a forest tries two thirds of them at each split (not their square root, which is
-        one column where there are two or three).
-    seed : int
-        Set as ``random_state`` where the classifier has one and it is None.
+    model: "tree", "forest", "boosting" or a scikit-learn classifier
+    n_predictors: columns; a forest tries two thirds of them at each split (not their square root,
+        which is one column where there are two or three)
+    seed: set as ``random_state`` where the classifier has one and it is None
     """
     from sklearn.base import clone
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -136,12 +132,10 @@ def fit_learner(
 def missed_shares(estimator: Any, x: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> float:
     """Return half the sum of differences of predicted and weighted shares of classes.
 
-    Parameters
-    ----------
-    estimator : fitted scikit-learn classifier
-    x : float array, shape (n, columns)
-    classes : int array, shape (n,)
-    weights : float array, shape (n,)
+    estimator: fitted scikit-learn classifier
+    x: float array, shape (n, columns)
+    classes: int array, shape (n,)
+    weights: float array, shape (n,)
 
     Examples
     --------

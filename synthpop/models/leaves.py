@@ -71,10 +71,8 @@ def leaves_of(estimator: Any, x: np.ndarray) -> np.ndarray:
 def fit_leaves(leaf: np.ndarray, values: np.ndarray, weights: np.ndarray) -> Leaves:
     """Sort persons by their leaves.
 
-    Parameters
-    ----------
-    leaf : int array, shape (n, T)
-    values, weights : float arrays, shape (n,)
+    leaf: int array, shape (n, T)
+    values, weights: float arrays, shape (n,)
 
     Examples
     --------

@@ -40,19 +40,13 @@ def fit_linear_multinomial(
 ) -> MultinomialModel:
     """Fit class probabilities given levels and numbers by weighted maximum likelihood.
 
-    Parameters
-    ----------
-    digits, classes, weights, sizes, n_classes : as in `fit_multinomial`
-    numbers : for each predictor None, or float array, shape (size,)
-        The value that each digit stands for; NaN for digit 0.
-    tolerance : largest gap of a margin (of a number: of its standardised mean), as a share of
-        all weight
-
-    Returns
-    -------
-    MultinomialModel
-        Each digit of a number has its factor, whether it was in the sample or not. `sweeps` counts
-        the Newton steps.
+    digits, classes, weights, sizes, n_classes: as in `fit_multinomial`
+    numbers: for each predictor None, or float array, shape (size,); the value that each digit
+        stands for; NaN for digit 0
+    tolerance: largest gap of a margin (of a number: of its standardised mean), as a share of; all
+        weight
+    Returns MultinomialModel: each digit of a number has its factor, whether it was in the sample or
+        not. `sweeps` counts the Newton steps.
 
     Notes
     -----
@@ -118,13 +112,9 @@ def _maximise(
 ) -> tuple[np.ndarray, int, float]:
     """Maximise the likelihood over the coefficients, shape (p, R).
 
-    Parameters
-    ----------
-    x : float array, shape (c, p)
-    counts : float array, shape (c, R)
-        Shares of weight.
-    barred : bool array, shape (c, R)
-        Classes of probability zero.
+    x: float array, shape (c, p)
+    counts: float array, shape (c, R); shares of weight
+    barred: bool array, shape (c, R); classes of probability zero
     """
     from scipy.optimize import minimize
 

@@ -55,15 +55,11 @@ def fit_multinomial(
 ) -> MultinomialModel:
     """Fit class probabilities given categorical predictors by weighted maximum likelihood.
 
-    Parameters
-    ----------
-    digits : int array, shape (n, m)
-        Level of each predictor, 0 ... sizes[j] - 1 (0 is missing).
-    classes : int array, shape (n,)
-        Class of each person, 0 ... n_classes - 1.
-    weights : float array, shape (n,)
-    sizes : number of levels of each predictor
-    tolerance : largest gap of a margin, as a share of all weight
+    digits: int array, shape (n, m); level of each predictor, 0 ... sizes[j] - 1 (0 is missing)
+    classes: int array, shape (n,); class of each person, 0 ... n_classes - 1
+    weights: float array, shape (n,)
+    sizes: number of levels of each predictor
+    tolerance: largest gap of a margin, as a share of all weight
 
     Examples
     --------
@@ -101,16 +97,10 @@ def predict_multinomial(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the class probabilities of cells.
 
-    Parameters
-    ----------
-    digits : int array, shape (c, m)
-
-    Returns
-    -------
-    probabilities : float array, shape (c, R)
-    known : bool array, shape (c,)
-        False where the model has no answer: a level that the sample did not have, or levels of
-        which each excludes what the others allow. Such rows are zero.
+    digits: int array, shape (c, m)
+    Returns probabilities: float array, shape (c, R); known: bool array, shape (c,); False where the
+        model has no answer: a level that the sample did not have, or levels of which each excludes
+        what the others allow. Such rows are zero..
     """
     from synthpop.kernels.predictions import multiply_factors
 

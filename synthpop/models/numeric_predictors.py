@@ -25,16 +25,11 @@ def levels_seen(
 ) -> tuple[np.ndarray, ...]:
     """Return which levels of each predictor a model can tell something about.
 
-    Parameters
-    ----------
-    digits : int array, shape (n, m)
-    sizes : number of digits of each predictor
-    numbers : for each predictor None, or the values of its digits; empty: None for all
-
-    Returns
-    -------
-    tuple of m bool arrays
-        Levels that occur; of a number that occurs all values, and missing where it occurs.
+    digits: int array, shape (n, m)
+    sizes: number of digits of each predictor
+    numbers: for each predictor None, or the values of its digits; empty: None for all
+    Returns tuple of m bool arrays: levels that occur; of a number that occurs all values, and
+        missing where it occurs.
 
     Examples
     --------
@@ -55,18 +50,12 @@ def number_classes(
 ) -> tuple[np.ndarray | None, ...]:
     """Return the class of each digit of each number: its values in about equal parts by weight.
 
-    Parameters
-    ----------
-    digits : int array, shape (n, m)
-    weights : float array, shape (n,)
-    numbers : for each predictor None, or float array, shape (size,), NaN for digit 0
-    n_classes : int
-        Numbers with so many values or fewer in the sample have a class for each.
-
-    Returns
-    -------
-    tuple of None or int arrays, shape (size,)
-        0 for missing; a value that the sample does not have is in the class of the next smaller.
+    digits: int array, shape (n, m)
+    weights: float array, shape (n,)
+    numbers: for each predictor None, or float array, shape (size,), NaN for digit 0
+    n_classes: numbers with so many values or fewer in the sample have a class for each
+    Returns tuple of None or int arrays, shape (size,): 0 for missing; a value that the sample does
+        not have is in the class of the next smaller.
 
     Examples
     --------
@@ -113,16 +102,11 @@ def scaled_numbers(
 ) -> tuple[np.ndarray | None, ...]:
     """Return the values of each number's digits with mean 0 and variance 1 in the sample.
 
-    Parameters
-    ----------
-    digits : int array, shape (n, m)
-    weights : float array, shape (n,)
-    numbers : for each predictor None, or float array, shape (size,), NaN for digit 0
-
-    Returns
-    -------
-    tuple of None or float arrays, shape (size,)
-        Missing is 0: an indicator of its own tells it. A constant is 0 throughout.
+    digits: int array, shape (n, m)
+    weights: float array, shape (n,)
+    numbers: for each predictor None, or float array, shape (size,), NaN for digit 0
+    Returns tuple of None or float arrays, shape (size,): missing is 0: an indicator of its own
+        tells it. A constant is 0 throughout.
 
     Examples
     --------
@@ -151,16 +135,11 @@ def model_columns(
 ) -> np.ndarray:
     """Return a constant, a column for each level seen, and one for each number.
 
-    Parameters
-    ----------
-    digits : int array, shape (n, m)
-    seen : m bool arrays
-    tables : as `scaled_numbers` returns them; empty: no numbers
-        A number that is missing somewhere has an indicator of that before it.
-
-    Returns
-    -------
-    float array, shape (n, p)
+    digits: int array, shape (n, m)
+    seen: m bool arrays
+    tables: as `scaled_numbers` returns them; empty: no numbers; a number that is missing somewhere
+        has an indicator of that before it
+    Returns float array, shape (n, p).
 
     Examples
     --------
@@ -203,14 +182,8 @@ def level_terms(
 ) -> list[np.ndarray]:
     """Return what each digit of each predictor adds, from the coefficients of `model_columns`.
 
-    Parameters
-    ----------
-    coefficients : float array, shape (p,) or (p, R)
-
-    Returns
-    -------
-    list of m float arrays, shape (size,) or (size, R)
-        0 for levels that were not seen.
+    coefficients: float array, shape (p,) or (p, R)
+    Returns list of m float arrays, shape (size,) or (size, R): 0 for levels that were not seen.
     """
     groups, first = [], 1
     for j, levels in enumerate(seen):

@@ -64,17 +64,10 @@ class RegressionModel:
 def least_squares(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
     """Weighted least squares of least norm (book eq. 6.10).
 
-    Parameters
-    ----------
-    x : float array, shape (n, p)
-        Columns may be aliased.
-    y, weights : float arrays, shape (n,)
-
-    Returns
-    -------
-    coefficients : float array, shape (p,)
-    basis : float array, shape (p, rank)
-        Orthonormal basis of the row space of `x`.
+    x: float array, shape (n, p); columns may be aliased
+    y, weights: float arrays, shape (n,)
+    Returns coefficients: float array, shape (p,); basis: float array, shape (p, rank); orthonormal
+        basis of the row space of `x`.
 
     Examples
     --------
@@ -93,16 +86,10 @@ def least_squares(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[An
 def log_linear(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
     """Poisson regression with logarithmic link, by weighted maximum likelihood.
 
-    Parameters
-    ----------
-    x : float array, shape (n, p)
-        Columns may be aliased; the first is the constant.
-    y, weights : float arrays, shape (n,)
-        Counts, or means of counts with the sums of weights behind them.
-
-    Returns
-    -------
-    coefficients, basis : as in `least_squares`
+    x: float array, shape (n, p); columns may be aliased; the first is the constant
+    y, weights: float arrays, shape (n,); counts, or means of counts with the sums of weights behind
+        them
+    Returns coefficients, basis: as in `least_squares`.
 
     Notes
     -----
@@ -152,15 +139,9 @@ def negative_binomial_size(y: np.ndarray, mean: np.ndarray, weights: np.ndarray)
 
     The variance is ``mean + mean^2 / size``.
 
-    Parameters
-    ----------
-    y, mean, weights : float arrays, shape (n,)
-
-    Returns
-    -------
-    float
-        Maximum of the weighted likelihood; infinity (the Poisson distribution) where the counts
-        vary no more than Poisson counts do.
+    y, mean, weights: float arrays, shape (n,)
+    Returns float: maximum of the weighted likelihood; infinity (the Poisson distribution) where the
+        counts vary no more than Poisson counts do.
 
     Notes
     -----
@@ -202,17 +183,13 @@ def fit_regression(
 ) -> RegressionModel:
     """Fit a linear or a log-linear model of counts to categorical predictors.
 
-    Parameters
-    ----------
-    kind : "linear" or "counts"
-    digits : int array, shape (n, m)
-        Level of each predictor, 0 ... sizes[j] - 1 (0 is missing).
-    y : float array, shape (n,)
-        Without missing values.
-    weights : float array, shape (n,)
-    sizes : number of levels of each predictor
-    numbers : for each predictor None, or the values of its digits
-        Such a predictor enters with one coefficient, for its value.
+    kind: "linear" or "counts"
+    digits: int array, shape (n, m); level of each predictor, 0 ... sizes[j] - 1 (0 is missing)
+    y: float array, shape (n,); without missing values
+    weights: float array, shape (n,)
+    sizes: number of levels of each predictor
+    numbers: for each predictor None, or the values of its digits; such a predictor enters with one
+        coefficient, for its value
 
     Notes
     -----
@@ -242,17 +219,10 @@ def fit_regression(
 def predict_regression(model: RegressionModel, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the fitted value of cells and which cells have one.
 
-    Parameters
-    ----------
-    digits : int array, shape (c, m)
-
-    Returns
-    -------
-    fitted : float array, shape (c,)
-        The mean; for counts on their own scale, not the logarithm.
-    known : bool array, shape (c,)
-        False where a level was not in the sample, or where the combination lies outside of what
-        the sample can tell (aliased predictors).
+    digits: int array, shape (c, m)
+    Returns fitted: float array, shape (c,); the mean; for counts on their own scale, not the
+        logarithm; known: bool array, shape (c,); False where a level was not in the sample, or
+        where the combination lies outside of what the sample can tell (aliased predictors).
     """
     known = np.ones(len(digits), dtype=bool)
     for j, seen in enumerate(model.seen):
@@ -279,13 +249,9 @@ def predict_regression(model: RegressionModel, digits: np.ndarray) -> tuple[np.n
 def make_regressor(model: Any, n_columns: int, seed: int) -> Any:
     """Return a new regressor for the name "tree" or "forest", or a copy of the one given.
 
-    Parameters
-    ----------
-    model : "tree", "forest" or a scikit-learn regressor
-    n_columns : int
-        A forest tries two thirds of them at each split.
-    seed : int
-        Set as ``random_state`` where the regressor has one and it is None.
+    model: "tree", "forest" or a scikit-learn regressor
+    n_columns: a forest tries two thirds of them at each split
+    seed: set as ``random_state`` where the regressor has one and it is None
     """
     from sklearn.base import clone
     from sklearn.ensemble import RandomForestRegressor
@@ -318,19 +284,12 @@ def fit_regressor(
 ) -> tuple[RegressionModel, np.ndarray]:
     """Fit a scikit-learn regressor; arguments as in `fit_regression`.
 
-    Returns
-    -------
-    model : RegressionModel
-    fitted : float array, shape (n,)
-        Fitted values of the sample. Residuals are around these: value and residual are of one fit,
-        so that the two together have the distribution of the sample's values. (Residuals of
-        persons that the fit has not seen are larger, and around fitted values that already follow
-        an outlier they would widen the tails.)
-
-    Raises
-    ------
-    InputError
-        The regressor refuses these values.
+    Returns model: RegressionModel; fitted: float array, shape (n,); fitted values of the sample.
+        Residuals are around these: value and residual are of one fit, so that the two together have
+        the distribution of the sample's values. (Residuals of persons that the fit has not seen are
+        larger, and around fitted values that already follow an outlier they would widen the
+        tails.).
+    Raises InputError: the regressor refuses these values.
     """
     from threadpoolctl import threadpool_limits
 

@@ -16,17 +16,10 @@ BANDWIDTH = 0.225
 def trimmed(y: np.ndarray, weights: np.ndarray, trim: tuple[float, float]) -> np.ndarray:
     """Return which values lie strictly between their weighted quantiles (book section 6.2.3.2).
 
-    Parameters
-    ----------
-    y, weights : float arrays, shape (n,)
-    trim : (float, float)
-        Shares cut off below and above; 0 cuts off nothing.
-
-    Returns
-    -------
-    bool array, shape (n,)
-        The quantiles themselves count as inside where else less than half of the weight that
-        should be left would be (many equal values).
+    y, weights: float arrays, shape (n,)
+    trim: (float, float); shares cut off below and above; 0 cuts off nothing
+    Returns bool array, shape (n,): the quantiles themselves count as inside where else less than
+        half of the weight that should be left would be (many equal values).
 
     Examples
     --------
@@ -73,18 +66,11 @@ def median_and_mad(residuals: np.ndarray, weights: np.ndarray) -> tuple[float, f
 def around(fitted: np.ndarray, centre: np.ndarray, reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the stretch of the sorted fitted values around each centre.
 
-    Parameters
-    ----------
-    fitted : float array, shape (d,)
-        Sorted.
-    centre : float array, shape (c,)
-    reach : int
-        How many persons; all that tie with one of them are taken too. Where as many tie with the
+    fitted: float array, shape (d,); sorted
+    centre: float array, shape (c,)
+    reach: how many persons; all that tie with one of them are taken too. Where as many tie with the
         centre, these alone are taken.
-
-    Returns
-    -------
-    start, stop : int arrays, shape (c,)
+    Returns start, stop: int arrays, shape (c,).
 
     Examples
     --------
@@ -124,11 +110,8 @@ def sorted_stretches(
 ) -> Stretches:
     """Return the residuals of each cell, sorted, and the bandwidth of their density.
 
-    Parameters
-    ----------
-    start, stop : int arrays, shape (c,)
-        The residuals of a cell, at least one.
-    residuals, weights : float arrays, shape (d,)
+    start, stop: int arrays, shape (c,); the residuals of a cell, at least one
+    residuals, weights: float arrays, shape (d,)
 
     Notes
     -----

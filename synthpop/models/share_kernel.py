@@ -30,14 +30,8 @@ WITHOUT_VARIANCE = 100.0  # where no two donors have the same parts
 def concentrations(fractions: np.ndarray) -> np.ndarray:
     """Return the concentration of each donor; 0 for donors whose shares stay as they are.
 
-    Parameters
-    ----------
-    fractions : float array, shape (d, p)
-        Of each donor, adding up to 1.
-
-    Returns
-    -------
-    float array, shape (d,)
+    fractions: float array, shape (d, p); of each donor, adding up to 1
+    Returns float array, shape (d,).
 
     Examples
     --------
@@ -83,15 +77,10 @@ def drawn_near(
 ) -> np.ndarray:
     """Return shares drawn near those of donors, shape (n, p), each row adding up to 1.
 
-    Parameters
-    ----------
-    fractions : float array, shape (n, p)
-        Of the donor of each person.
-    concentration : float array, shape (n,)
-        Positive.
-    rng : Generator
-        One gamma number for each share that is not zero; one more for each row with a negative
-        share.
+    fractions: float array, shape (n, p); of the donor of each person
+    concentration: float array, shape (n,); positive
+    rng: one gamma number for each share that is not zero; one more for each row with a negative
+        share
 
     Examples
     --------

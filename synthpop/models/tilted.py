@@ -79,17 +79,11 @@ def ranks_and_shares() -> tuple[np.ndarray, np.ndarray]:
 def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mean: Any) -> Any:
     """Return the rate by which ranks are tilted such that a distribution has the given mean.
 
-    Parameters
-    ----------
-    values : float array, shape (n,)
-        Quantiles of the distribution at `ranks`.
-    ranks, shares : float arrays, shape (n,)
-    mean : float, or array of any shape
-
-    Returns
-    -------
-    float, or array of the shape of `mean`
-        At most 100 either way, where the mean is beyond what tilting reaches.
+    values: float array, shape (n,); quantiles of the distribution at `ranks`
+    ranks, shares: float arrays, shape (n,)
+    mean: float, or array of any shape
+    Returns float, or array of the shape of `mean`: at most 100 either way, where the mean is beyond
+        what tilting reaches.
 
     Examples
     --------

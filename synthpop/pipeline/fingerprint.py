@@ -188,19 +188,10 @@ def chosen_strata(
 ) -> list[int]:
     """Return the positions of the strata that are wanted, ascending.
 
-    Parameters
-    ----------
-    strata : level, or sequence of levels
-        Compared as they are, and else by their text.
-    levels : sequence
-        All strata.
-    name : str or None
-        Column of strata.
-
-    Raises
-    ------
-    InputError
-        There are no strata, none is named, or one is unknown.
+    strata: level, or sequence of levels; compared as they are, and else by their text
+    levels: sequence; all strata
+    name: column of strata
+    Raises InputError: there are no strata, none is named, or one is unknown.
 
     Examples
     --------

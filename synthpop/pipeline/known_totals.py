@@ -35,10 +35,7 @@ def with_annealing(
 ) -> tuple[Any, ...]:
     """Return the recipe with a step that meets the totals, behind the last variable they name.
 
-    Raises
-    ------
-    InputError
-        The recipe has such a step already.
+    Raises InputError: the recipe has such a step already.
     """
     if any(isinstance(step, Anneal) for step in recipe):
         faults = Faults("recipe")
@@ -59,21 +56,12 @@ def calibrate_coarsely(
 ) -> tuple[Survey, dict[str, Any]]:
     """Return the survey with weights that meet coarse tables of the known totals.
 
-    Parameters
-    ----------
-    sample : Sample
-        The same persons, coded.
-    stages : sequence of stages
-        Columns that their `Derive` steps make are computed first.
-    margins : sequence of Margin
-        Fine tables of known totals.
-
-    Returns
-    -------
-    survey : Survey
-    record : dict
-        For the manifest: ``stage``, ``calibrated`` (the tables), the design effect of unequal
-        weights before and after, and ``note`` where no weights could be found.
+    sample: the same persons, coded
+    stages: sequence of stages; columns that their `Derive` steps make are computed first
+    margins: sequence of Margin; fine tables of known totals
+    Returns survey: Survey; record: dict; for the manifest: ``stage``, ``calibrated`` (the tables),
+        the design effect of unequal weights before and after, and ``note`` where no weights could
+        be found.
     """
     from synthpop.calibration.calibrate_survey import calibrate
 
@@ -109,14 +97,9 @@ def coarse_margins(
 
     Of each table: the table itself, else each variable with the strata, else each variable alone.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The survey.
-    margins : sequence of Margin
-        Counts; sums of a variable are left to the exchange of households.
-    heads : bool array, shape (n,)
-        One person of each household, for tables of households.
+    frame: the survey
+    margins: sequence of Margin; counts; sums of a variable are left to the exchange of households
+    heads: bool array, shape (n,); one person of each household, for tables of households
 
     Examples
     --------

@@ -23,10 +23,7 @@ def model_hash(models: Any) -> str:
     Objects are taken apart as copying does it (``__reduce_ex__``), down to arrays and numbers, so
     that neither a text that shortens itself nor an address in memory takes part.
 
-    Returns
-    -------
-    str
-        Empty where something cannot be taken apart.
+    Returns str: empty where something cannot be taken apart.
 
     Examples
     --------

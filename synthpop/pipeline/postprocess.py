@@ -55,10 +55,7 @@ def parts_of(
     A part has whole strata that follow each other, at most `PERSONS_AT_ONCE` persons or one
     stratum; everybody is in one part where a step needs households of several strata.
 
-    Warns
-    -----
-    MicrodataWarning
-        Everybody is needed, and these are more persons than `PERSONS_AT_ONCE`.
+    Warns MicrodataWarning: everybody is needed, and these are more persons than `PERSONS_AT_ONCE`.
     """
     if (step := across_strata(steps, layout)) is not None:
         _warn_of_memory(step, plans, fields, layout)
@@ -146,10 +143,7 @@ class PopulationSteps:
     ) -> WholeStrata:
         """Run all steps on whole strata, those after the ones that ran before.
 
-        Raises
-        ------
-        InputError
-            Margins that do not fit the population.
+        Raises InputError: margins that do not fit the population.
         """
         fields = {item.name: item for item in self.recipe.fields}
         state = WholeStrata(self.recipe.layout, fields, columns)
@@ -189,17 +183,9 @@ class PopulationSteps:
     def record(self, n_persons: int, n_households: int) -> FinishRecord:
         """Return what the steps did to a population of that size.
 
-        Raises
-        ------
-        InputError
-            Totals of another population.
-
-        Warns
-        -----
-        ConvergenceWarning
-            Margins that are not met, or that a later step moved by more than 1 %.
-        SparseDataWarning
-            Copies of households for which no later step draws.
+        Raises InputError: totals of another population.
+        Warns ConvergenceWarning: margins that are not met, or that a later step moved by more than
+            1 %; SparseDataWarning: copies of households for which no later step draws.
         """
         steps = []
         for number, (stage, counts) in enumerate(zip(self.stages, self.counts, strict=True)):

@@ -112,15 +112,8 @@ class BootstrapReplicates:
 def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
     """Return a rescaled bootstrap sample: the rows that count, with rescaled weights.
 
-    Parameters
-    ----------
-    survey : Survey
-        With its design in the roles psu (or household), design_strata (or strata) and fpc.
-
-    Returns
-    -------
-    Survey
-        Person and household weights times the factors of `rescaled_bootstrap`.
+    survey: with its design in the roles psu (or household), design_strata (or strata) and fpc
+    Returns Survey: person and household weights times the factors of `rescaled_bootstrap`.
     """
     factors = rescaled_bootstrap(rng, survey.sampled_units)
     rows = factors > 0
@@ -159,10 +152,7 @@ def check_design(survey: Survey) -> None:
 def finished_replicate(root: Place, record: dict[str, Any]) -> Population | None:
     """Return the finished population of a folder, None where there is nothing or a part of it.
 
-    Raises
-    ------
-    OutputError
-        The folder holds another replicate.
+    Raises OutputError: the folder holds another replicate.
     """
     if not (root / MANIFEST).exists():
         return None

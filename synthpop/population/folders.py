@@ -51,10 +51,8 @@ def stratum_folders(levels: Sequence[Any]) -> tuple[str, ...]:
     Signs that a path, a pattern or a partition key takes in its own way are quoted; the position
     of the stratum is appended to names that are long, empty, reserved or taken.
 
-    Returns
-    -------
-    tuple of str
-        Different on every file system, also where it does not tell capitals from small letters.
+    Returns tuple of str: different on every file system, also where it does not tell capitals from
+        small letters.
 
     Examples
     --------

@@ -27,10 +27,7 @@ def only_writer(root: Place) -> Iterator[str]:
     Object storage has no locks: there the last one who began holds the folder, and all others find
     out by `shares_folder` at their next block. What they wrote is whole, and of the same run.
 
-    Raises
-    ------
-    OutputError
-        Another process holds it, or the folder cannot be written.
+    Raises OutputError: another process holds it, or the folder cannot be written.
 
     Examples
     --------

@@ -72,10 +72,7 @@ class BlockRecord:
     def from_record(cls, text: str) -> tuple[BlockRecord, str]:
         """Return the block of a record, and the run that it belongs to.
 
-        Raises
-        ------
-        ManifestError
-            The record is damaged.
+        Raises ManifestError: the record is damaged.
         """
         data = parsed_json(text)
         values = checked_values("record", data, {"run": str, "record_hash": str, "fallbacks": list})
@@ -219,10 +216,7 @@ class Manifest:
     def from_text(cls, text: str) -> Manifest:
         """Return the manifest that `to_text` wrote.
 
-        Raises
-        ------
-        ManifestError
-            It is damaged, of another format, or lacks something.
+        Raises ManifestError: it is damaged, of another format, or lacks something.
         """
         return cls.from_dict(parsed_json(text))
 

@@ -121,11 +121,8 @@ def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
 
     Yields the token of its lock.
 
-    Raises
-    ------
-    OutputError
-        The folder holds another run, or files that are no run at all, or another process is
-        writing there.
+    Raises OutputError: the folder holds another run, or files that are no run at all, or another
+        process is writing there.
     """
     with _telling_faults_of(root):
         if root.exists() and not root.is_dir():
@@ -208,10 +205,7 @@ def run_seed(seed: int | None, root: Place | None) -> int:
 def read_manifest(root: Place) -> Manifest:
     """Return the manifest of a folder.
 
-    Raises
-    ------
-    OutputError
-        There is none, or it cannot be read, or it is damaged or of another format.
+    Raises OutputError: there is none, or it cannot be read, or it is damaged or of another format.
     """
     path = root / MANIFEST
     try:

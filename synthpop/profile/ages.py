@@ -17,11 +17,9 @@ MOST_STARTS = 6
 def first_age(age: np.ndarray, special: np.ndarray) -> float | None:
     """Return the youngest age with a value; None where some are below one year, or none.
 
-    Parameters
-    ----------
-    age : float array, shape (n,)
-    special : bool array, shape (n,)
-        Persons whose value is missing, zero or what all young children have.
+    age: float array, shape (n,)
+    special: bool array, shape (n,); persons whose value is missing, zero or what all young children
+        have
 
     Examples
     --------
@@ -49,11 +47,8 @@ def age_breaks(age: np.ndarray, starts: list[float]) -> tuple[float, ...]:
 
     Five years, with limits added where variables begin (the last age before).
 
-    Parameters
-    ----------
-    age : float array
-    starts : list of float
-        First ages of variables and levels.
+    age: float array
+    starts: first ages of variables and levels
 
     Examples
     --------

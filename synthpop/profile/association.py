@@ -56,11 +56,8 @@ def members_depend(
     more than chance lets expect. Levels that are alike count, and levels that complement each
     other, as full-time work and housework.
 
-    Parameters
-    ----------
-    codes, cells : int arrays, shape (n,)
-    pairs : two int arrays
-        Rows of the two members of each pair.
+    codes, cells: int arrays, shape (n,)
+    pairs: two int arrays; rows of the two members of each pair
 
     Examples
     --------

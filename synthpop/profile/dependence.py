@@ -115,11 +115,7 @@ def parts_of_total(
 ) -> tuple[str, ...]:
     """Return the columns that add up to a total; none where there are no such.
 
-    Parameters
-    ----------
-    candidates : list of str
-    columns : dict of float arrays
-        A missing value of a part counts as zero.
+    columns: dict of float arrays; a missing value of a part counts as zero
 
     Notes
     -----

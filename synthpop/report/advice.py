@@ -14,12 +14,8 @@ HOUSEHOLD_KINDS = ("members", "household counts", "household sums")
 def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
     """Return one sentence that says what to change; for a table without a recipe a general one.
 
-    Parameters
-    ----------
-    row : mapping
-        A row of `FitReport.ranking`.
-    recipe : sequence of dict
-        Stages as the manifest has them.
+    row: mapping; a row of `FitReport.ranking`
+    recipe: sequence of dict; stages as the manifest has them
 
     Examples
     --------

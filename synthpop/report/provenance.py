@@ -21,10 +21,7 @@ def provenance_facts(
 ) -> list[tuple[str, str]]:
     """Return what an auditor needs, as (name, value).
 
-    Parameters
-    ----------
-    more : dict
-        Survey file, its hash, command, date: as far as the caller knows them.
+    more: survey file, its hash, command, date: as far as the caller knows them
     """
     facts = [(gettext(name), str(value)) for name, value in more.items()]
     if population is not None and population.manifest.identity.survey:

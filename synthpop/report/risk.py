@@ -88,11 +88,8 @@ MEAN_AND_INTERVAL = "{mean} ({low} to {high})"
 def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
     """Return introduction, scenarios with a sentence each, and a table.
 
-    Parameters
-    ----------
-    risk : object with ``table`` (scenario, accuracy, tau, rate) and ``summary()``
-    external : bool
-        Expected numbers of fewer than 5 records are not told.
+    risk: object with ``table`` (scenario, accuracy, tau, rate) and ``summary()``
+    external: expected numbers of fewer than 5 records are not told
     """
     rows = risk.table
     scenarios = [_scenario(int(str(key)), part, external) for key, part in rows.groupby("scenario")]

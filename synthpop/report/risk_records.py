@@ -22,19 +22,13 @@ MATCHING = ("scenario_1", "scenario_2", "scenario_3", "scenario_4")
 def riskiest_records(risk: Any, frame: pd.DataFrame) -> pd.DataFrame | None:
     """Return the survey persons that the matching scenarios find most surely.
 
-    Parameters
-    ----------
-    risk : object with ``per_record`` and ``keys``
-        Rows of `per_record` are those of `frame`, in its order.
-    frame : DataFrame
-        The survey.
-
-    Returns
-    -------
-    DataFrame or None
-        ``record`` (from 1 in the order of the survey), the keys, ``matches`` in the population,
-        ``alone`` (probability to be unique in the country; missing without weights) and ``found``
-        (probability that a scenario finds the value, given that). None without such records.
+    risk: object with ``per_record`` and ``keys``; rows of `per_record` are those of `frame`, in its
+        order
+    frame: the survey
+    Returns DataFrame or None: ``record`` (from 1 in the order of the survey), the keys, ``matches``
+        in the population, ``alone`` (probability to be unique in the country; missing without
+        weights) and ``found`` (probability that a scenario finds the value, given that). None
+        without such records.
     """
     records = getattr(risk, "per_record", None)
     keys = [name for name in getattr(risk, "keys", ()) if name in frame]
@@ -64,10 +58,8 @@ def riskiest_records(risk: Any, frame: pd.DataFrame) -> pd.DataFrame | None:
 def key_contributions(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Return how many survey persons are unique on all keys, and on all but one.
 
-    Returns
-    -------
-    DataFrame
-        ``key`` (empty for all keys together), ``unique``: sample uniques without that key.
+    Returns DataFrame: ``key`` (empty for all keys together), ``unique``: sample uniques without
+        that key.
 
     Examples
     --------
@@ -89,23 +81,12 @@ def key_combinations(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return on which combinations of few keys survey persons are unique.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The survey. A missing value is a level of its key.
-    keys : sequence of str
-        Their combinations of one to three are counted, of fewer where these are more than 250.
-    records : sequence of int
-        Positions of persons whose smallest combination is asked for.
-
-    Returns
-    -------
-    DataFrame
-        ``keys``, ``unique``: for each number of keys the four combinations with the most sample
-        uniques, those of fewest keys first.
-    list of str
-        For each of the `records` the first of the smallest combinations on which the person is
-        unique; empty without one.
+    frame: the survey. A missing value is a level of its key.
+    keys: their combinations of one to three are counted, of fewer where these are more than 250
+    records: positions of persons whose smallest combination is asked for
+    Returns DataFrame: ``keys``, ``unique``: for each number of keys the four combinations with the
+        most sample uniques, those of fewest keys first; list of str: for each of the `records` the
+        first of the smallest combinations on which the person is unique; empty without one.
 
     Examples
     --------

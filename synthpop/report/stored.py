@@ -128,10 +128,7 @@ def store_report(folder: Place | str, report: StoredReport) -> Place:
 
     The file holds small cells: it is for the office, whoever the page is for.
 
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
+    Raises OutputError: the file cannot be written.
     """
     path = place(folder) / FILE
     tables = dict(report.fit.tables)
@@ -146,10 +143,7 @@ def store_report(folder: Place | str, report: StoredReport) -> Place:
 def load_report(folder: Place | str) -> StoredReport:
     """Read what `store_report` wrote.
 
-    Raises
-    ------
-    OutputError
-        There is no such file, or it is damaged.
+    Raises OutputError: there is no such file, or it is damaged.
     """
     path = place(folder) / FILE
     try:

@@ -24,12 +24,9 @@ BOX = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.25, "p95": 0.05}
 def suppressed(fit: FitReport, smallest: int = SMALLEST_COUNT) -> FitReport:
     """Return the report without small cells and without values of single persons.
 
-    Parameters
-    ----------
-    smallest : int
-        Cells of the sample with fewer persons become NaN; where household size is one of the
-        variables, cells with fewer households. Where one cell of a distribution alone
-        would go, the next smallest goes with it, as the others add up to one.
+    smallest: cells of the sample with fewer persons become NaN; where household size is one of the
+        variables, cells with fewer households. Where one cell of a distribution alone would go, the
+        next smallest goes with it, as the others add up to one.
 
     Notes
     -----

@@ -29,17 +29,10 @@ def totals_facts(
 ) -> dict[str, Any] | None:
     """Return the section on known totals; None where there were none.
 
-    Parameters
-    ----------
-    population : Population or None
-        Its manifest tells what the last steps of the recipe did.
-    external : bool
-        Totals below 5 are not shown, and no ratio of a single person's weights.
-
-    Returns
-    -------
-    dict or None
-        ``parts``: each with title, sentences, tables (caption and table) and picture.
+    population: its manifest tells what the last steps of the recipe did
+    external: totals below 5 are not shown, and no ratio of a single person's weights
+    Returns dict or None: ``parts``: each with title, sentences, tables (caption and table) and
+        picture.
     """
     manifest = None if population is None else population.manifest
     prepared = () if manifest is None else manifest.prepared

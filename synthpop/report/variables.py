@@ -37,10 +37,8 @@ CURVE = (
 def variable_rows(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     """Return what the page shows of each variable, the one with the worst comparison first.
 
-    Returns
-    -------
-    list of dict
-        One `folding_row` a variable, with a small plot, the sentence and all tables.
+    Returns list of dict: one `folding_row` a variable, with a small plot, the sentence and all
+        tables.
     """
     parts = {part: total for total, group in fit.components.items() for part in group}
     ranking = fit.ranking

@@ -176,16 +176,8 @@ def report_facts(
 ) -> dict[str, Any]:
     """Return everything that the report says, as text ready to be set.
 
-    Parameters
-    ----------
-    survey, population, fit, audience
-        See `write_report`.
-    **more
-        Risk, calibration, title, labels, units and provenance, as of `write_report`.
-
-    Returns
-    -------
-    dict
+    survey, population, fit, audience: see `write_report`
+    **more: risk, calibration, title, labels, units and provenance, as of `write_report`
     """
     return stored_facts(report_source(survey, population, fit, **more), population, audience)
 

@@ -223,10 +223,7 @@ def _readable_rules(texts: Iterable[str]) -> list[Rule]:
 def check_risk(plan: RunFile, survey: Survey) -> None:
     """Check the variables of ``[risk]`` before anything is simulated.
 
-    Raises
-    ------
-    RunFileError
-        Lists every variable that survey or population will not have.
+    Raises RunFileError: lists every variable that survey or population will not have.
     """
     if plan.risk is None:
         return
@@ -247,18 +244,10 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
 def check_targets(plan: RunFile, out: Place, *, out_is_given: bool, anywhere: bool) -> None:
     """Refuse a run file that writes outside of its own folder, or over a page that is not ours.
 
-    Parameters
-    ----------
-    out : path
-        Folder of the population.
-    out_is_given : bool
-        The user named the folder, not the run file.
-    anywhere : bool
-        The user allows the run file to write anywhere.
-
-    Raises
-    ------
-    RunFileError
+    out: path; folder of the population
+    out_is_given: the user named the folder, not the run file
+    anywhere: the user allows the run file to write anywhere
+    Raises RunFileError.
     """
     faults = faults_of("run file", plan.source)
     report = out / plan.report.file

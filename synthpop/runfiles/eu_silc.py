@@ -30,24 +30,15 @@ HOUSEHOLD_OUTLAYS = ("hy120", "hy130", "hy140")
 def read_eu_silc(paths: Sequence[Path]) -> pd.DataFrame:
     """Return one row a person from the files D, H, R and P, or from one joined file.
 
-    Parameters
-    ----------
-    paths : four paths in the order D, H, R, P, or one
-        Any format that `read_survey` knows. Case of the column names does not matter.
-
-    Returns
-    -------
-    DataFrame
-        Households first: ``db030`` (household), ``db040`` (region), ``db060`` (PSU), ``db090``,
-        ``hsize``; persons: ``pid``, ``rb050`` (weight), ``age``, ``rb090`` (sex), economic status,
-        citizenship, marital status, education, NACE; ``income`` with its components (gross where
-        the file has them, else net); ``hgrossIncome`` and ``hgrossminus``, the sums of the
-        household's components. Flags (columns that end in ``_f``) are left out.
-
-    Raises
-    ------
-    InputError
-        A file has no key column, a key occurs twice, or persons belong to no household of D.
+    paths: four paths in the order D, H, R, P, or one; any format that `read_survey` knows. Case of
+        the column names does not matter.
+    Returns DataFrame: households first: ``db030`` (household), ``db040`` (region), ``db060`` (PSU),
+        ``db090``, ``hsize``; persons: ``pid``, ``rb050`` (weight), ``age``, ``rb090`` (sex),
+        economic status, citizenship, marital status, education, NACE; ``income`` with its
+        components (gross where the file has them, else net); ``hgrossIncome`` and ``hgrossminus``,
+        the sums of the household's components. Flags (columns that end in ``_f``) are left out.
+    Raises InputError: a file has no key column, a key occurs twice, or persons belong to no
+        household of D.
 
     Notes
     -----

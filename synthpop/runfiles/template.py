@@ -32,15 +32,9 @@ AGE_CLASS = "age_class"
 def starter_runfile(survey: Path, folder: Path) -> str:
     """Return the text of a run file for a survey.
 
-    Parameters
-    ----------
-    survey : path of the survey file
-    folder : folder of the run file, from which the path to the survey starts
-
-    Raises
-    ------
-    InputError
-        The file has no rows, or cannot be read.
+    survey: path of the survey file
+    folder: folder of the run file, from which the path to the survey starts
+    Raises InputError: the file has no rows, or cannot be read.
     """
     return write_template(survey, folder)[0]
 
@@ -55,12 +49,8 @@ def write_template(survey: Path, folder: Path) -> tuple[str, SurveyProfile]:
 def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str:
     """Return the run file of a profile.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The survey, for the largest values of numbers.
-    path : str
-        The survey's file as the run file names it.
+    frame: the survey, for the largest values of numbers
+    path: the survey's file as the run file names it
     """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     return "\n".join(

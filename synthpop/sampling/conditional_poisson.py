@@ -24,18 +24,10 @@ NEGLIGIBLE = 42.0  # -log of what does not count
 def nodes(p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points on the upper half circle with log generating functions of S there.
 
-    Parameters
-    ----------
-    p : array, shape (N,)
-
-    Returns
-    -------
-    t : array, shape (m,)
-        Angles from 0 upwards.
-    times : array, shape (m,)
-        2 for each angle but 0: the mirrored angle gives the conjugate number.
-    log_phi : complex array, shape (m,)
-        Sum over units of log(1 - p + p exp(i t)).
+    p: array, shape (N,)
+    Returns t: array, shape (m,); angles from 0 upwards; times: array, shape (m,); 2 for each angle
+        but 0: the mirrored angle gives the conjugate number; log_phi: complex array, shape (m,);
+        sum over units of log(1 - p + p exp(i t)).
     """
     from synthpop.kernels import sampling as kernels
 
@@ -51,14 +43,8 @@ def nodes(p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def inclusion(p: np.ndarray, n: int) -> np.ndarray:
     """Inclusion probabilities of conditional Poisson sampling with working probabilities p.
 
-    Parameters
-    ----------
-    p : array, shape (N,)
-        Inside (0, 1); best with sum n.
-
-    Returns
-    -------
-    array, shape (N,)
+    p: array, shape (N,); inside (0, 1); best with sum n
+    Returns array, shape (N,).
 
     Examples
     --------
@@ -77,17 +63,10 @@ def inclusion(p: np.ndarray, n: int) -> np.ndarray:
 def working_probabilities(target: np.ndarray, *, tolerance: float = 1e-11) -> np.ndarray:
     """Working probabilities whose conditional Poisson design has the target probabilities.
 
-    Parameters
-    ----------
-    target : array, shape (N,)
-        Inside (0, 1), with a whole sum n.
-    tolerance : float
-        Largest difference that is aimed at.
-
-    Returns
-    -------
-    array, shape (N,)
-        Sums to n. A `ConvergenceWarning` tells when a difference above 1e-7 is left.
+    target: array, shape (N,); inside (0, 1), with a whole sum n
+    tolerance: largest difference that is aimed at
+    Returns array, shape (N,): sums to n. A `ConvergenceWarning` tells when a difference above 1e-7
+        is left.
 
     Notes
     -----

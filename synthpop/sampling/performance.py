@@ -19,15 +19,10 @@ MEASURES = (
 def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[str, float]:
     """Return the measures of one estimator and domain (see `Study.table`).
 
-    Parameters
-    ----------
-    part : DataFrame
-        One row a repetition, with columns estimate, standard_error, lower, upper and perhaps
-        truth (where it differs between repetitions).
-    truth : float
-        Used where there is no such column.
-    level : float
-        Nominal coverage.
+    part: one row a repetition, with columns estimate, standard_error, lower, upper and perhaps
+        truth (where it differs between repetitions)
+    truth: used where there is no such column
+    level: nominal coverage
 
     Notes
     -----

@@ -285,14 +285,8 @@ def sampford_direct(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def log_symmetric(log_odds: np.ndarray, n: int) -> np.ndarray:
     """Return logarithms of the elementary symmetric functions of orders 0 to n.
 
-    Parameters
-    ----------
-    log_odds : array, shape (N,)
-
-    Returns
-    -------
-    array, shape (N + 1, n + 1)
-        Row i: of the first i units.
+    log_odds: array, shape (N,)
+    Returns array, shape (N + 1, n + 1): row i: of the first i units.
     """
     table = np.full((len(log_odds) + 1, n + 1), -np.inf)
     table[0, 0] = 0.0

@@ -187,10 +187,7 @@ def plain_label(label: Any) -> Any:
 def numbers_of(result: Any, level: float) -> list[tuple[Any, float, float, float, float]]:
     """Return domain, estimate, standard error, lower and upper end of what an estimator gives.
 
-    Raises
-    ------
-    TypeError
-        It gives something that is no number.
+    Raises TypeError: it gives something that is no number.
     """
     nan = float("nan")
     if isinstance(result, Indicator):

@@ -88,11 +88,8 @@ class PopulationSource:
 def open_source(population: Any, columns: Sequence[str] | None = None) -> SamplingFrame:
     """Return the rows of a frame, a Survey, or an object with ``iter_blocks``.
 
-    Parameters
-    ----------
-    population : DataFrame, Arrow table, Survey or Population
-    columns : sequence of str, optional
-        Keep these only.
+    population: DataFrame, Arrow table, Survey or Population
+    columns: keep these only
     """
     blocks = reads_blocks(population)
     frame = None if blocks else as_unique_frame(population, "population")

@@ -63,10 +63,7 @@ class StudyStore:
     def read(self, repetitions: int) -> pd.DataFrame:
         """Return the stored rows of the wanted repetitions.
 
-        Raises
-        ------
-        OutputError
-            A part was changed, or belongs to another study.
+        Raises OutputError: a part was changed, or belongs to another study.
         """
         empty = pd.DataFrame(columns=list(self.columns))
         if self.path is None:

@@ -126,14 +126,10 @@ def with_outside_donors(
     A cell lacks households where its total is larger than `max_copies` times what the region has.
     Households of the same larger area that would count for such a cell become donors.
 
-    Parameters
-    ----------
-    regions, table, region_of_control : what `regions_of` gave and took
-    margins : sequence of Margin
-    split : str
-        Column of the regions.
-    upper : int array, shape (n_households,)
-        Larger area of each household.
+    regions, table, region_of_control: what `regions_of` gave and took
+    margins: sequence of Margin
+    split: column of the regions
+    upper: int array, shape (n_households,); larger area of each household
     """
     first = table.order[table.offsets[:-1]]
     wider: dict[int, tuple[np.ndarray, SearchRegion | None]] = {}

@@ -142,10 +142,7 @@ class BlockStage(Stage):
 def as_names(argument: str, names: Any) -> tuple[str, ...]:
     """Return names as a tuple of their own; a single name is a tuple of one.
 
-    Raises
-    ------
-    InputError
-        It is neither.
+    Raises InputError: it is neither.
     """
     names = [names] if isinstance(names, str) else names
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):

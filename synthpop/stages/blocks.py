@@ -80,10 +80,8 @@ def make_plan(
     A household larger than a block has a block of its own. The plan depends on the counts and on
     `rows_per_block` only.
 
-    Raises
-    ------
-    InputError
-        The population would have more than 2**40 persons or more than 10 million blocks.
+    Raises InputError: the population would have more than 2**40 persons or more than 10 million
+        blocks.
     """
     check_size(model.sizes, model.totals, scale, rows_per_block)
     blocks: list[BlockPlan] = []
@@ -116,12 +114,8 @@ def household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
 def check_size(sizes: np.ndarray, totals: np.ndarray, scale: float, rows_per_block: int) -> None:
     """Refuse a population that is too large, before anything is planned.
 
-    Parameters
-    ----------
-    sizes : int array, shape (s,)
-        Household sizes.
-    totals : float array, shape (number of strata, s)
-        Estimated households of each stratum and size.
+    sizes: int array, shape (s,); household sizes
+    totals: float array, shape (number of strata, s); estimated households of each stratum and size
     """
     faults = Faults("simulate")
     with np.errstate(over="ignore"):
@@ -160,14 +154,10 @@ def cut_rows(
 
     The same blocks as `make_plan` makes of households in the same order.
 
-    Parameters
-    ----------
-    households : array, shape (n_persons,)
-        Id of the household of each person.
-    strata : int array, shape (n_persons,), or None
-        Position of the stratum of each person; None where there are none.
-    rows_per_block : int
-        A household larger than that has a block of its own.
+    households: array, shape (n_persons,); id of the household of each person
+    strata: int array, shape (n_persons,), or None; position of the stratum of each person; None
+        where there are none
+    rows_per_block: a household larger than that has a block of its own
 
     Examples
     --------

@@ -294,19 +294,10 @@ def group_by_total(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cut donors in the order of their totals into groups; equal totals stay together.
 
-    Parameters
-    ----------
-    totals : float array, shape (n,)
-        Ascending.
-    fewest : int
-        Least number of donors of a group; fewer donors in all are one group.
-
-    Returns
-    -------
-    ends : int array, shape (g,)
-        Position behind the last donor of each group.
-    limits : float array, shape (g - 1,)
-        Halfway between the totals on both sides of a cut.
+    totals: float array, shape (n,); ascending
+    fewest: least number of donors of a group; fewer donors in all are one group
+    Returns ends: int array, shape (g,); position behind the last donor of each group; limits: float
+        array, shape (g - 1,); halfway between the totals on both sides of a cut.
 
     Examples
     --------

@@ -213,17 +213,10 @@ def _hot_deck(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a donor for each missing value, in the first of the divisions that has one for it.
 
-    Parameters
-    ----------
-    cells : list of int arrays, shape (n,)
-        Divisions of the rows, the finest first.
-    missing : bool array, shape (n,)
-    weights : float array, shape (n,)
-
-    Returns
-    -------
-    donor, step : int arrays, shape (n,)
-        See `Impute._donors`.
+    cells: list of int arrays, shape (n,); divisions of the rows, the finest first
+    missing: bool array, shape (n,)
+    weights: float array, shape (n,)
+    Returns donor, step: int arrays, shape (n,): see `Impute._donors`.
     """
     donor, step = np.arange(len(missing)), np.where(missing, NONE, HAS)
     uniforms = np.zeros(len(missing))

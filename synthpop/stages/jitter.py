@@ -117,10 +117,7 @@ def jitter_laws(
 ) -> tuple[JitterLaw, ...]:
     """Learn what the numbers are drawn from.
 
-    Raises
-    ------
-    InputError
-        A number is not whole, or has values that are 1,000 or more apart.
+    Raises InputError: a number is not whole, or has values that are 1,000 or more apart.
     """
     coded = [(name,) for name in variables if sample.fields[name].kind == "categorical"]
     coding = make_coding(sample, coded)

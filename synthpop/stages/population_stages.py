@@ -156,10 +156,7 @@ def check_margins(
 ) -> None:
     """Note margins that the population cannot have.
 
-    Parameters
-    ----------
-    own : str
-        Column that the step makes itself.
+    own: column that the step makes itself
     """
     if not margins:
         faults.add(label, "has no margins", remedy="Give at least one Margin.")
@@ -225,19 +222,12 @@ def cell_counts(
 ) -> pd.DataFrame:
     """Count the cells of margins in a population, once more and in the plainest way.
 
-    Parameters
-    ----------
-    frame : DataFrame, one row a person
-    margins : sequence of Margin
-    household : str or None
-        Column of household ids.
-    part : bool
-        The frame is a part of the population.
-
-    Returns
-    -------
-    DataFrame
-        One row a cell, in the order of the tables: margin, cell, given (the total), achieved.
+    frame: DataFrame, one row a person
+    margins: sequence of Margin
+    household: column of household ids
+    part: the frame is a part of the population
+    Returns DataFrame: one row a cell, in the order of the tables: margin, cell, given (the total),
+        achieved.
 
     Examples
     --------

@@ -54,10 +54,7 @@ def split_recipe(recipe: Sequence[Any]) -> Steps:
 
     A step for several variables (see `Categorical`) is taken apart into one for each.
 
-    Raises
-    ------
-    InputError
-        The recipe is no list, or holds something that is no step.
+    Raises InputError: the recipe is no list, or holds something that is no step.
     """
     _check_steps(recipe)
     recipe = [part for step in recipe for part in expanded(step)]
@@ -98,10 +95,7 @@ def _check_steps(recipe: Any) -> None:
 def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = ()) -> Columns:
     """Return the columns that the stages read.
 
-    Raises
-    ------
-    InputError
-        Lists everything in the recipe that does not fit the survey.
+    Raises InputError: lists everything in the recipe that does not fit the survey.
     """
     faults = Faults("recipe")
     if not isinstance(survey, Survey):

@@ -299,12 +299,8 @@ class RelationModel(StageModel):
 def head_of_each(codes: np.ndarray, head: int, offsets: np.ndarray) -> tuple[np.ndarray, int]:
     """Find the head of each household: its first member with that code, else its first member.
 
-    Returns
-    -------
-    heads : int array, shape (n_households,)
-        Row positions.
-    missing : int
-        Households without a head.
+    Returns heads: int array, shape (n_households,); row positions; missing: int; households without
+        a head.
 
     Examples
     --------

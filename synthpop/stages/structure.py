@@ -286,9 +286,7 @@ class StructureModel(StageModel):
 def without_households(model: StructureModel, barred: np.ndarray) -> StructureModel:
     """Return the model without some donors, wherever a cell has others.
 
-    Parameters
-    ----------
-    barred : bool array, shape (number of sample households,)
+    barred: bool array, shape (number of sample households,)
     """
     if not barred[model.donors].any():
         return model
@@ -309,11 +307,8 @@ def structure_fallbacks(
 ) -> list[Fallback]:
     """Return where the households made differ from those expected, or a stratum has no sample.
 
-    Parameters
-    ----------
-    counts : int array, shape (K, L)
-        DonorHouseholds made, by stratum and size.
-    strata : positions of the strata that are simulated
+    counts: int array, shape (K, L); DonorHouseholds made, by stratum and size
+    strata: positions of the strata that are simulated
     """
     notes = []
     for stratum in strata:

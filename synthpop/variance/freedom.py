@@ -21,20 +21,12 @@ def sample_degrees_of_freedom(
 ) -> pd.Series:
     """Return the degrees of freedom that a survey leaves for the variance of each estimate.
 
-    Parameters
-    ----------
-    function : function (data, weights) -> number, Indicator, mapping or Series
-        Of the frame of the survey and weights.
-    survey : Survey
-        With its design in the roles psu (or household), design_strata (or strata).
-    groups : int
-        Of the jackknife.
-
-    Returns
-    -------
-    Series
-        By the name of the estimate; infinite where an estimate does not change, and where it has
-        no value without one of the groups.
+    function: function (data, weights) -> number, Indicator, mapping or Series; of the frame of the
+        survey and weights
+    survey: with its design in the roles psu (or household), design_strata (or strata)
+    groups: of the jackknife
+    Returns Series: by the name of the estimate; infinite where an estimate does not change, and
+        where it has no value without one of the groups.
 
     Notes
     -----

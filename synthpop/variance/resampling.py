@@ -10,17 +10,10 @@ from synthpop.microdata.design_variance import SampledUnits, SamplingStage
 def rescaled_bootstrap(rng: np.random.Generator, units: SampledUnits) -> np.ndarray:
     """Return the factors of one rescaled bootstrap sample.
 
-    Parameters
-    ----------
-    units : SampledUnits
-        Strata, units and sampling fractions of every stage.
-
-    Returns
-    -------
-    array, shape (n,)
-        Factors on the weights, none negative; they have mean 1 over replicates. The variance of
-        any weighted total over replicates is that of `SampledUnits.variance`, but for first-stage
-        strata of one unit, which keep the factor 1.
+    units: strata, units and sampling fractions of every stage
+    Returns array, shape (n,): factors on the weights, none negative; they have mean 1 over
+        replicates. The variance of any weighted total over replicates is that of
+        `SampledUnits.variance`, but for first-stage strata of one unit, which keep the factor 1.
 
     Notes
     -----
@@ -63,14 +56,8 @@ def _one_stage(rng: np.random.Generator, stage: SamplingStage, scale: np.ndarray
 def unit_multiplicities(rng: np.random.Generator, stratum: np.ndarray) -> np.ndarray:
     """Return how often each unit is drawn: n_h - 1 draws with replacement in each stratum.
 
-    Parameters
-    ----------
-    stratum : int array, shape (units,)
-
-    Returns
-    -------
-    int array, shape (units,)
-        A stratum of one unit has no draw.
+    stratum: int array, shape (units,)
+    Returns int array, shape (units,): a stratum of one unit has no draw.
 
     Examples
     --------

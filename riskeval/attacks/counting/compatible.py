@@ -19,19 +19,11 @@ Pairs = tuple[np.ndarray, np.ndarray]
 def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray) -> Pairs:
     """Pairs of rows that agree wherever the released one has a key, with the fewest holes.
 
-    Parameters
-    ----------
-    real, released : int32, shapes (u, m) and (v, m)
-        Distinct key combinations.
-    missing : int32, shape (m,)
-        Code of a missing key. A hole of the released row matches anything; a missing key of the
-        real row matches a hole only. Rows without any key match nothing.
-
-    Returns
-    -------
-    real_row, released_row : int64 arrays
-        Of each real row, those released ones that match it with the fewest holes in keys that the
-        real row has.
+    real, released: int32, shapes (u, m) and (v, m); distinct key combinations
+    missing: int32, shape (m,); code of a missing key. A hole of the released row matches anything;
+        a missing key of the real row matches a hole only. Rows without any key match nothing.
+    Returns real_row, released_row: int64 arrays: of each real row, those released ones that match
+        it with the fewest holes in keys that the real row has.
 
     Examples
     --------
@@ -66,16 +58,9 @@ def compatible_pairs(
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Pairs of rows that agree wherever the released one has a key, by number of holes.
 
-    Parameters
-    ----------
-    real, released, missing
-        As in `compatible_rows`; rows may repeat.
-
-    Yields
-    ------
-    n_holes : int
-        Keys that the released row lacks and the real one has; ascending.
-    real_row, released_row : int64 arrays
+    real, released, missing: as in `compatible_rows`; rows may repeat
+    Yields n_holes: int; keys that the released row lacks and the real one has; ascending; real_row,
+        released_row: int64 arrays.
 
     Examples
     --------
@@ -132,9 +117,7 @@ def compatible_households(
 ) -> Pairs:
     """Pairs of households whose members can be paired as in `compatible_rows`.
 
-    Parameters
-    ----------
-    real, released : lists of int32 arrays, shape (members, m)
+    real, released: lists of int32 arrays, shape (members, m)
     """
     from riskeval.kernels.households import fewest_holes
 
@@ -156,14 +139,9 @@ def household_holes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of households that match only by holes, and how many holes each match has.
 
-    Parameters
-    ----------
-    real, released : lists of int32 arrays, shape (members, m)
-
-    Returns
-    -------
-    real_household, released_household, n_holes : int64 arrays
-        Households without any key match nothing.
+    real, released: lists of int32 arrays, shape (members, m)
+    Returns real_household, released_household, n_holes: int64 arrays: households without any key
+        match nothing.
 
     Examples
     --------
@@ -199,9 +177,7 @@ def household_holes(
 def member_pairs(real: np.ndarray, released: np.ndarray, missing: np.ndarray) -> Pairs:
     """Members of one household and those of another they may be, with the fewest holes for each.
 
-    Parameters
-    ----------
-    real, released : int32, shapes (s, m) and (s, m)
+    real, released: int32, shapes (s, m) and (s, m)
     """
     fits = ((real[:, None] == released[None]) | (released == missing)[None]).all(axis=2)
     holes = ((released == missing)[None] & (real != missing)[:, None]).sum(axis=2)

@@ -96,10 +96,8 @@ def count_keys(
     households also a few numbers a person. Suppressed keys cost one more pass for each pattern of
     them, for households one over pairs of those that no released household matches exactly.
 
-    Raises
-    ------
-    InputError
-        Missing columns, no keys, a key without any common level, persons without a household.
+    Raises InputError: missing columns, no keys, a key without any common level, persons without a
+        household.
     """
     # 1. Check what was given
     faults = Faults(name)

@@ -168,9 +168,7 @@ def shared_records(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which hold-out records equal an original one in all variables, and which originals another.
 
-    Returns
-    -------
-    bool, shape (m,), and bool, shape (n,)
+    Returns bool, shape (m,), and bool, shape (n,).
     """
     frames = {"original": original, "holdout": holdout}
     points, _ = as_points(frames, replace(request, household=None))

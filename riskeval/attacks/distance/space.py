@@ -184,12 +184,9 @@ def draw_households(
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Draw at most so many households of a stream, each equally likely, with all their members.
 
-    Returns
-    -------
-    frame : DataFrame
-        Members of the drawn households, wherever in the stream they stood.
-    numbers : int64, shape (households,)
-        Which households of the stream they are (0: the first), in the order of the frame.
+    Returns frame: DataFrame; members of the drawn households, wherever in the stream they stood;
+        numbers: int64, shape (households,); which households of the stream they are (0: the first),
+        in the order of the frame.
 
     Examples
     --------

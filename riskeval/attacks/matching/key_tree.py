@@ -32,11 +32,8 @@ class KeyTree:
 def key_tree(combinations: np.ndarray, radix: Sequence[int]) -> KeyTree:
     """Build the tree of distinct key combinations.
 
-    Parameters
-    ----------
-    combinations : integer array, shape (u, m)
-        Distinct rows of codes ``0 ... radix[k] - 1``.
-    radix : number of codes of each key
+    combinations: integer array, shape (u, m); distinct rows of codes ``0 ... radix[k] - 1``
+    radix: number of codes of each key
 
     Examples
     --------

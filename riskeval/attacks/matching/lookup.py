@@ -98,14 +98,10 @@ class PopulationLookup:
     ) -> list[BlockMatches]:
         """Count a chunk of the population; return who matches, those with few holes first.
 
-        Parameters
-        ----------
-        codes : int32, shape (m, n)
-        starts : int64, shape (h + 1,), or None
-            Where the households begin.
-        silent : bool, shape (n,)
-            Persons without any value of a target. Where suppressed values match anything they
-            count only where nobody else matches, with however many holes.
+        codes: int32, shape (m, n)
+        starts: int64, shape (h + 1,), or None; where the households begin
+        silent: bool, shape (n,); persons without any value of a target. Where suppressed values
+            match anything they count only where nobody else matches, with however many holes.
         """
         from riskeval.kernels.scenarios import find_block
 

@@ -229,12 +229,9 @@ class HoleMatcher:
     def evidence(self, n_matches: np.ndarray, n_holes: np.ndarray, *rest: Any) -> MatchEvidence:
         """Sum up after the last chunk.
 
-        Parameters
-        ----------
-        n_matches, n_holes : int64, shape (r,)
-            Matches of each row with the fewest holes, and how many holes these have.
-        rest
-            What the matchers want beside `n_matches`.
+        n_matches, n_holes: int64, shape (r,); matches of each row with the fewest holes, and how
+            many holes these have
+        rest: what the matchers want beside `n_matches`
         """
         result: MatchEvidence = self._matchers[0].evidence(n_matches, *rest)
         all_right, chance = result.all_right.copy(), result.chance.copy()

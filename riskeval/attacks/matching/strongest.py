@@ -38,13 +38,9 @@ def scenario_risk(
 ) -> Measurement:
     """Return the success of the strongest of the five intruders, with an interval for the choice.
 
-    Parameters
-    ----------
-    original, release : DataFrames with keys and target in the same levels
-    categorical : bool
-        Whether the target is a category; amounts are found within 5 %.
-    holdout : DataFrame, optional
-        Real persons outside the original.
+    original, release: DataFrames with keys and target in the same levels
+    categorical: whether the target is a category; amounts are found within 5 %
+    holdout: real persons outside the original
 
     Examples
     --------

@@ -23,20 +23,12 @@ def with_survey_baseline(
     predicts it: what it finds, the keys tell of anybody. A level that the other half does not have
     is not predicted.
 
-    Parameters
-    ----------
-    risk : IntruderRisk
-        Of keys without errors and one numeric target; others are returned as they are, as is the
-        result of a survey whose halves have no level of a key in common.
-    sample : DataFrame, shape (n, ...)
-        The survey of `risk`, in the same order.
-    household : str, optional
-        Column of the household; each row is one without it.
-
-    Returns
-    -------
-    IntruderRisk
-        Its table has ``tau_baseline`` and ``rate_baseline`` in the rows of scenario 5.
+    risk: of keys without errors and one numeric target; others are returned as they are, as is the
+        result of a survey whose halves have no level of a key in common
+    sample: DataFrame, shape (n, ...); the survey of `risk`, in the same order
+    household: column of the household; each row is one without it
+    Returns IntruderRisk: its table has ``tau_baseline`` and ``rate_baseline`` in the rows of
+        scenario 5.
 
     Examples
     --------

@@ -70,21 +70,12 @@ def alone_in_register(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities that a record is alone in the register, and that somebody else is, by record.
 
-    Parameters
-    ----------
-    weight : float64, shape (v,)
-    frequency : int64, shape (v,)
-        Records of the sample with the same keys, f.
-    coverage : float
-        Share c of the population in the register.
-
-    Returns
-    -------
-    right : float64, shape (v,)
-        The record is in the register and nobody else there has its keys.
-    wrong : float64, shape (v,)
-        Exactly one person of the register has its keys, but is not in the sample; a record of f
-        with the same keys has the f-th part of it.
+    weight: float64, shape (v,)
+    frequency: int64, shape (v,); records of the sample with the same keys, f
+    coverage: share c of the population in the register
+    Returns right: float64, shape (v,); the record is in the register and nobody else there has its
+        keys; wrong: float64, shape (v,); exactly one person of the register has its keys, but is
+        not in the sample; a record of f with the same keys has the f-th part of it.
 
     Notes
     -----

@@ -83,17 +83,11 @@ class TargetModel:
     ) -> list[pd.DataFrame]:
         """Train once, predict the persons of files from their keys, and say who is at risk.
 
-        Parameters
-        ----------
-        asked, truth : lists of DataFrame
-            Files with the keys that the intruder believes, and with the true target.
-        order : int64, shape (n_train,), optional
-            Shuffles the target of the training records.
-
-        Returns
-        -------
-        list of DataFrame
-            ``at_risk``, ``score``, ``predicted`` of each person of each file.
+        asked, truth: lists of DataFrame; files with the keys that the intruder believes, and with
+            the true target
+        order: int64, shape (n_train,); shuffles the target of the training records
+        Returns list of DataFrame: ``at_risk``, ``score``, ``predicted`` of each person of each
+            file.
         """
         # 1. The model is asked once for each distinct combination of keys
         every = pd.concat([frame[list(self.request.keys)] for frame in asked], ignore_index=True)
@@ -219,10 +213,7 @@ def units_at_risk(
 ) -> UnitsAtRisk:
     """Combine persons at risk to units; persons without a true value are left out.
 
-    Parameters
-    ----------
-    flags, known : bool, shape (n,)
-        Persons at risk, and with a true value.
+    flags, known: bool, shape (n,); persons at risk, and with a true value
     """
     at_risk = combine_members(flags[known], targets.unit[known], targets.n, members)
     has_value = combine_members(known, targets.unit, targets.n, "any")

@@ -72,19 +72,11 @@ def rank_by_tree(
     missing variable counts as the mean of the others: the distance on q of p variables is
     multiplied by p / q (Manhattan) or its root (Euclidean and Mahalanobis).
 
-    Parameters
-    ----------
-    x, y : float64, shape (n_o, p) and (n_r, p)
-        Originals and released records; NaN is missing.
-    truth : int64, shape (n_r,)
-    norm : 1 or 2
-        Manhattan or Euclidean.
-    transform : function of x, y and the positions of shared variables to two arrays of points
-
-    Raises
-    ------
-    InputError
-        More combinations of missing variables than can be searched.
+    x, y: float64, shape (n_o, p) and (n_r, p); originals and released records; NaN is missing
+    truth: int64, shape (n_r,)
+    norm: 1 or 2; manhattan or Euclidean
+    transform: function of x, y and the positions of shared variables to two arrays of points
+    Raises InputError: more combinations of missing variables than can be searched.
     """
     ranks = Ranks.empty(len(y))
     true_distance = partial_distances(x, y, truth, norm, transform)
@@ -114,10 +106,8 @@ def rank_by_tree(
 def patterns_of(values: np.ndarray) -> tuple[list[tuple[int, np.ndarray]], np.ndarray]:
     """Rows by pattern of known variables.
 
-    Returns
-    -------
-    rows : list of pairs (number of the pattern, int64 rows)
-    patterns : bool, shape (patterns, p)
+    Returns rows: list of pairs (number of the pattern, int64 rows); patterns: bool, shape
+        (patterns, p).
 
     Examples
     --------

@@ -272,10 +272,8 @@ def fit_fellegi_sunter(
     Agreements are independent within matching and within other pairs; a missing comparison
     tells nothing. Started at `n_matches` matching pairs, m = 0.9 and u at the overall agreement.
 
-    Parameters
-    ----------
-    counts : integer, shape (3 ** variables,)
-        Pairs by agreement pattern (base 3; 0 disagrees, 1 agrees, 2 missing).
+    counts: integer, shape (3 ** variables,); pairs by agreement pattern (base 3; 0 disagrees, 1
+        agrees, 2 missing)
 
     Examples
     --------

@@ -26,11 +26,8 @@ LEAST, MOST = 1e-4, 1e3
 def log_transform(distribution: str, dispersion: float, f: np.ndarray, s: np.ndarray) -> np.ndarray:
     """Return log L_f(s), the f-th derivative of the Laplace transform of the factor, no sign.
 
-    Parameters
-    ----------
-    dispersion : float
-        Variance of the factor.
-    f, s : float64 arrays of one shape
+    dispersion: variance of the factor
+    f, s: float64 arrays of one shape
 
     Examples
     --------
@@ -64,15 +61,9 @@ def match_risks(
 ) -> np.ndarray:
     """Return E(1 / F | f) of cells: the probability that a match drawn in the cell is right.
 
-    Parameters
-    ----------
-    distribution, dispersion
-    f : float64, shape (c,)
-        Records of the cell, from 1.
-    mean : float64, shape (c,)
-        Population mean lambda.
-    pi : float64, shape (c,)
-        Inclusion probability.
+    f: float64, shape (c,); records of the cell, from 1
+    mean: float64, shape (c,); population mean lambda
+    pi: float64, shape (c,); inclusion probability
 
     Examples
     --------
@@ -115,11 +106,8 @@ def unique_probabilities(
 def estimated_dispersion(distribution: str, f: np.ndarray, mean: np.ndarray) -> float:
     """Return the dispersion of greatest likelihood of the occupied cells, given their means.
 
-    Parameters
-    ----------
-    f, mean : float64, shape (c,)
-        Records, from 1, and fitted sample means of the occupied cells. Empty cells are left out,
-        and the likelihood is that of counts of at least 1.
+    f, mean: float64, shape (c,); records, from 1, and fitted sample means of the occupied cells.
+        Empty cells are left out, and the likelihood is that of counts of at least 1.
 
     Examples
     --------

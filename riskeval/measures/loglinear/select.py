@@ -102,12 +102,8 @@ def estimated_error(table: CellCounts, fit: Fit, pi: float) -> ErrorEstimate:
     B = sum_k x exp(-m) (-h'(x) g + h''(x) (g^2 - f) / (2 pi)), with variance
     v = sum_k x^2 exp(-2 m) (h'(x)^2 m + h''(x)^2 m^2 / (2 pi^2)).
 
-    Parameters
-    ----------
-    fit : Fit
-        Without offset or covariate.
-    pi : float
-        Sampling fraction.
+    fit: without offset or covariate
+    pi: sampling fraction
 
     References
     ----------

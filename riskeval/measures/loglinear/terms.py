@@ -16,18 +16,9 @@ def read_terms(
 ) -> tuple[list[Term], set[int]] | None:
     """Read the formula of a log-linear model, or note what is wrong with it.
 
-    Parameters
-    ----------
-    text : str
-        As ``"~ a + b + a:b"``; ``.`` stands for all keys, ``C(name)`` for "as a category".
-    keys : sequence of str
-
-    Returns
-    -------
-    terms : list of frozenset of int
-        Positions in `keys`; each term once, lower orders first.
-    categorical : set of int
-        Keys written with ``C()``.
+    text: as ``"~ a + b + a:b"``; ``.`` stands for all keys, ``C(name)`` for "as a category"
+    Returns terms: list of frozenset of int; positions in `keys`; each term once, lower orders
+        first; categorical: set of int; keys written with ``C()``.
 
     Examples
     --------
@@ -54,11 +45,9 @@ def format_formula(
 ) -> str:
     """Write terms as a formula that `read_terms` reads back.
 
-    Parameters
-    ----------
-    terms : terms of the model
-    names : the keys
-    categories : keys to be written with ``C()``
+    terms: terms of the model
+    names: the keys
+    categories: keys to be written with ``C()``
 
     Examples
     --------

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
     """Return the run file as a document.
 
-    Parameters
-    ----------
-    stored : bool
-        Whether files are named as in the folder of the project, or as the user names them.
+    stored: whether files are named as in the folder of the project, or as the user names them
     """
     faults = Faults("project")
     if state.survey is None:
@@ -59,10 +56,7 @@ def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
 def read_plan(workspace: Workspace, state: CreateState) -> RunFile:
     """Return the run file, checked.
 
-    Raises
-    ------
-    RunFileError
-        Lists every fault of the recipe.
+    Raises RunFileError: lists every fault of the recipe.
     """
     from synthpop.runfiles.runfile import parse_runfile
 

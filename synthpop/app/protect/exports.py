@@ -106,10 +106,8 @@ def script(
 def run_file_text(state: ProtectState) -> str:
     """Return the run file of ``riskeval protect`` that repeats the session.
 
-    Raises
-    ------
-    InputError
-        A step has arguments that a run file cannot hold, or records were chosen or labels changed.
+    Raises InputError: a step has arguments that a run file cannot hold, or records were chosen or
+        labels changed.
     """
     import tomli_w
 

@@ -24,10 +24,7 @@ Scores = tuple[tuple[float, float], ...]
 def deal_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarray:
     """Return the fold of each person; those of a sampling unit share one.
 
-    Parameters
-    ----------
-    groups : int array, shape (n,)
-        Sampling unit of each person.
+    groups: int array, shape (n,); sampling unit of each person
 
     Examples
     --------
@@ -44,10 +41,7 @@ def deal_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarra
 def deal_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the rows to learn from and those held out, for each fold that has both.
 
-    Parameters
-    ----------
-    groups : int array, shape (n,)
-        Sampling unit of each person.
+    groups: int array, shape (n,); sampling unit of each person
     """
     folds = deal_folds(groups, seed)
     splits = [

@@ -84,13 +84,9 @@ def smoothed_shares(
 ) -> np.ndarray:
     """Return the shares of cells with `amount` persons of the prior added.
 
-    Parameters
-    ----------
-    observed : float array, shape (c, R)
-        Weighted shares.
-    sizes : float array, shape (c,)
-        Persons of each cell.
-    prior : float array, shape (c, R)
+    observed: float array, shape (c, R); weighted shares
+    sizes: float array, shape (c,); persons of each cell
+    prior: float array, shape (c, R)
 
     Examples
     --------

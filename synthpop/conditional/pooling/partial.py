@@ -65,21 +65,16 @@ def fit_partial(
 ) -> FallbackSequence:
     """Fit a sequence whose strata are shrunk towards the pooled model.
 
-    Parameters
-    ----------
-    model : as in `fit_with_fallback`
-    marginals : float array, shape (n_strata, R)
-    enough : bool array, shape (n_strata,)
-        Strata that have something of their own.
-    seed : int
-        Deals households to folds, and is used by models that learn with randomness.
-    amount : "cross-validated", a number or Pooling
-        With a number the pooled model has no pairs of predictors; a `Pooling` is what another fit
-        of the same step has chosen, and the pooled model is fitted to the tolerance of the
-        effects then.
-    pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
-        Those with too many cells are left out (`pairs_within_bounds`). Only multinomial models
-        get pairs.
+    model: as in `fit_with_fallback`
+    marginals: float array, shape (n_strata, R)
+    enough: bool array, shape (n_strata,); strata that have something of their own
+    seed: deals households to folds, and is used by models that learn with randomness
+    amount: "cross-validated", a number or Pooling; with a number the pooled model has no pairs of
+        predictors; a `Pooling` is what another fit of the same step has chosen, and the pooled
+        model is fitted to the tolerance of the effects then
+    pairs: pairs of predictors that cross-validation may add to the pooled model; default: all;
+        those with too many cells are left out (`pairs_within_bounds`). Only multinomial models get
+        pairs.
     """
     way = way_of(model)
     asked: tuple[tuple[int, ...], ...] = ()

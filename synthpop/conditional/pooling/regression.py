@@ -66,12 +66,9 @@ class Centre:
 def centre_of(kind: str, design: ModelDesign, y: np.ndarray) -> tuple[RegressionModel, Centre]:
     """Fit the pooled regression with the stratum as a predictor, and return how it is left.
 
-    Parameters
-    ----------
-    kind : "linear" or "counts"
-    design : ModelDesign
-        Of two or more strata.
-    y : float array, shape (n,)
+    kind: "linear" or "counts"
+    design: of two or more strata
+    y: float array, shape (n,)
     """
     wide = design.with_strata()
     fitted = fit_regression(kind, wide.digits, y, wide.weights, wide.sizes, wide.numbers)

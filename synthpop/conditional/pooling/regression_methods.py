@@ -81,20 +81,14 @@ def fit_partial_regressions(
 ) -> PooledRegressions:
     """Fit the regressions of strata, shrunk towards the pooled one.
 
-    Parameters
-    ----------
-    kind : "linear" or "counts"
-    design : ModelDesign
-        Of two or more strata.
-    y : float array, shape (n,)
-    kept : function of values and weights
-        Which values a regression is fitted to, bool array of their shape; asked for all strata
-        together, and for each.
-    enough : bool array, shape (n_strata,)
-        Strata that have a regression of their own.
-    seed : int
-        Deals households to folds.
-    amount : "cross-validated" or a number above 0
+    kind: "linear" or "counts"
+    design: of two or more strata
+    y: float array, shape (n,)
+    kept: function of values and weights; which values a regression is fitted to, bool array of
+        their shape; asked for all strata together, and for each
+    enough: bool array, shape (n_strata,); strata that have a regression of their own
+    seed: deals households to folds
+    amount: "cross-validated" or a number above 0
     """
     from threadpoolctl import threadpool_limits
 

@@ -105,19 +105,11 @@ def shifted(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return shifted probabilities and where the sample had every level but of numbers.
 
-    Parameters
-    ----------
-    base : float array, shape (c, R)
-        Rows that are zero stay zero.
-    digits : int array, shape (c, m)
-    pairs : RidgeEffects, optional
-        Effects that come first, of which no level has to be known.
-
-    Returns
-    -------
-    probabilities : float array, shape (c, R)
-        A level without an effect leaves the probabilities as they are.
-    known : bool array, shape (c,)
+    base: float array, shape (c, R); rows that are zero stay zero
+    digits: int array, shape (c, m)
+    pairs: effects that come first, of which no level has to be known
+    Returns probabilities: float array, shape (c, R); a level without an effect leaves the
+        probabilities as they are; known: bool array, shape (c,).
     """
     sums = np.zeros_like(base)
     if pairs is not None:

@@ -69,12 +69,9 @@ def plan_rules(
 ) -> RulePlan:
     """Find out after which step each rule can be looked at.
 
-    Parameters
-    ----------
-    rules : sequence of Rule
-    stages, models : the steps that work block by block, `Structure` first, and what they learned
-    sample : Sample
-        With the columns of all steps.
+    rules: sequence of Rule
+    stages, models: the steps that work block by block, `Structure` first, and what they learned
+    sample: with the columns of all steps
     """
     rules = [part for rule in rules for part in conjuncts(rule)]
     people = People(sample.fields, sample.columns, sample.offsets)
@@ -172,15 +169,10 @@ def draw_within_rules(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Draw the new columns of a step such that the rules it completes are kept.
 
-    Parameters
-    ----------
-    stages, models : the steps and what they learned
-    step : int
-        Position of the step.
-    rng : Generator
-        Of the step in this block; redraws go on with it.
-    stratum : str
-        For what is recorded.
+    stages, models: the steps and what they learned
+    step: position of the step
+    rng: of the step in this block; redraws go on with it
+    stratum: for what is recorded
     """
     before_draw = None if step else deepcopy(rng)
     new: dict[str, np.ndarray] = stages[step].simulate(models[step], block, rng)

@@ -47,10 +47,7 @@ END = Token("end", "")
 def parse_rule(text: str) -> Rule:
     """Parse one rule; see `synthpop.conditional.rules`.
 
-    Raises
-    ------
-    InputError
-        The text is no rule; the fault says where it stops making sense.
+    Raises InputError: the text is no rule; the fault says where it stops making sense.
 
     Examples
     --------

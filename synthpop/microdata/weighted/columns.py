@@ -34,19 +34,12 @@ def clean(
 ) -> tuple[np.ndarray, np.ndarray | None, bool]:
     """Check values and weights together and leave out missing values.
 
-    Parameters
-    ----------
-    values : array, shape (n,)
-    weights : array, shape (n,), or None
-    missing : "drop" or "propagate"
-
-    Returns
-    -------
-    values : float64 array, shape (m,)
-        Without NaN and without rows of weight zero.
-    weights : float64 array, shape (m,), or None
-    blank : bool
-        True when `missing` is "propagate" and a value is missing.
+    values: array, shape (n,)
+    weights: array, shape (n,), or None
+    missing: "drop" or "propagate"
+    Returns values: float64 array, shape (m,); without NaN and without rows of weight zero; weights:
+        float64 array, shape (m,), or None; blank: bool; True when `missing` is "propagate" and a
+        value is missing.
 
     Examples
     --------

@@ -118,16 +118,10 @@ def sorted_quantiles(
 ) -> np.ndarray:
     """`quantile` of values that are sorted already (no checks).
 
-    Parameters
-    ----------
-    x, w : arrays, shape (n,)
-        Sorted values, their weights (positive).
-    p : array, shape (q,)
-    definition : {"reached", "exceeded"}
-
-    Returns
-    -------
-    array, shape (q,)
+    x, w: arrays, shape (n,); sorted values, their weights (positive)
+    p: array, shape (q,)
+    definition: {"reached", "exceeded"}
+    Returns array, shape (q,).
 
     Examples
     --------

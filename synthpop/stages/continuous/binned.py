@@ -143,11 +143,8 @@ def class_steps(
     knots are values of the sample: the first that has, from the end nearer to zero, j of the
     steps' shares at least; where many values are equal, so are some knots.
 
-    Returns
-    -------
-    steps : int array, shape (R,)
-    knots : float array, shape (R, most steps + 1)
-        From the end nearer to zero to the other; NaN beyond the steps of a class.
+    Returns steps: int array, shape (R,); knots: float array, shape (R, most steps + 1); from the
+        end nearer to zero to the other; NaN beyond the steps of a class.
     """
     first, last = drawing_bounds(classes.low, classes.high)
     wide = np.isfinite(first) & np.isfinite(last) & (first != last)

@@ -28,11 +28,8 @@ BELOW_ONE = np.nextafter(1.0, 0.0)
 def scrambled_points(number: int, seeds: np.ndarray) -> np.ndarray:
     """Return one point of a van der Corput sequence for each scrambling, in [0, 1).
 
-    Parameters
-    ----------
-    number : int
-        Which point of the sequences.
-    seeds : uint32 array, shape (n,)
+    number: which point of the sequences
+    seeds: uint32 array, shape (n,)
 
     Examples
     --------
@@ -76,14 +73,9 @@ class GroupDraws:
     ) -> GroupDraws:
         """Begin the sequences of a block.
 
-        Parameters
-        ----------
-        label : str
-            Of the step.
-        shape : (int, int)
-            Number of groups L, and of classes R.
-        rng : Generator
-            Where the block does not know the seed of its population.
+        label: of the step
+        shape: (int, int); number of groups L, and of classes R
+        rng: where the block does not know the seed of its population
         """
         size, n_classes = shape
         n = size * (n_classes + 2)
@@ -101,12 +93,9 @@ class GroupDraws:
     ) -> np.ndarray:
         """Return uniform numbers by which persons draw their class, shape (n,).
 
-        Parameters
-        ----------
-        groups, places : int arrays, shape (n,)
-            Persons of a group with neighbouring places are alike.
-        top_shares : float array, shape (n,)
-            Probability of the last class.
+        groups, places: int arrays, shape (n,); persons of a group with neighbouring places are
+            alike
+        top_shares: float array, shape (n,); probability of the last class
         """
         # 1. An order: group by group, in a group by place, in random order among 20 persons.
         counts = np.bincount(places)

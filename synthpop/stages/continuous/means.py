@@ -117,20 +117,11 @@ def group_means(
 ) -> GroupMeans:
     """Return the means of the survey by the levels of a predictor.
 
-    Parameters
-    ----------
-    name : str
-        The predictor.
-    digits : int array, shape (n, number of terms)
-    values, classes, weights : arrays, shape (n,)
-        NaN is missing, and no value of a group.
-    within : WithinClass
-        How values lie inside their classes.
-
-    Raises
-    ------
-    InputError
-        The category is no predictor of its own.
+    name: the predictor
+    digits: int array, shape (n, number of terms)
+    values, classes, weights: arrays, shape (n,); NaN is missing, and no value of a group
+    within: how values lie inside their classes
+    Raises InputError: the category is no predictor of its own.
     """
     # 1. The mean of each group.
     term = _term_of(name, coding, label)
@@ -178,15 +169,11 @@ def hold_means(
 ) -> Any:
     """Return a model whose group means are those of the survey in a pilot population.
 
-    Parameters
-    ----------
-    model : a model with `coding`, `sequence` and `means`
-    pilot : list of Block
-        With the columns of all steps before.
-    simulate : function of a model, a block and a function
-        Draws the block, and calls the function with each part of it that is drawn at once.
-    label : str
-        Of the step.
+    model: a model with `coding`, `sequence` and `means`
+    pilot: list of Block; with the columns of all steps before
+    simulate: function of a model, a block and a function; draws the block, and calls the function
+        with each part of it that is drawn at once
+    label: of the step
     """
     for _ in range(ROUNDS):
         parts: list[Block] = []
@@ -230,13 +217,10 @@ def tilt_to_mean(
 ) -> np.ndarray:
     """Return factors of the classes by which the mean becomes the target, shape (R,).
 
-    Parameters
-    ----------
-    persons : int array, shape (c,)
-    shares : float array, shape (c, R)
-        Probabilities of the classes; what they lack to one is missing.
-    values : float array, shape (R,)
-        Mean of each class.
+    persons: int array, shape (c,)
+    shares: float array, shape (c, R); probabilities of the classes; what they lack to one is
+        missing
+    values: float array, shape (R,); mean of each class
 
     Examples
     --------

@@ -103,20 +103,11 @@ def draw_persons(
 ) -> dict[str, np.ndarray]:
     """Draw a value for each person of a block.
 
-    Parameters
-    ----------
-    label : str
-        Of the stage, for records of fallbacks.
-    by : str or None
-        Variable to whose levels the models were fitted instead of the strata.
-    sequences : GroupDraws or None
-        As `group_draws` returns it.
-
-    Returns
-    -------
-    dict of float arrays, shape (n_persons,)
-        Drawn values, and the limits of the classes that they were drawn from where the model has
-        columns of these.
+    label: of the stage, for records of fallbacks
+    by: variable to whose levels the models were fitted instead of the strata
+    sequences: as `group_draws` returns it
+    Returns dict of float arrays, shape (n_persons,): drawn values, and the limits of the classes
+        that they were drawn from where the model has columns of these.
     """
     from synthpop.kernels.draws import draw_classes
 

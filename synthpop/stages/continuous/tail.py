@@ -63,12 +63,8 @@ class TopClass:
     ) -> TopClass:
         """Return the class with a law for each group, in which single large values stay.
 
-        Parameters
-        ----------
-        values, weights : float arrays, shape (n,)
-            Sample values of the class.
-        groups : int array, shape (n,)
-        n_groups : int
+        values, weights: float arrays, shape (n,); sample values of the class
+        groups: int array, shape (n,)
 
         Notes
         -----
@@ -107,20 +103,13 @@ def fit_top_class(
 ) -> tuple[TopClass | None, tuple[Fallback, ...]]:
     """Fit the distribution of the values of the top class; too few of them have none.
 
-    Parameters
-    ----------
-    kind : None, "gpd" or "pareto"
-    values, weights : float arrays, shape (n,)
-        Values above `upper` count as `upper`.
-    threshold : float
-        Where the class begins.
-    upper : float, optional
-        Largest value of a draw; default twice the largest sample value, or the value that half a
-        person is expected above where that is less, but never less than the largest sample value.
-    estimator : str, optional
-        One of `ESTIMATORS`; default the first.
-    label : str
-        Of the stage, for what is recorded.
+    kind: None, "gpd" or "pareto"
+    values, weights: float arrays, shape (n,); values above `upper` count as `upper`
+    threshold: where the class begins
+    upper: largest value of a draw; default twice the largest sample value, or the value that half a
+        person is expected above where that is less, but never less than the largest sample value
+    estimator: one of `ESTIMATORS`; default the first
+    label: of the stage, for what is recorded
     """
     if kind is None:
         return None, ()

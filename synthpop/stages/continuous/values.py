@@ -120,23 +120,15 @@ def fit_values(
 ) -> tuple[Values, dict[int, str]]:
     """Fit the sources.
 
-    Parameters
-    ----------
-    design : ModelDesign
-        Of the persons who have a value.
-    values : float array, shape (n,)
-    smallest_stratum : strata with fewer values have no model of their own
-    seed : int
-        For regressors that learn with randomness, and to deal households to folds.
-    pooling : "none", "complete", "cross-validated" or a number
-        Amount of partial pooling (`synthpop.conditional.pooling.regression`); only "none" and
-        "complete" for regressors of scikit-learn.
-
-    Returns
-    -------
-    values : Values
-    notes : dict
-        Stratum -> why it has no model of its own; `ALL` -> values that the rule leaves out.
+    design: of the persons who have a value
+    values: float array, shape (n,)
+    smallest_stratum: strata with fewer values have no model of their own
+    seed: for regressors that learn with randomness, and to deal households to folds
+    pooling: "none", "complete", "cross-validated" or a number; amount of partial pooling
+        (`synthpop.conditional.pooling.regression`); only "none" and "complete" for regressors of
+        scikit-learn
+    Returns values: Values; notes: dict; stratum -> why it has no model of its own; `ALL` -> values
+        that the rule leaves out.
     """
     y = rule.to_model(values)
     pooled_fit = _held_near(rule, design, y, smallest_stratum, seed, pooling)
