@@ -125,10 +125,14 @@ def keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path])
     faults.raise_if_any()
 
 
-class Stopped(BaseException):
-    """The user (Ctrl-C), the system or a terminal that is closed wants the command to end."""
+class Stopped(SystemExit):
+    """The user (Ctrl-C), the system or a terminal that is closed wants the command to end.
+
+    A kind of `SystemExit`, because event loops report any other exception and go on.
+    """
 
     def __init__(self, status: int) -> None:
+        super().__init__(status)
         self.status = status
 
 
@@ -142,13 +146,13 @@ def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> Non
     try:
         with _signals():
             application()
+    except Stopped as signal_:
+        _end(name, f"stopped. {OUTPUT.left_behind or stopped}".rstrip(), signal_.status)
     except SystemExit as end:
         OUTPUT.finish(int(end.code) if isinstance(end.code, int) else int(end.code is not None))
         raise
     except MicrodataError as problem:
         _end(name, str(problem), 1, problem)
-    except Stopped as signal_:
-        _end(name, f"stopped. {OUTPUT.left_behind or stopped}".rstrip(), signal_.status)
     except KeyboardInterrupt:  # from a thread in which signals cannot be taken over
         _end(name, f"stopped. {OUTPUT.left_behind or stopped}".rstrip(), 130)
     except BrokenPipeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -13,7 +14,13 @@ import pytest
 import riskeval.cli
 import synthpop.cli
 from synthpop._version import __version__
-from synthpop.microdata.command import guarded, keep_sources, workers_option
+from synthpop.microdata.command import (
+    Stopped,
+    _signals,
+    guarded,
+    keep_sources,
+    workers_option,
+)
 from synthpop.microdata.errors import OutputError, RunFileError
 from tests.console import call
 
@@ -161,3 +168,14 @@ def test_bars_start_and_stop_with_their_jobs() -> None:
     bars.close()
     assert "fit" in stream.getvalue()
     assert "2/2" in stream.getvalue()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal here")
+def test_a_signal_inside_a_callback_of_an_event_loop_ends_the_loop() -> None:
+    async def wait() -> None:
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGHUP)
+        await asyncio.sleep(5)
+
+    with pytest.raises(Stopped) as stopped, _signals():
+        asyncio.run(wait())
+    assert stopped.value.status == 129

@@ -52,7 +52,7 @@ class RunningApp:
         self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
     ) -> tuple[int, bytes, http.client.HTTPMessage]:
         """Send a request as it stands, without any tidying of its path."""
-        connection = http.client.HTTPConnection(self.host, timeout=10)
+        connection = http.client.HTTPConnection(self.host, timeout=60)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in {"Host": self.host, **(headers or {})}.items():
             connection.putheader(name, value)
@@ -91,7 +91,7 @@ class Page:
         """Return the first message that holds a text."""
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            message = self.socket.recv(timeout=20)
+            message = self.socket.recv(timeout=120)
             self.drawn += message
             if text in message:
                 return json.loads(message)
@@ -249,7 +249,7 @@ def test_nothing_is_written_to_logs_and_nothing_is_left(app: RunningApp, page: P
         assert app.token.encode() not in line
         assert SECRET.encode() not in line
     app.process.send_signal(signal.SIGHUP)  # the terminal is closed
-    said, log = app.process.communicate(timeout=20)
+    said, log = app.process.communicate(timeout=120)
     assert app.token not in said + log
     assert SECRET not in said + log
     assert list(app.folder.iterdir()) == []
