@@ -173,8 +173,7 @@ def number_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def pair_up(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return one 64-bit integer for each pair of numbers below 2 ** 31."""
-    joined: np.ndarray = (first.astype(np.int64) << HALF) | second.astype(np.int64)
-    return joined
+    return (first.astype(np.int64) << HALF) | second.astype(np.int64)
 
 
 def unpair(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

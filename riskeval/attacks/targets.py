@@ -217,8 +217,7 @@ class AttackTargets:
         """Mean of values of rows, by unit."""
         count = np.bincount(self.unit, minlength=self.n)
         total = np.bincount(self.unit, weights=values, minlength=self.n)
-        result: np.ndarray = total / np.maximum(count, 1)
-        return result
+        return total / np.maximum(count, 1)
 
 
 def level_coders(frames: Sequence[pd.DataFrame], keys: Sequence[str]) -> list[LevelCoder]:
@@ -303,8 +302,7 @@ def combine_members(flags: np.ndarray, unit: np.ndarray, n_units: int, members: 
     """Whether any or every member's flag is set, bool, shape (n_units,); False without members."""
     count = np.bincount(unit, minlength=n_units)
     n_set = np.bincount(unit, weights=flags, minlength=n_units)
-    combined: np.ndarray = n_set > 0 if members == "any" else (n_set == count) & (count > 0)
-    return combined
+    return n_set > 0 if members == "any" else (n_set == count) & (count > 0)
 
 
 def combine_probabilities(

@@ -196,5 +196,4 @@ def _inside_ranks(x: np.ndarray, y: np.ndarray, k: float) -> np.ndarray:
     top = len(ordered) - 1
     lower, upper = ordered[np.clip(first, 0, top)], ordered[np.clip(last, 0, top)]
     known = ~(np.isnan(x) | np.isnan(y))
-    inside: np.ndarray = known & (lower <= x) & (x <= upper)
-    return inside
+    return known & (lower <= x) & (x <= upper)

@@ -269,5 +269,4 @@ def standardised(values: np.ndarray, by: np.ndarray) -> np.ndarray:
     [[-0.707], [0.707], [nan]]
     """
     means = np.array([c[~np.isnan(c)].mean() if (~np.isnan(c)).any() else 0.0 for c in by.T])
-    result: np.ndarray = np.ascontiguousarray((values - means) / column_spreads(by))
-    return result
+    return np.ascontiguousarray((values - means) / column_spreads(by))

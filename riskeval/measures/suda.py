@@ -80,8 +80,7 @@ class Suda(Result):
     @property
     def special(self) -> np.ndarray:
         """Whether fewer than all keys single a record out: special uniques, bool, shape (n,)."""
-        special: np.ndarray = (self.smallest_msu > 0) & (self.smallest_msu < len(self.keys))
-        return special
+        return (self.smallest_msu > 0) & (self.smallest_msu < len(self.keys))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a record.

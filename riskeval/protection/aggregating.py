@@ -78,8 +78,7 @@ def group_levels(
     cells, counts = np.unique(groups.astype(np.int64) * n_levels + codes, return_counts=True)
     order = np.lexsort((rng.random(len(cells)), counts, cells // n_levels))
     last = np.flatnonzero(np.r_[np.diff(cells[order] // n_levels) != 0, True])
-    levels: np.ndarray = cells[order][last] % n_levels
-    return levels
+    return cells[order][last] % n_levels
 
 
 def squares_lost(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:

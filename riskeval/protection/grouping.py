@@ -58,8 +58,7 @@ def first_component(values: np.ndarray, cloud: Scatter) -> np.ndarray:
     scale = np.where(spread > 0, spread, 1.0)
     _, directions = np.linalg.eigh(cloud.covariance / np.outer(scale, scale))
     loading = directions[:, -1] * (1.0 if directions[0, -1] >= 0 else -1.0)
-    scores: np.ndarray = ((values - cloud.center) / scale) @ loading
-    return scores
+    return ((values - cloud.center) / scale) @ loading
 
 
 def mahalanobis_groups(

@@ -274,8 +274,7 @@ def _agreed(
         np.maximum.at(high, group, codes[inside])
         differs = (wanted == step) & (low != high)
         wanted[differs] = step + 1
-    agreed: np.ndarray = wanted[group]
-    return agreed
+    return wanted[group]
 
 
 def _recoded(values: pd.Series, sequence: Hierarchy, level: np.ndarray) -> pd.Series:

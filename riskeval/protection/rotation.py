@@ -46,15 +46,13 @@ def _contrasts(m: int) -> np.ndarray:
     steps = np.arange(1, m)
     below = np.tril(np.ones((m - 1, m)), 0)
     below[np.arange(m - 1), steps] = -steps
-    basis: np.ndarray = (below / np.sqrt(steps * (steps + 1))[:, None]).T
-    return basis
+    return (below / np.sqrt(steps * (steps + 1))[:, None]).T
 
 
 def _orthogonal(matrix: np.ndarray) -> np.ndarray:
     """Gram-Schmidt, with signs so that a matrix near the identity stays near it."""
     q, r = np.linalg.qr(matrix)
-    signed: np.ndarray = q * np.where(np.diag(r) < 0, -1.0, 1.0)
-    return signed
+    return q * np.where(np.diag(r) < 0, -1.0, 1.0)
 
 
 @lru_cache(maxsize=256)

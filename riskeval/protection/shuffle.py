@@ -279,15 +279,13 @@ def _correlation(values: np.ndarray) -> np.ndarray:
     centred = values - values.mean(axis=0)
     scale = np.sqrt(np.square(centred).sum(axis=0))
     centred = centred / np.where(scale > 0, scale, 1.0)
-    product: np.ndarray = centred.T @ centred
-    return product
+    return centred.T @ centred
 
 
 def _positive(covariance: np.ndarray) -> np.ndarray:
     """The nearest matrix without negative eigenvalues."""
     sizes, directions = np.linalg.eigh((covariance + covariance.T) / 2)
-    nearest: np.ndarray = (directions * np.maximum(sizes, 0.0)) @ directions.T
-    return nearest
+    return (directions * np.maximum(sizes, 0.0)) @ directions.T
 
 
 def _sources(values: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -66,8 +66,7 @@ def run_step(step: Step, frame: pd.DataFrame, roles: SessionRoles) -> Protected:
     parameters = dict(step.parameters)
     if uses_current_risk(step):
         parameters["risk"] = individual_risk_of(frame, roles)
-    result: Protected = getattr(protect, step.verb)(frame, **parameters)
-    return result
+    return getattr(protect, step.verb)(frame, **parameters)
 
 
 def _positional(signature: inspect.Signature, name: str) -> bool:

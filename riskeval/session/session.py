@@ -383,8 +383,7 @@ class ProtectionSession(SessionVerbs):
         cells = self._cells_by_column()
         shown = {name: number for name, number in cells.items() if number} or cells
         picture = bars(list(shown), list(shown.values()), "Changed cells", "records")
-        axes: Axes = picture.get_axes()[0]
-        return axes
+        return picture.get_axes()[0]
 
     def __repr__(self) -> str:
         return (

@@ -77,7 +77,7 @@ class Allotment(Cooling):
         """Propose swaps of two households."""
         from synthpop.kernels.annealing import swap_areas
 
-        outcome: tuple[int, int, float] = swap_areas(
+        return swap_areas(
             self.matrix.indptr,
             self.matrix.indices,
             self.matrix.data,
@@ -92,7 +92,6 @@ class Allotment(Cooling):
             self.current,
             self.gaps,
         )
-        return outcome
 
 
 def area_totals(matrix: Any, areas: np.ndarray, n_areas: int) -> np.ndarray:

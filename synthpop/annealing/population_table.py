@@ -107,8 +107,7 @@ def map_regions(function: Callable[[int], T], regions: Sequence[int], workers: i
     import joblib
 
     options = {"n_jobs": workers, "backend": "threading", "return_as": "generator_unordered"}
-    results: Iterable[T] = joblib.Parallel(**options)(joblib.delayed(function)(r) for r in regions)
-    return results
+    return joblib.Parallel(**options)(joblib.delayed(function)(r) for r in regions)
 
 
 Counts = dict[Any, tuple[float, float]]

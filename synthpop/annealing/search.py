@@ -310,7 +310,7 @@ class _Exchange(Cooling):
         from synthpop.kernels.annealing import exchange_households
 
         region = self.region
-        outcome: tuple[int, int, float] = exchange_households(
+        return exchange_households(
             region.matrix.indptr,
             region.matrix.indices,
             region.matrix.data,
@@ -329,4 +329,3 @@ class _Exchange(Cooling):
             self.current,
             self.gaps,
         )
-        return outcome

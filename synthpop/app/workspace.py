@@ -40,8 +40,7 @@ class Workspace:
         def read() -> pd.DataFrame:
             return source.typed(read_table(self.folder / source.file, **source.reading()))
 
-        frame: pd.DataFrame = self.once(key, read)
-        return frame
+        return self.once(key, read)
 
     def target(self, name: str) -> Path:
         """Return the path of a file that the user may download."""

@@ -284,10 +284,7 @@ def prior_weights(
         is_own[donors], weights / np.where(totals > 0, totals, 1.0)[size], 0.0
     )
     all_of_them = weights / np.where(everybody > 0, everybody, 1.0)[size]
-    start: np.ndarray = totals[size] * (
-        part[size] * weight_in_stratum + (1 - part[size]) * all_of_them
-    )
-    return start
+    return totals[size] * (part[size] * weight_in_stratum + (1 - part[size]) * all_of_them)
 
 
 def choose_amount(

@@ -51,5 +51,4 @@ def _marginals(design: ModelDesign) -> np.ndarray:
     total = np.bincount(cell, weights=design.weights, minlength=design.n_strata * design.n_classes)
     counts = total.reshape(design.n_strata, design.n_classes)
     counts[counts.sum(axis=1) == 0] = counts.sum(axis=0)
-    shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
-    return shares
+    return counts / counts.sum(axis=1, keepdims=True)

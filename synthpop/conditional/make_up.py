@@ -60,8 +60,7 @@ def _bits(relation: np.ndarray, offsets: np.ndarray, head: int) -> np.ndarray:
     bit = np.where((relation >= 0) & (relation != head), 1 << np.maximum(relation, 0), 0)
     if not len(bit):
         return np.zeros(0, dtype=np.int64)
-    bits: np.ndarray = np.bitwise_or.reduceat(bit.astype(np.int64), offsets[:-1])
-    return bits
+    return np.bitwise_or.reduceat(bit.astype(np.int64), offsets[:-1])
 
 
 def find_make_up(sample: Sample) -> MakeUp | None:

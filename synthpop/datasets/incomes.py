@@ -92,11 +92,11 @@ def make_components(
     result = wage * amount("profit", side, 0.62)
     loss = among("loss", np.full(n, LOSS_SHARE))
     out[:, 1] = has_business * np.where(loss, -0.22 * result, result)
-    out[:, 2] = among(
-        "benefit", np.where(alone, BENEFIT_ALONE[status], BENEFIT[status])
-    ) * wage * amount(
-        "benefit level", BENEFIT_LEVEL[status], np.where(status == UNEMPLOYED, 0.30, 0.65)
-    )  # fmt: skip
+    out[:, 2] = (
+        among("benefit", np.where(alone, BENEFIT_ALONE[status], BENEFIT[status]))
+        * wage
+        * amount("benefit level", BENEFIT_LEVEL[status], np.where(status == UNEMPLOYED, 0.30, 0.65))
+    )
 
     pensioner = status == RETIRED
     invalid = (status == DISABLED) & among("invalidity", np.where(alone, 0.96, 0.80))

@@ -140,8 +140,7 @@ class Judge:
         drawn = self._drawn(stage, model, block, n).astype(np.int64) + 1
         cells = drawn + n_classes * np.arange(n)
         count = np.bincount(cells.ravel(), minlength=n * n_classes).reshape(n, n_classes)
-        shares: np.ndarray = (count + 1 / n_classes) / (self.draws + 1)
-        return shares
+        return (count + 1 / n_classes) / (self.draws + 1)
 
     def _drawn(self, stage: Any, model: Any, block: Block, n: int) -> np.ndarray:
         """Draws of each person, shape (draws, n)."""
@@ -190,5 +189,4 @@ class Judge:
         if not has_value.any():
             return np.full(self.draws, np.nan)
         shares = (np.arange(self.draws) + 0.5) / self.draws
-        breaks: np.ndarray = quantile(values[has_value], self.trained.weights[has_value], shares)
-        return breaks
+        return quantile(values[has_value], self.trained.weights[has_value], shares)

@@ -22,8 +22,7 @@ def log_scores(probabilities: np.ndarray, classes: np.ndarray, smallest: float) 
     [0.288, 4.605]
     """
     predicted = probabilities[np.arange(len(classes)), classes]
-    scores: np.ndarray = -np.log(np.maximum(predicted, smallest))
-    return scores
+    return -np.log(np.maximum(predicted, smallest))
 
 
 def brier_scores(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -35,8 +34,7 @@ def brier_scores(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
     [0.125, 2.0]
     """
     predicted = probabilities[np.arange(len(classes)), classes]
-    scores: np.ndarray = np.sum(probabilities**2, axis=1) - 2 * predicted + 1
-    return scores
+    return np.sum(probabilities**2, axis=1) - 2 * predicted + 1
 
 
 def crps_of_draws(draws: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -57,9 +57,7 @@ def messages_up(first, last, low, kinds, tables, gaps, weight, up):
 
 
 @kernel
-def draw_chains(
-    ends, low, numbers, kinds, sides, values, tables, gaps, uniforms, span, out
-):  # fmt: skip
+def draw_chains(ends, low, numbers, kinds, sides, values, tables, gaps, uniforms, span, out):
     """Draw the number of each member, the highest of a chain first, given those before.
 
     ends (chains + 1,): where chains begin and end; uniforms (p,) in [0, 1); out (p,). Other
@@ -91,7 +89,7 @@ def draw_chains(
 @kernel
 def add_expected(
     ends, low, numbers, kinds, sides, values, tables, gaps, weights, span, by_value, by_gap
-):  # fmt: skip
+):
     """Add the expected weight of each value of each kind, and of each gap of each table.
 
     weights (p,): of the members; by_value (k, v) and by_gap (t, v) are changed. Other arguments

@@ -50,9 +50,7 @@ def row_of_code(code, low, high, codes):
 
 
 @kernel
-def sum_effects(
-    digits, columns, ends, sizes, codes, starts, needed, effects, base, sums, known
-):  # fmt: skip
+def sum_effects(digits, columns, ends, sizes, codes, starts, needed, effects, base, sums, known):
     """Add up the effects of the levels of each cell, less the largest sum of a possible class.
 
     digits (c, m); columns, ends (terms + 1,): term t has the columns columns[ends[t]:ends[t + 1]];

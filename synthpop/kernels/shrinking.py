@@ -90,9 +90,7 @@ def centre_rows(low, high, constant, effects, fits):
 
 
 @kernel
-def multiply_and_add(
-    first, last, now, following, totals, factors, probabilities, margin
-):  # fmt: skip
+def multiply_and_add(first, last, now, following, totals, factors, probabilities, margin):
     """Multiply cells first ... last - 1 by the factors of one term, add up margins of the next.
 
     now, following (c,): row of the level of both terms.

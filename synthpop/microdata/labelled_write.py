@@ -52,9 +52,9 @@ def coded_column(column: pd.Series, variable: Variable, suffix: str) -> Coded:
     values = _storable(values, meaning)
     code = meaning.missing_code
     if code is not None and suffix in (*SPSS, ".dta") and _fits(code, values):
-        values = values.fillna(code) if not isinstance(code, str) else values.where(
-            values.notna(), code
-        )  # fmt: skip
+        values = (
+            values.fillna(code) if not isinstance(code, str) else values.where(values.notna(), code)
+        )
     present = [one for one in pd.unique(values.dropna()) if meaning.is_missing(one)]
     if suffix == ".dta":
         return _with_letters(values, meaning, present)

@@ -262,4 +262,4 @@ __all__ = [
     "progress",
     "say",
     "steps",
-]  # fmt: skip
+]

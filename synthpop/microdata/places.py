@@ -154,8 +154,7 @@ class BucketPath:
         if mode != "rb":
             raise OSError("objects are opened to read bytes only")
         with _own_faults(self):
-            stream: IO[bytes] = self.files.open_input_file(self.key)
-            return stream
+            return self.files.open_input_file(self.key)
 
     def read_text(self, encoding: str = "utf-8") -> str:
         """Return the content of the object."""

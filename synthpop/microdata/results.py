@@ -66,8 +66,7 @@ class Result:
             faults = Faults(type(self).__name__)
             faults.add("plot", "there is no figure of this result", remedy="See to_frame().")
             faults.raise_if_any()
-        axes: Axes = figure.get_axes()[0]
-        return axes
+        return figure.get_axes()[0]
 
     def _repr_html_(self) -> str:
         return view(self.summary(), self._table(), self._main_figure())

@@ -374,8 +374,7 @@ class Survey:
 
     def plot(self) -> Axes:
         """Draw the households by size, and return the axes."""
-        axes: Axes = self._main_figure().get_axes()[0]
-        return axes
+        return self._main_figure().get_axes()[0]
 
     def _main_figure(self) -> Any:
         sizes, households = np.unique(self.household_sizes, return_counts=True)

@@ -103,8 +103,7 @@ def _factors(terms: np.ndarray, barred: np.ndarray) -> np.ndarray:
     """Return exp(terms), scaled to a largest of 1 in each row, and zero for barred pairs."""
     terms = np.where(barred, -np.inf, terms)
     largest = terms.max(axis=1, keepdims=True)
-    factors: np.ndarray = np.exp(terms - np.where(np.isfinite(largest), largest, 0.0))
-    return factors
+    return np.exp(terms - np.where(np.isfinite(largest), largest, 0.0))
 
 
 def _maximise(
@@ -146,8 +145,7 @@ def _maximise(
         p = last[1]
         along = z @ direction.reshape(rank, -1)
         change = p * (along - (p * along).sum(axis=1, keepdims=True))
-        product: np.ndarray = (z.T @ (totals[:, None] * change)).ravel()
-        return product
+        return (z.T @ (totals[:, None] * change)).ravel()
 
     options: dict[str, Any] = {"gtol": tolerance / 10, "maxiter": max_steps}
     minimum = minimize(
@@ -164,5 +162,4 @@ def _log_shares(eta: np.ndarray, barred: np.ndarray) -> np.ndarray:
     """Return log probabilities, minus infinity for barred classes."""
     eta = np.where(barred, -np.inf, eta)
     eta = eta - eta.max(axis=1, keepdims=True)
-    shares: np.ndarray = eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
-    return shares
+    return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))

@@ -125,8 +125,7 @@ def log_linear(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, 
 
 
 def _mean(eta: np.ndarray) -> np.ndarray:
-    mean: np.ndarray = np.exp(np.clip(eta, SMALLEST_LOG_MEAN, -SMALLEST_LOG_MEAN))
-    return mean
+    return np.exp(np.clip(eta, SMALLEST_LOG_MEAN, -SMALLEST_LOG_MEAN))
 
 
 def _poisson_likelihood(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:

@@ -40,8 +40,7 @@ def controlled_rounding(table: np.ndarray, rng: np.random.Generator) -> np.ndarr
     complete[-1, -1] = 1.0 - _to_next_whole(fractions.sum())
     # 3. Move along cycles until no fraction is left.
     round_fractions(complete, rng)
-    counts: np.ndarray = (whole + complete[:-1, :-1]).astype(np.int64)
-    return counts
+    return (whole + complete[:-1, :-1]).astype(np.int64)
 
 
 def _to_next_whole(sums: np.ndarray | float) -> np.ndarray:

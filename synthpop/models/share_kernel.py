@@ -100,8 +100,7 @@ def drawn_near(
         ((1 - negative) / above)[:, None],
         (negative / np.where(below > 0, below, 1.0))[:, None],
     )
-    result: np.ndarray = gammas * of_sign
-    return result
+    return gammas * of_sign
 
 
 def split_near(

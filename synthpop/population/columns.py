@@ -51,8 +51,7 @@ def _codes(field: Field, column: Any, path: Place) -> np.ndarray:
         if isinstance(array, pa.ChunkedArray):  # no rows, or more than one array holds
             array = pa.concat_arrays(array.unify_dictionaries().chunks)
         if array.dictionary.equals(pa.array(list(field.levels))):
-            codes: np.ndarray = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
-            return codes
+            return pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
         column = column.cast(column.type.value_type)
     codes, unknown = recode_to(column.to_pandas(), field.levels)  # Parquet codes text only
     if unknown.any():

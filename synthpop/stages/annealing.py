@@ -301,8 +301,7 @@ class Anneal(PopulationStage):
         check_columns(faults, table.frame, [str(self.split_upper)], "split_upper")
         faults.raise_if_any()
         codes = encode(table.frame[str(self.split_upper)])[0]
-        areas: np.ndarray = codes[table.order[table.offsets[:-1]]].astype(np.int64)
-        return areas
+        return codes[table.order[table.offsets[:-1]]].astype(np.int64)
 
 
 @same_library

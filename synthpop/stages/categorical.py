@@ -236,10 +236,7 @@ class Categorical(BlockStage):
         first = len(model.fields[0].levels)
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
-        adjusted: CategoricalModel = hold_margins(
-            model, pilot, self.variable, first, draw, self.label
-        )
-        return adjusted
+        return hold_margins(model, pilot, self.variable, first, draw, self.label)
 
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""

@@ -190,16 +190,14 @@ class Impute(SurveyStage):
 
 
 def _missing(values: np.ndarray) -> np.ndarray:
-    missing: np.ndarray = np.isnan(values) if values.dtype.kind == "f" else values < 0
-    return missing
+    return np.isnan(values) if values.dtype.kind == "f" else values < 0
 
 
 def _rows_that_disagree(survey: Survey, missing: np.ndarray, column: pd.Series) -> np.ndarray:
     """Return the rows whose value is not that of the first member that has one."""
     first = _first_known(survey, missing)[survey.household_index]
     codes = pd.factorize(column)[0]
-    rows: np.ndarray = np.flatnonzero(~missing & (codes != codes[first]))
-    return rows
+    return np.flatnonzero(~missing & (codes != codes[first]))
 
 
 def _first_known(survey: Survey, missing: np.ndarray) -> np.ndarray:

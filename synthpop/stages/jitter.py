@@ -196,8 +196,7 @@ def _tables(law: JitterLaw, chain: _Chain, older: np.ndarray) -> np.ndarray:
     pair = chain.kind[older] * k + chain.kind[older + 1]
     frequent = np.bincount(pair, minlength=k * k) >= FEWEST_PAIRS
     numbered = np.where(frequent, np.cumsum(frequent), 0)
-    out: np.ndarray = numbered.reshape(k, k).astype(np.int64)
-    return out
+    return numbered.reshape(k, k).astype(np.int64)
 
 
 def _ratio(wanted: np.ndarray, expected: np.ndarray) -> np.ndarray:

@@ -290,8 +290,7 @@ def _mid_p(distances: np.ndarray, cut: float) -> np.ndarray:
 
 def _ratio(distances: np.ndarray) -> np.ndarray:
     first, second = distances[:, 0], distances[:, 1]
-    ratio: np.ndarray = np.divide(first, second, out=np.ones(len(first)), where=second > 0)
-    return ratio
+    return np.divide(first, second, out=np.ones(len(first)), where=second > 0)
 
 
 def _distances(name: str, distances: np.ndarray) -> dict[str, Any]:

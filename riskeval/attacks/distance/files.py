@@ -183,8 +183,7 @@ def shared_records(
 def sample(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
     """Draw at most so many of n rows, in order."""
     rows = rng.choice(n, most, replace=False) if n > most else np.arange(n)
-    ordered: np.ndarray = np.sort(rows)
-    return ordered
+    return np.sort(rows)
 
 
 def members_nearest(

@@ -97,11 +97,10 @@ class Space:
 
         def part(at: int) -> np.ndarray:
             chosen = rows[at : at + AT_ONCE]
-            distances: np.ndarray = gower_nearest(
+            return gower_nearest(
                 numbers, points.numbers[chosen], self.ranges, self.weights[0], codes,
                 points.codes[chosen], self.weights[1], skip[at : at + AT_ONCE], k,
             )  # fmt: skip
-            return distances
 
         parts = []
         with ThreadPoolExecutor(self.workers) as pool:
@@ -118,8 +117,7 @@ class Space:
         size = len(self.points[base]) if among is None else len(among)
         k = min(k, size)
         distance = self.nearest(base, asked, rows, among=among, k=k)[:, k - 1]
-        density: np.ndarray = -self.dimension * np.log(distance + TINY)
-        return density
+        return -self.dimension * np.log(distance + TINY)
 
 
 def person_points(

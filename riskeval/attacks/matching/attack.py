@@ -87,8 +87,7 @@ def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]
 
 def _values(column: pd.Series, categorical: bool) -> np.ndarray:
     if categorical:
-        plain: np.ndarray = column.astype(object).to_numpy()
-        return plain
+        return column.astype(object).to_numpy()
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
@@ -190,7 +189,7 @@ class _Categories:
             return HoleMatcher(
                 lambda: CategoricalMatcher(level, lookup.rows, lookup.cell, lookup.n_cells),
                 lookup,
-            )  # fmt: skip
+            )
 
         self.matchers = [matcher(*pair) for pair in zip(files, lookups, strict=True)]
         self.coder.start()

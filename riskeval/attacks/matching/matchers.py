@@ -24,8 +24,7 @@ def truth_intervals(target: np.ndarray, accuracy: tuple[float, ...]) -> np.ndarr
     """
     p = np.asarray(accuracy)
     ends = np.stack([target[:, None] * (1 - p), target[:, None] * (1 + p)])
-    ordered: np.ndarray = np.sort(ends, axis=0)
-    return ordered
+    return np.sort(ends, axis=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +82,7 @@ class _Points:
     def spread(self, of_points: np.ndarray, empty: float) -> np.ndarray:
         """Values of points, shape (p, ...), by row; `empty` where a row has no true value."""
         nothing = np.full((1, *of_points.shape[1:]), empty)
-        spread: np.ndarray = np.concatenate([of_points, nothing])[self.of_row]
-        return spread
+        return np.concatenate([of_points, nothing])[self.of_row]
 
 
 class NumericMatcher:
@@ -141,9 +139,7 @@ class NumericMatcher:
 class CategoricalMatcher:
     """Matches by level of a target of categories."""
 
-    def __init__(
-        self, level: np.ndarray, rows: np.ndarray, cell: np.ndarray, n_cells: int
-    ) -> None:  # fmt: skip
+    def __init__(self, level: np.ndarray, rows: np.ndarray, cell: np.ndarray, n_cells: int) -> None:
         self.truth = level[rows]
         self.known = self.truth >= 0
         self.cell = cell

@@ -243,8 +243,7 @@ def _alike(levels: tuple[str, ...], threshold: float) -> np.ndarray:
     points = np.zeros((len(levels), max(int(lengths.max(initial=0)), 1)), dtype=np.int32)
     for row, level in enumerate(levels):
         points[row, : len(level)] = [ord(letter) for letter in level]
-    table: np.ndarray = jaro_agree(points, lengths, points, lengths, threshold)
-    return table
+    return jaro_agree(points, lengths, points, lengths, threshold)
 
 
 def _pair_arrays(
@@ -260,8 +259,7 @@ def _pair_arrays(
 def _states(n_variables: int) -> np.ndarray:
     """Agreement states of each pattern: int64, shape (3 ** variables, variables)."""
     place = 3 ** np.arange(n_variables - 1, -1, -1)
-    states: np.ndarray = np.arange(3**n_variables)[:, None] // place % 3
-    return states
+    return np.arange(3**n_variables)[:, None] // place % 3
 
 
 def fit_fellegi_sunter(
@@ -308,16 +306,13 @@ def pattern_weights(n_variables: int, m: np.ndarray, u: np.ndarray) -> np.ndarra
     states = _states(n_variables)
     agrees, known = states == 1, states != 2
     ratio = _log_likelihood(agrees, known, m) - _log_likelihood(agrees, known, u)
-    weights: np.ndarray = ratio / np.log(2)
-    return weights
+    return ratio / np.log(2)
 
 
 def _clip(probability: np.ndarray) -> np.ndarray:
-    clipped: np.ndarray = np.clip(probability, 1e-6, 1 - 1e-6)
-    return clipped
+    return np.clip(probability, 1e-6, 1 - 1e-6)
 
 
 def _log_likelihood(agrees: np.ndarray, known: np.ndarray, p: np.ndarray) -> np.ndarray:
     each = np.where(agrees, np.log(p), np.log1p(-p)) * known
-    total: np.ndarray = each.sum(axis=1)
-    return total
+    return each.sum(axis=1)

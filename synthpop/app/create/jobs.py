@@ -88,8 +88,7 @@ def made_population(workspace: Workspace, state: CreateState, listen: Listener) 
             "population": population,
         }
 
-    result: dict[str, Any] = workspace.once(f"population {recipe_stamp(state)}", make)
-    return result
+    return workspace.once(f"population {recipe_stamp(state)}", make)
 
 
 def run(workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener) -> Any:

@@ -94,8 +94,7 @@ def _comparison(workspace: Workspace, state: JudgeState, listen: Listener) -> Co
             on_event=listen,
         )
 
-    result: Comparison = workspace.once(f"comparison {stamp_of(state)}", run)
-    return result
+    return workspace.once(f"comparison {stamp_of(state)}", run)
 
 
 def compare_releases(
@@ -137,8 +136,7 @@ def _attacked(
             on_event=listen,
         )
 
-    result: SyntheticRisk = workspace.once(f"attacks {place} {stamp_of(state)}", run)
-    return result
+    return workspace.once(f"attacks {place} {stamp_of(state)}", run)
 
 
 def attack_report(

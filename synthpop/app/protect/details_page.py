@@ -147,7 +147,7 @@ def _overview(view: View) -> list[TagChild]:
     head = [t("Variable"), t("Number"), t("Original"), t("Current")]
     numbers = [False, False, True, True]
     utility = {"head": head, "rows": measured["utility"], "numbers": numbers}
-    parts: list[TagChild] = [
+    return [
         card(t("Risk"), sentence(measured["risk_text"]), table(risk, t("Risk, before and after"))),
         card(
             t("Utility"),
@@ -155,7 +155,6 @@ def _overview(view: View) -> list[TagChild]:
             table(utility, t("Utility, before and after")),
         ),
     ]
-    return parts
 
 
 def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:

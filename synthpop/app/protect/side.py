@@ -33,8 +33,7 @@ def render_bar(view: View) -> Tag | None:
     rows = {one["key"]: one for one in quick["rows"]}
     below = f"below_{view.project.protect.k}"
     keys = [key for key in dict.fromkeys([below, *QUICK]) if key in rows][:5]
-    figures = [_figure(t(rows[key]["title"]), rows[key], rows[key]["within"])
-               for key in keys]  # fmt: skip
+    figures = [_figure(t(rows[key]["title"]), rows[key], rows[key]["within"]) for key in keys]
     measured = view.value("protect.measure", needs["protect.measure"])
     if measured is not None:
         cells = {"original": "0", "text": f"{count(measured['suppressed'])} "

@@ -34,8 +34,7 @@ def deal_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarra
     """
     number = np.unique(groups, return_inverse=True)[1].reshape(-1)
     n = int(number.max(initial=-1)) + 1
-    fold: np.ndarray = (np.random.default_rng(seed).permutation(n) % n_folds)[number]
-    return fold
+    return (np.random.default_rng(seed).permutation(n) % n_folds)[number]
 
 
 def deal_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -94,8 +94,7 @@ def smoothed_shares(
     array([[0.625, 0.375]])
     """
     part = share_of_own(sizes, amount)[:, None]
-    shares: np.ndarray = part * observed + (1.0 - part) * prior
-    return shares
+    return part * observed + (1.0 - part) * prior
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,8 +117,7 @@ def _rows_of(
     is_kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
     rows = np.flatnonzero(design.strata == stratum)
-    trimmed_rows: np.ndarray = rows[is_kept(y[rows], design.weights[rows])]
-    return trimmed_rows
+    return rows[is_kept(y[rows], design.weights[rows])]
 
 
 def _choose(

@@ -56,8 +56,7 @@ def equivalised_size(age: npt.ArrayLike, household: npt.ArrayLike) -> np.ndarray
     unknown = np.bincount(code, np.isnan(years), n) > 0
     size = FIRST_ADULT + OTHER_ADULT * np.maximum(adults - 1, 0) + CHILD * children
     size[unknown] = np.nan
-    result: np.ndarray = size[code]
-    return result
+    return size[code]
 
 
 def equivalised_income(
@@ -91,8 +90,7 @@ def equivalised_income(
         np.float64
     )  # of nobody: ints
     total[np.bincount(code, has_value, n) == 0] = np.nan
-    result: np.ndarray = total[code] / equivalised_size(age, household)
-    return result
+    return total[code] / equivalised_size(age, household)
 
 
 def _of_households(

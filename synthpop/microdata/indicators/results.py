@@ -196,8 +196,7 @@ class Indicator(Result):
             what = f"has {survey.n_persons} rows, the indicator has {n}"
             faults.add("survey", what, remedy="Give the survey of the same rows.")
         faults.raise_if_any()
-        units: SampledUnits = survey.sampled_units
-        return units
+        return survey.sampled_units
 
     def intervals_at(self, level: float) -> np.ndarray:
         """Return the intervals at another confidence level, shape (1 + domains, 2).

@@ -44,8 +44,7 @@ def scrambled_points(number: int, seeds: np.ndarray) -> np.ndarray:
         bits = ((bits >> np.uint32(step)) & np.uint32(mask)) | (
             (bits & np.uint32(mask)) << np.uint32(step)
         )
-    points: np.ndarray = bits / 2.0**32
-    return points
+    return bits / 2.0**32
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,7 @@ class GroupMeans:
 
     def groups_of(self, coding: Coding, codes: np.ndarray) -> np.ndarray:
         """Return the digit of the category of coded rows."""
-        groups: np.ndarray = coding.term_digits(codes)[:, self.term]
-        return groups
+        return coding.term_digits(codes)[:, self.term]
 
     def groups_and_places(
         self, coding: Coding, codes: np.ndarray, cumulative: np.ndarray, rows: np.ndarray
@@ -251,5 +250,4 @@ def tilt_to_mean(
     for _ in range(HALVINGS):
         middle = (least + most) / 2
         least, most = (middle, most) if mean(middle) < target else (least, middle)
-    factors: np.ndarray = np.exp((least + most) / 2 * place)
-    return factors
+    return np.exp((least + most) / 2 * place)

@@ -380,8 +380,7 @@ class Continuous(BlockStage):
 
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
-        adjusted: ContinuousModel = hold_means(model, pilot, simulate, self.label)
-        return adjusted
+        return hold_means(model, pilot, simulate, self.label)
 
     def _of_units(
         self, model: ContinuousModel, block: Block, draw: Draw, rng: np.random.Generator

@@ -181,8 +181,7 @@ def _held_near(
 
 def _kept(rule: ValueRule, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return which values a regression is fitted to."""
-    rows: np.ndarray = trimmed(y, weights, rule.trim) & np.isfinite(y)
-    return rows
+    return trimmed(y, weights, rule.trim) & np.isfinite(y)
 
 
 def _fit_source(
