@@ -1,6 +1,6 @@
 """Synthetic populations held against the true population, not against the sample.
 
-    python -m benchmarks.truth [SAMPLES] [demo|eusilcP]
+    python -m benchmarks.truth [SAMPLES] [demo|eusilcP] [--members] [--store]
 
 From a population that is known whole, stratified household samples are drawn; each sample is
 made a population again in several ways, and each of these is compared with the truth:
@@ -12,6 +12,9 @@ made a population again in several ways, and each of these is compared with the 
 * ours without pooling; ours with the defaults (households of other strata among the donors, models
   shrunk towards the pooled ones, both by cross-validation), members drawn one by one;
   and ours with members drawn given all before them (so is ours without pooling).
+
+With ``--members`` the ways are replication, members drawn one by one, and members drawn given the
+first (`docs/methods/members-of-a-household.md`); ``--store`` keeps the table for the pages.
 
 Beside the tables of persons: two members of a household crossed, and the AUC of boosted trees that
 tell persons, or households, from those of the truth (8,000 households of each side).
@@ -35,6 +38,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.eusilc import AGE_BREAKS, DATA, PARTS
+from benchmarks.results import store_if_asked
 from synthpop import (
     Binned,
     Categorical,
@@ -343,8 +347,32 @@ def household_distances(truth: People, people: People) -> dict[str, float]:
     return out
 
 
-def ways() -> dict[str, Pipeline | None]:
+def like_the_first(people: People) -> dict[str, float]:
+    """Adults beside the first: the share with its citizenship, the correlation with its income."""
+    rows = pd.DataFrame(
+        {
+            "household": people.household,
+            "citizenship": people.codes[:, KEYS.index("pb220a")],
+            "income": people.income,
+            "weight": people.weights,
+        }
+    )[people.age >= 18]
+    first = rows.groupby("household")[["citizenship", "income"]].transform("first")
+    other = rows["household"].duplicated()
+    pairs = rows[other].assign(first=first["income"]).dropna(subset=["first", "income"])
+    same = (rows["citizenship"] == first["citizenship"])[other]
+    covariance = np.cov(pairs["income"], pairs["first"], aweights=pairs["weight"])
+    return {
+        "alike": float(np.average(same, weights=rows["weight"][other])),
+        "correlation": float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])),
+    }
+
+
+def ways(members: bool = False) -> dict[str, Pipeline | None]:
     """Name -> recipe; None is replication."""
+    if members:
+        one_by_one, first = ours(by_household=None), ours(by_household="first")
+        return {"replication": None, "one by one": one_by_one, "given the first": first}
     return {
         "replication": None,
         "simPop's way": like_simpop(),
@@ -354,15 +382,15 @@ def ways() -> dict[str, Pipeline | None]:
     }
 
 
-def run(name: str, samples: int) -> dict[str, pd.DataFrame]:
+def run(name: str, samples: int, members: bool = False) -> dict[str, pd.DataFrame]:
     """Return way -> distances, one row a sample."""
     frame = read_truth(name)
     truth = coded(frame, frame, None)
-    rows: dict[str, list[dict[str, float]]] = {way: [] for way in ways()}
+    rows: dict[str, list[dict[str, float]]] = {way: [] for way in ways(members)}
     spent = dict.fromkeys(rows, 0.0)
     for seed in range(1, samples + 1):
         survey = draw(frame, HOUSEHOLDS[name], seed)
-        for way, recipe in ways().items():
+        for way, recipe in ways(members).items():
             started = time.perf_counter()
             if recipe is None:
                 people = coded(survey.frame, frame, "design_weight")
@@ -371,33 +399,46 @@ def run(name: str, samples: int) -> dict[str, pd.DataFrame]:
                 with draws:
                     made = recipe.fit(survey, seed=seed).simulate().frame()
                 people = coded(made, frame, None)
-            rows[way].append(distances(truth, people) | household_distances(truth, people))
+            further = like_the_first(people) if members else household_distances(truth, people)
+            rows[way].append(distances(truth, people) | further)
             spent[way] += time.perf_counter() - started
     print(f"\nseconds: { ({way: round(value, 1) for way, value in spent.items()}) }")
     return {way: pd.DataFrame(found) for way, found in rows.items()}
 
 
-def show(name: str, samples: int, found: dict[str, pd.DataFrame]) -> None:
-    """Print the means of all distances, one column a way."""
-    print(f"\n{name}: mean of {samples} samples (standard error)\n")
-    print("| distance from the truth | " + " | ".join(found) + " |")
-    print("| --- |" + " --: |" * len(found))
-    for metric in next(iter(found.values())):
-        cells = [f"{x[metric].mean():.4g} ({x[metric].sem():.2g})" for x in found.values()]
-        print(f"| {metric} | " + " | ".join(cells) + " |")
+def show(study: str, name: str, found: dict[str, pd.DataFrame]) -> None:
+    """Print the means of all distances with standard errors, one column a way."""
+    metrics = list(next(iter(found.values())))
+    columns = {
+        way: [f"{x[metric].mean():.4g} ({x[metric].sem():.2g})" for metric in metrics]
+        for way, x in found.items()
+    }
+    store_if_asked(study, name, pd.DataFrame({"distance from the truth": metrics, **columns}))
+
+
+def show_nearer(name: str, found: dict[str, pd.DataFrame]) -> None:
+    """Print in how many tables the last way is nearer to the truth than each of the others."""
+    means = {way: values.mean() for way, values in found.items()}
+    last = means.pop(list(means)[-1])
+    tables = [metric for metric in last.index if metric.split("x")[0] in KEYS]
+    nearer = [
+        [way, str(int((last[tables] < other[tables] * (1 - 1e-9)).sum())), str(len(tables))]
+        for way, other in means.items()
+    ]
+    columns = ["nearer than", "tables", "of"]
+    store_if_asked("truth", f"{name}, tables", pd.DataFrame(nearer, columns=columns))
 
 
 def main() -> None:
-    """Print one table a population."""
-    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    for name in sys.argv[2:] or ("demo", "eusilcP"):
-        found = run(name, samples)
-        show(name, samples, found)
-        means = {way: values.mean() for way, values in found.items()}
-        tables = [name for name in means["ours"].index if name.split("x")[0] in KEYS]
-        for other in list(found)[:-1]:
-            nearer = int((means["ours"][tables] < means[other][tables] * (1 - 1e-9)).sum())
-            print(f"{nearer} of {len(tables)} tables are nearer to the truth than with {other}")
+    """Print the tables of each population."""
+    given = [text for text in sys.argv[1:] if not text.startswith("--")]
+    samples = int(given[0]) if given else 20
+    members = "--members" in sys.argv
+    for name in given[1:] or ("demo", "eusilcP"):
+        found = run(name, samples, members)
+        show("members" if members else "truth", name, found)
+        if not members:
+            show_nearer(name, found)
 
 
 if __name__ == "__main__":

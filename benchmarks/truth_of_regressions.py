@@ -1,6 +1,6 @@
 """Regressions of income held against the true population: what residuals and pooling are good for.
 
-    python -m benchmarks.truth_of_regressions [SAMPLES] [demo|eusilcP]
+    python -m benchmarks.truth_of_regressions [SAMPLES] [demo|eusilcP] [--store]
 
 As `benchmarks.truth`, whose samples, structure and categories are used. The logarithm of income is
 regressed on age class, sex, household size, status and citizenship; the ways differ in the
@@ -40,10 +40,9 @@ WAYS: dict[str, dict[str, Any]] = {
         "pooling": "none",
     },
     "local, no pooling": {**LOG, "pooling": "none"},
-    "local, near all (default)": LOG,
-    "local, weight 100": {**LOG, "pooling": 100.0},
+    "local, cross-validated (default)": LOG,
     "local, one for all": {**LOG, "pooling": "complete"},
-    "matched (pmm)": {"method": Matched(log=True)},
+    "matched": {"method": Matched(log=True)},
     "classes": {"method": Binned(tail="gpd", upper=1e7)},
 }
 
@@ -105,9 +104,10 @@ def run(name: str, samples: int) -> dict[str, pd.DataFrame]:
 
 def main() -> None:
     """Print one table a population."""
-    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 12
-    for name in sys.argv[2:] or ("demo", "eusilcP"):
-        show(name, samples, run(name, samples))
+    given = [text for text in sys.argv[1:] if text != "--store"]
+    samples = int(given[0]) if given else 12
+    for name in given[1:] or ("demo", "eusilcP"):
+        show("regressions", name, run(name, samples))
 
 
 if __name__ == "__main__":

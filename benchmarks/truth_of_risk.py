@@ -1,9 +1,9 @@
 """Risk estimates beside the truth: samples of a known population under several designs.
 
-Run ``PYTHONPATH=. python benchmarks/truth_of_risk.py [POPULATION.parquet] [--design NAME] ...``.
-Without a file the embedded demo population is used. Prints Markdown tables: for each set of keys
-the measures of the file (relative bias and, in brackets, relative root mean squared error), then
-how well the scores of single records find those that are really at risk.
+Run ``python -m benchmarks.truth_of_risk [POPULATION.parquet] [--design NAME] ... [--store]``.
+Without a file the embedded demo population is used. Prints Markdown tables: for each quantity the
+measures of the file by set of keys (relative bias and, in brackets, relative root mean squared
+error), then how well the scores of single records find those that are really at risk.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from benchmarks.results import store_if_asked
 from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import household_risks, individual_risk
 from riskeval.measures.loglinear.model import loglinear_risk
@@ -41,6 +42,10 @@ KEYS = {
     "fine": ["region", "size", "age", "sex", "status", "citizen"],
 }
 NUMBERS = {"age", "age5", "size"}
+SAMPLES = {"broad": (12, 4), "middle": (8, 2), "fine": (8, 1)}
+"""Samples of a design, and how many of them have the two-way model."""
+LARGE = {"persons 10 %", "households 10 %", "regions equal 1 %"}
+"""Designs that are left out with fine keys."""
 
 
 def population_of(path: str | None) -> pd.DataFrame:
@@ -163,11 +168,12 @@ def measured(
         "individual risk": risk.risk[alone],
         "SUDA": suda(sample, keys, dis_fraction=len(sample) / population).score[alone],
     }
-    models = [("main effects", 1, "poisson"), ("main effects, pseudo-ml", 1, "pseudo-ml")]
-    models += [("main effects, Clogg-Eliason", 1, "clogg-eliason")]
+    main, two = "log-linear, main effects", "log-linear, two-way"
+    models = [(main, 1, "poisson"), (f"{main}, pseudo-ml", 1, "pseudo-ml")]
+    models += [(f"{main}, Clogg-Eliason", 1, "clogg-eliason")]
     if two_way:
-        models += [("two-way", 2, "poisson")]
-        models += [("two-way, pseudo-ml", 2, "pseudo-ml")] if np.ptp(sample["w"]) > 0 else []
+        models += [(two, 2, "poisson")]
+        models += [(f"{two}, pseudo-ml", 2, "pseudo-ml")] if np.ptp(sample["w"]) > 0 else []
     for name, power, method in models:
         fitted = loglinear_risk(
             sample, keys, weights="w", formula=formula(keys, power), method=method, fit="exact"
@@ -175,7 +181,7 @@ def measured(
         found["tau1", name] = fitted.tau1
         found["tau2", name] = fitted.tau2
         if method == "poisson":
-            scores[f"log-linear, {name}"] = fitted.risk_match[alone]
+            scores[name] = fitted.risk_match[alone]
     return found, scores, 1 / big_f[alone]
 
 
@@ -205,75 +211,82 @@ def run(
 
 def _cell(row: Any) -> str:
     if row.method == "truth":
-        return f"{row.mean:.4g}"
-    return f"{row.bias:+.0%} ({row.rmse:.0%})" if row.truth >= 1 else f"{row.mean:.2g}"
+        return f"{row.mean:.4g}" if row.mean < 1_000 else f"{row.mean:,.0f}"
+    if row.truth < 1:
+        return f"{row.mean:.2g}"
+    return f"{100 * row.bias:+.0f} % ({100 * row.rmse:.0f} %)"
 
 
-def _print_wide(table: pd.DataFrame, rows: str, value: str) -> None:
+def _wide(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a set of keys and method, one column a design; `text` fills the cells."""
+    rows = ["keys", "method"]
     wide = table.pivot_table(
-        index=rows, columns="design", values=value, aggfunc="first", sort=False
+        index=rows, columns="design", values="text", aggfunc="first", sort=False
     )
-    print(f"| {rows} | {' | '.join(wide.columns)} |")
-    print("| --- |" + " ---: |" * wide.shape[1])
-    for name, cells in wide.fillna("").iterrows():
-        print(f"| {name} | {' | '.join(cells)} |")
+    return wide.fillna("").reset_index()
 
 
-def main() -> None:
-    """Print the tables."""
+def _files(values: dict, truths: dict) -> Iterator[tuple]:
+    """Rows of the quantities of the file: mean, relative bias and error, true mean."""
+    for key, estimates in values.items():
+        solved = np.isfinite(estimates)  # some models have no solution on some samples
+        true = np.array(truths[key])
+        if solved.any():
+            error = (np.array(estimates) - true)[solved]
+            level = max(true.mean(), 1e-12)
+            bias, rmse = error.mean() / level, np.sqrt((error**2).mean()) / level
+            yield (*key, np.nanmean(estimates), bias, rmse, true.mean())
+
+
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("population", nargs="?")
     parser.add_argument("--design", action="append", choices=list(DESIGNS))
     parser.add_argument("--keys", action="append", choices=list(KEYS))
-    parser.add_argument("--replicates", type=int, default=20)
-    parser.add_argument("--two-way", type=int, default=5, help="replicates with the two-way model")
-    given = parser.parse_args()
+    parser.add_argument("--samples", type=int, help="of each design")
+    parser.add_argument("--two-way", type=int, help="samples with the two-way model")
+    parser.add_argument("--store", action="store_true", help="keep the tables for the pages")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Print the tables."""
+    options = _options()
     warnings.simplefilter("ignore")
-    people = population_of(given.population)
+    people = population_of(options.population)
     files, records = [], []
     started = time.perf_counter()
-    for key_set in given.keys or KEYS:
-        for design in given.design or DESIGNS:
+    for key_set in options.keys or KEYS:
+        samples, two_way = SAMPLES[key_set]
+        samples = samples if options.samples is None else options.samples
+        two_way = two_way if options.two_way is None else options.two_way
+        left_out = LARGE if key_set == "fine" else set()
+        for design in options.design or [name for name in DESIGNS if name not in left_out]:
             values: dict[tuple[str, str], list[float]] = defaultdict(list)
             truths: dict[tuple[str, str], list[float]] = defaultdict(list)
             finds: dict[str, list[tuple[float, float]]] = defaultdict(list)
-            for found, scores, truth in run(
-                people, design, KEYS[key_set], given.replicates, given.two_way
-            ):
-                for (quantity, method), value in found.items():
+            for estimates, scores, truth in run(people, design, KEYS[key_set], samples, two_way):
+                for (quantity, method), value in estimates.items():
                     values[quantity, method].append(value)
-                    truths[quantity, method].append(found[quantity, "truth"])
+                    truths[quantity, method].append(estimates[quantity, "truth"])
                 for name, score in scores.items():
                     finds[name].append((correlation(score, truth), area(score, truth == 1)))
-            for (quantity, method), estimates in values.items():
-                solved = np.isfinite(estimates)  # some models have no solution on some samples
-                true = np.array(truths[quantity, method])
-                error = (np.array(estimates) - true)[solved]
-                if not solved.any():
-                    continue
-                level = max(true.mean(), 1e-12)
-                files.append(
-                    (key_set, design, quantity, method, np.nanmean(estimates), error.mean() / level,
-                     np.sqrt((error**2).mean()) / level, true.mean())
-                )  # fmt: skip
+            files += [(key_set, design, *row) for row in _files(values, truths)]
             for name, pairs in finds.items():
                 rank, above = np.nanmean(np.array(pairs), axis=0)
                 records.append((key_set, design, name, rank, above))
-    table = pd.DataFrame(
-        files, columns=["keys", "design", "quantity", "method", "mean", "bias", "rmse", "truth"]
-    )
-    for (key_set, quantity), part in table.groupby(["keys", "quantity"], sort=False):
-        print(f"\n{quantity}, keys {key_set} ({', '.join(KEYS[str(key_set)])})\n")
+    columns = ["keys", "design", "quantity", "method", "mean", "bias", "rmse", "truth"]
+    table = pd.DataFrame(files, columns=columns)
+    study = "risk" if options.population is None else "risk-second-population"
+    for quantity, part in table.groupby("quantity", sort=False):
+        print(f"\n{quantity}\n")
         shown = part.assign(text=[_cell(row) for row in part.itertuples()])
-        _print_wide(shown, "method", "text")
-    found_records = pd.DataFrame(records, columns=["keys", "design", "score", "rank", "area"])
-    for column, title in (("rank", "rank correlation with 1/F"), ("area", "area under the curve")):
-        print(f"\n{title}, sample uniques\n")
-        text = [f"{value:.2f}" if np.isfinite(value) else "" for value in found_records[column]]
-        named = found_records.assign(
-            text=text, row=found_records["keys"] + ": " + found_records["score"]
-        )
-        _print_wide(named, "row", "text")
+        store_if_asked(study, str(quantity), _wide(shown))
+    scores_of = pd.DataFrame(records, columns=["keys", "design", "method", "rank", "area"])
+    text = [f"{rank:.2f}, {area:.2f}" for rank, area in scores_of[["rank", "area"]].to_numpy()]
+    text = [cell.replace("nan", "none") for cell in text]
+    print("\nrank correlation with 1/F, area under the curve, of sample uniques\n")
+    store_if_asked(study, "single records", _wide(scores_of.assign(text=text)))
     print(f"\n{len(people):,} persons, {time.perf_counter() - started:.0f} s")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 import matplotlib.pyplot as plt
 import pytest
 
+from benchmarks.results import DOCS, says, stored
 from synthpop.sampling import Study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,6 +98,27 @@ def test_a_typed_table_of_results_says_when_and_how_it_was_measured(page: Path) 
     for rows, following in TABLE.findall(text) if page.name != "validation.md" else ():
         if len(NUMBER.findall(rows)) >= 4 and not following.startswith("<!--"):
             assert MEASURED.fullmatch(following), f"{page.name}: {rows[:80]}"
+
+
+def test_pages_show_every_stored_table() -> None:
+    """Tables of long studies are read from `docs/results`, where the scripts store them."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    shown = set(re.findall(r'stored\("([\w-]+)", "([^"]+)"\)', text))
+    shown |= {("truth", f"{name}, tables") for name in ("eusilcP", "demo")}
+    files = {path.stem: json.loads(path.read_text()) for path in (DOCS / "results").iterdir()}
+    assert {(study, name) for study, content in files.items() for name in content} == shown
+    for study, name in shown:
+        table = stored(study, name)
+        assert MEASURED.fullmatch(f"*{table.source()}*"), f"{study}, {name}"
+        assert table.table.notna().all(axis=None)
+
+
+def test_a_sentence_that_is_not_on_a_page_stops_its_build() -> None:
+    says("methods/closer-to-the-truth.md", "No way is best on every distance.")
+    with pytest.raises(AssertionError, match="does not say: 36 of 35"):
+        says("methods/closer-to-the-truth.md", "36 of 35")
+    with pytest.raises(AssertionError, match="does not say"):  # code is no prose
+        says("methods/closer-to-the-truth.md", "import says")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
