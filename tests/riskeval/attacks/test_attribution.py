@@ -79,7 +79,7 @@ class TestWorkedByHand:
 LEVEL = st.sampled_from(["a", "b", None])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.tuples(LEVEL, LEVEL, LEVEL), max_size=8),
     st.lists(st.tuples(LEVEL, LEVEL, LEVEL), max_size=10),

@@ -109,7 +109,7 @@ def scenario_of(unit: str, who: str, errors: dict[str, float]) -> Scenario:
     return Scenario(["region", "age"], ["status"], key_errors=errors, who=who, **household)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(
     st.integers(0, 99),
     st.sampled_from(["person", "household"]),

@@ -77,7 +77,7 @@ def as_frame(found: list, shuffle: int) -> pd.DataFrame:
     return frame.sample(frac=1, random_state=shuffle)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(HOMES, HOMES, st.sampled_from(["category", "unmatched"]), st.sampled_from(["any", "every"]))
 def test_agree_with_pairing_households(own, other, missing: str, members: str) -> None:
     """Look every household up among all others, member by member."""

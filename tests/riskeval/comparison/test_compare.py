@@ -360,7 +360,11 @@ def test_a_limit_of_risk_is_a_share(value: object) -> None:
     with pytest.raises(InputError, match="limits global_risk: is") as caught:
         riskeval.compare(people(50), {"a": people(50)}, **ROLES, limits={"global_risk": value})
     assert "between 0 and 1" in str(caught.value)
-    riskeval.compare(people(50), {"a": people(50)}, **ROLES, limits={"global_risk": 0})
+
+
+def test_a_limit_of_risk_can_be_zero() -> None:
+    found = riskeval.compare(people(50), {"a": people(50)}, **ROLES, limits={"global_risk": 0})
+    assert found.limits.global_risk == 0
 
 
 def test_lists_in_a_column_are_a_fault_only_where_the_column_is_used() -> None:

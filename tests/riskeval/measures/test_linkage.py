@@ -197,7 +197,7 @@ class TestDistance:
         assert risk.rate_judged == pytest.approx(risk.rate * 20 / 19)
         assert "1 record could not be compared and counts as not linked" in risk.summary()
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.integers(0, 10_000), st.sampled_from(["euclidean", "manhattan"]))
     def test_partial_distances_agree_with_all_pairs(self, seed: int, metric: str) -> None:
         rng = np.random.default_rng(seed)

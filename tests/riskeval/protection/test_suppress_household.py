@@ -24,8 +24,11 @@ SURVEYS = [
     pytest.param("eusilc", EUSILC, "db030", "rb050", 660, marks=pytest.mark.slow),
     ("eusilcS", EUSILC, "db030", "rb050", 584),
     ("testdata", ["urbrur", "roof", "walls", "water", "relat", "sex"], "ori_hid", None, 105),
-    ("ghanaS", ["region", "hsize", "age", "sex", "relate", "nation"], "hhid", "weight", 951),
-]
+    pytest.param(
+        "ghanaS", ["region", "hsize", "age", "sex", "relate", "nation"], "hhid", "weight", 951,
+        marks=pytest.mark.slow,
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "keys", "household", "weights", "cells"), SURVEYS)

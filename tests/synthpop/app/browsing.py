@@ -34,7 +34,7 @@ class Server:
     def stop(self) -> str:
         """Stop as Ctrl-C does; returns everything that the app has said."""
         self.process.send_signal(signal.SIGINT)
-        said, log = self.process.communicate(timeout=20)
+        said, log = self.process.communicate(timeout=120)
         return str(said + log)
 
 

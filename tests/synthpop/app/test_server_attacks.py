@@ -89,7 +89,7 @@ class Page:
 
     def wait(self, text: str) -> Any:
         """Return the first message that holds a text."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             message = self.socket.recv(timeout=120)
             self.drawn += message

@@ -56,15 +56,15 @@ def draws(repetitions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_probabilities_and_balance() -> None:
-    share, p, errors = draws(800)
-    error = np.sqrt(p * (1 - p) / 800)
+    share, p, errors = draws(250)
+    error = np.sqrt(p * (1 - p) / 250)
     assert np.abs((share - p) / error).max() < 4.5
     np.testing.assert_allclose(errors[:, 0], 0, atol=1e-9)
     rng = np.random.default_rng(6)
     size = rng.lognormal(0, 0.5, 60)
     x = np.column_stack([size * rng.random(60) + 1, rng.random(60)])
     plain = []
-    for _ in range(800):
+    for _ in range(250):
         chosen = draw_unequal(p, rng, method="pivotal")
         plain.append((x[chosen] / p[chosen, None]).sum(axis=0) / x.sum(axis=0) - 1)
     assert (errors[:, 1:].std(axis=0) < 0.5 * np.std(plain, axis=0)).all()
@@ -75,11 +75,11 @@ def test_many_variables_land_too() -> None:
     p = np.full(80, 0.25)
     x = np.column_stack([p, rng.random((80, 15))])
     counts = np.zeros(80)
-    for _ in range(400):
+    for _ in range(120):
         chosen = draw_balanced(p, x, rng)
         assert len(chosen) == 20
         counts[chosen] += 1
-    assert np.abs(counts / 400 - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 400)
+    assert np.abs(counts / 120 - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 120)
 
 
 @pytest.mark.slow
