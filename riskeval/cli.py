@@ -8,7 +8,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from synthpop.app.start import open_app
-from synthpop.microdata.command import command_line, guarded, keep_sources, write_schema
+from synthpop.microdata.command import (
+    command_line,
+    guarded,
+    keep_sources,
+    workers_option,
+    write_schema,
+)
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.events import Event
 from synthpop.microdata.output import answer, progress, say, say_reading
@@ -24,6 +30,7 @@ Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the f
 Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet or another.")]
 Report = Annotated[Path | None, typer.Option(help="Report to write (HTML).")]
 Workers = Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")]
+Engine = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
 Plan = Literal["assess", "protect", "compare", "judge", "intruders"]
 
 
@@ -207,6 +214,7 @@ def intruders(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [population] and [intruder].")],
     seed: Seed = None,
     out: Table = None,
+    workers: Engine = "1",
 ) -> None:
     """Measure what five intruders learn from a synthetic population; write the table.
 
@@ -219,7 +227,7 @@ def intruders(
     target = out or plan.folder / (plan.out or f"{file.stem}.csv")
     keep_sources("riskeval intruders", [file, *plan.sources()], [target])
     with progress() as listen:
-        result = plan.run(seed=seed, on_event=listen)
+        result = plan.run(seed=seed, workers=workers_option(workers), on_event=listen)
     write_table(result.to_frame(), target)
     say(result.summary())
     say(f"Wrote the table {target}. Seed {result.seed} repeats it.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import threading
 
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ import riskeval
 from riskeval.attacks.entry import GroupedFile
 from riskeval.runfiles.attack_files import ParquetFolder
 from synthpop import Population, assess_fit, check_rules, open_population
+from synthpop.microdata import chunks
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import InputError
 from synthpop.report.write import write_report
@@ -61,12 +63,38 @@ def people(survey, tmp_path_factory):
     folder = tmp_path_factory.mktemp("people") / "p"
     fitted = small_pipeline().fit(survey, seed=1)
     fitted.simulate(out=folder, rows_per_block=300)
-    return open_population(folder)
+    return open_population(folder, workers=3)
 
 
 @pytest.fixture(scope="module")
 def in_memory(survey):
     return small_pipeline().fit(survey, seed=1).simulate(rows_per_block=300)
+
+
+def test_processes_give_the_same_numbers(people, monkeypatch) -> None:
+    monkeypatch.setattr(chunks, "PORTION_ROWS", 500)
+    processes = open_population(people.path, workers="processes:2")
+    rules = ["age < 50", "at most one retired"]
+    assert check_rules(processes, rules).broken == check_rules(people, rules).broken
+
+
+def test_portions_and_blocks_are_given_to_the_workers(survey, people, monkeypatch) -> None:
+    threads = set()
+    read = Population.read_block
+
+    def noted(self, number, columns=None):
+        threads.add(threading.current_thread().name)
+        return read(self, number, columns)
+
+    monkeypatch.setattr(Population, "read_block", noted)
+    monkeypatch.setattr(chunks, "PORTION_ROWS", 500)
+    for name in ("check_rules", "scenarios", "disco", "copied_values"):
+        measure = BLOCKWISE[name]
+        threads.clear()
+        measure(survey, people)
+        assert any(thread.startswith("synthpop") for thread in threads), name
+    with pytest.raises(InputError, match="'two' is not understood"):
+        open_population(people.path, workers="two")
 
 
 def refuse(self, columns=None) -> None:
@@ -76,6 +104,7 @@ def refuse(self, columns=None) -> None:
 @pytest.mark.parametrize("name", BLOCKWISE)
 def test_block_by_block(name, survey, people, in_memory, monkeypatch) -> None:
     assert len(people.manifest.blocks) > 3
+    monkeypatch.setattr(chunks, "PORTION_ROWS", 500)
     whole = BLOCKWISE[name](survey, in_memory)
     monkeypatch.setattr(Population, "frame", refuse)
     blockwise = BLOCKWISE[name](survey, people)

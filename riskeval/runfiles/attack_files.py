@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from riskeval.attacks.scenario import Scenario
+from synthpop.microdata.engines import Workers, check_workers, map_blocks
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
@@ -25,21 +27,23 @@ SUFFIXES = (".csv", ".parquet")
 class ReleasedFile(FileInput):
     """The tables ``[synthetic]`` and ``[population]``: a file, or a folder of Parquet files."""
 
-    def open(self, folder: Path, on_event: Listener = silent) -> Any:
+    def open(self, folder: Path, on_event: Listener = silent, workers: Workers = 1) -> Any:
         """Return the table, or an object that reads the Parquet files of a folder one by one."""
+        check_workers(workers)
         path = folder / str(self.file)
-        return ParquetFolder(path) if path.is_dir() else self.read(folder, on_event)
+        return ParquetFolder(path, workers) if path.is_dir() else self.read(folder, on_event)
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetFolder:
-    """A folder of Parquet files, such as a population on disk; read one after the other.
+    """A folder of Parquet files, such as a population on disk; each worker reads one at a time.
 
     The pages of a file are compared with their checksums, and the whole of it, the first time, with
     the hash that the manifest of a population has.
     """
 
     path: Path
+    workers: Workers = 1
     hashes: dict[Path, str] = field(default_factory=dict, compare=False)
 
     @property
@@ -50,11 +54,16 @@ class ParquetFolder:
 
     def iter_blocks(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Yield the table of each file, in the order of their names."""
-        for file in self._files():
-            with self._reading(file) as parquet:
-                names = [name for name in columns or () if name in parquet.schema_arrow.names]
-                frame = parquet.read(columns=names or None).to_pandas()
-            yield frame
+        read, files = partial(self.read_file, columns=tuple(columns or ())), self._files()
+        yield from map(read, files[:1])  # here, for those who look at the first one only
+        yield from map_blocks(read, files[1:], self.workers, in_order=True)
+
+    def read_file(self, file: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
+        """Return the columns of one file, all of them where it has none of those asked for."""
+        with self._reading(file) as parquet:
+            names = [name for name in columns if name in parquet.schema_arrow.names]
+            frame: pd.DataFrame = parquet.read(columns=names or None).to_pandas()
+        return frame
 
     def _files(self) -> list[Path]:
         files = sorted(self.path.rglob("*.parquet"))

@@ -17,6 +17,7 @@ from riskeval.runfiles.attack_files import (
     read_seed_and_out,
 )
 from riskeval.runfiles.runfile import DataInput, read_data, read_source
+from synthpop.microdata.engines import Workers
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.tomlfile import Table, check_sections, faults_of, read_toml, validate
@@ -54,13 +55,15 @@ class IntrudersPlan:
         names = [self.data.file, self.population.file, holdout]
         return [self.folder / name for name in names if name]
 
-    def run(self, *, seed: int | None = None, on_event: Listener = silent) -> IntruderRisk:
+    def run(
+        self, *, seed: int | None = None, workers: Workers = 1, on_event: Listener = silent
+    ) -> IntruderRisk:
         """Read the files and measure; `seed` is taken instead of that of the plan."""
         options: dict[str, Any] = self.options.model_dump()
         scenarios = tuple(options.pop("scenarios"))
         return intruder_scenarios(
             read_data(self.data, self.folder, on_event),
-            self.population.open(self.folder, on_event),
+            self.population.open(self.folder, on_event, workers),
             self.intruder,
             **options,
             scenarios=scenarios,

@@ -70,12 +70,12 @@ class JudgePlan:
     ) -> SyntheticRisk:
         """Read the files and run the attacks; `seed` is taken instead of that of the plan."""
         replicates = [
-            self.synthetic.model_copy(update={"file": name}).open(self.folder, on_event)
+            self.synthetic.model_copy(update={"file": name}).open(self.folder, on_event, workers)
             for name in self.synthetic.replicates
         ]
         return assess_synthetic(
             read_data(self.data, self.folder, on_event),
-            self.synthetic.open(self.folder, on_event),
+            self.synthetic.open(self.folder, on_event, workers),
             self.intruder,
             holdout=None if self.holdout is None else self.holdout.read(self.folder, on_event),
             replicates=replicates,

@@ -164,6 +164,7 @@ def sample(
     out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")] = Path(
         "sample.parquet"
     ),
+    workers: options.Workers = "1",
     safe_csv: options.SafeCsv = False,
 ) -> None:
     """Draw a random sample of whole households (or persons) with design weights.
@@ -175,7 +176,7 @@ def sample(
     from synthpop.sampling import Cluster, Power, Proportional, SimpleRandom, Stratified
     from synthpop.sampling.draw import draw_sample
 
-    source = open_population(population)
+    source = open_population(population, workers=workers_option(workers))
     household = source.roles.household
     unit = Cluster(household, SimpleRandom(n)) if household and not persons else SimpleRandom(n)
     design: Cluster | SimpleRandom | Stratified = unit
@@ -287,7 +288,7 @@ def verify(
 
     try:
         with progress() as listener:
-            problems = verify_folder(folder, listener)
+            problems = verify_folder(folder, listener, workers=workers_option(workers))
     except OutputError as problem:
         if repair is None:
             raise
@@ -347,6 +348,7 @@ def report(
     date: Annotated[
         str | None, typer.Option(help="Date to print among the provenance; none without it.")
     ] = None,
+    workers: options.Workers = "1",
 ) -> None:
     """Write the report of a population again, without simulating, for either audience.
 
@@ -369,7 +371,7 @@ def report(
         source = replace(source, provenance={**source.provenance, "Date": date})
     name = "report.html" if audience == "internal" else "report-external.html"
     target = place(out) if out else home / name
-    population = open_population(home)
+    population = open_population(home, workers=workers_option(workers))
     write_stored(target, source, population, audience=audience, language=language)
     if lies_below(target, home):
         add_file(home.resolve(), target.resolve())

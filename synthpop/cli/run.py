@@ -70,6 +70,7 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
             rows_per_block=plan.run.rows_per_block,
             on_event=listener,
         )
+        population.workers = workers
         # 3. The report.
         listener(Event("progress", "report", 0, 2, "risk"))
         risk = _risk(plan, fitted, population, workers)

@@ -16,7 +16,7 @@ from synthpop.evaluation.quantiles import population_quantiles
 from synthpop.evaluation.request import FitRequest, make_request
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.shares import ShareTables
-from synthpop.evaluation.tabulate import ALL, count, numbers_of
+from synthpop.evaluation.tabulate import ALL, count, count_population, numbers_of
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.native import same_library
 from synthpop.microdata.survey import Survey
@@ -112,7 +112,7 @@ def _compare(request: FitRequest) -> FitReport:
     frame = request.frame[columns]
     sample = count(plan, [(frame, weights)])
     rows = count(plan, [(frame, None)])
-    counted = count(plan, ((part, None) for part in request.source.chunks(columns)))
+    counted = count_population(plan, request.source)
     codes = request.codes()
     effective_by = {
         by: np.array([effective_size(weights[codes[by] == g]) for g in range(factor.n_codes)])
@@ -137,7 +137,7 @@ def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndar
     }
     sizes = {name: factor.n_codes for name, factor in plan.factors.items()}
     of_sample = values.sample_quantiles(numbers, codes, weights, wanted, sizes)
-    of_population = population_quantiles(plan, sides.population, wanted, request.source.chunks)
+    of_population = population_quantiles(plan, sides.population, wanted, request.source)
     groups = tables.joined(
         [values.by_group(sides, name, by) for name in plan.grids for by in plan.by]
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pandas as pd
 from synthpop.conditional.rules.evaluate import People, broken_by, condition_of, names_of
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.conditional.rules.syntax import Rule
-from synthpop.microdata.chunks import open_chunks
+from synthpop.microdata.chunks import NumberedFrames, map_portions
 from synthpop.microdata.dataset import Field, encode_column
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import listed_names
@@ -101,37 +102,47 @@ def check_rules(
         rules = data.manifest.identity.rules if isinstance(data, Population) else ()
     texts = listed_names(rules)
     parsed = parse_rules(texts)
+    table, column = _table(data, household)
+    columns = data.columns if isinstance(data, Population) else ()
     cases, broken = np.zeros(len(parsed), dtype=np.int64), np.zeros(len(parsed), dtype=np.int64)
     n_persons = 0
-    for frame, column in _parts(data, household):
-        people = _people(frame, column, parsed)
-        n_persons += people.n_persons
-        for k, rule in enumerate(parsed):
-            scope = None if rule.scope is None else condition_of(people, rule.scope) == 1
-            cases[k] += people.n_persons if scope is None else int(scope.sum())
-            broken[k] += int(broken_by(people, rule).sum())
+    for portion in map_portions(partial(_count_broken, column, parsed), table, columns):
+        cases, broken, n_persons = cases + portion[0], broken + portion[1], n_persons + portion[2]
     return RulesCheck(texts, tuple(cases.tolist()), tuple(broken.tolist()), n_persons)
 
 
-def _parts(
+def _count_broken(
+    household: str | None, rules: Sequence[Rule], frames: NumberedFrames
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Count for each rule to how many it applies and who breaks it; and all persons."""
+    cases, broken = np.zeros(len(rules), dtype=np.int64), np.zeros(len(rules), dtype=np.int64)
+    n_persons = 0
+    for _, frame in frames:
+        people = _people(frame, household, rules)
+        n_persons += people.n_persons
+        for k, rule in enumerate(rules):
+            scope = None if rule.scope is None else condition_of(people, rule.scope) == 1
+            cases[k] += people.n_persons if scope is None else int(scope.sum())
+            broken[k] += int(broken_by(people, rule).sum())
+    return cases, broken, n_persons
+
+
+def _table(
     data: pd.DataFrame | Survey | Population, household: str | None
-) -> Iterator[tuple[pd.DataFrame, str | None]]:
-    """Yield frames of whole households, and the column of their ids."""
+) -> tuple[pd.DataFrame | Population, str | None]:
+    """Return the persons, members of a household in one block, and the column of their ids."""
     if isinstance(data, Population):
-        column = data.manifest.roles.household
-        for frame in open_chunks(data):
-            yield frame, column
-    elif isinstance(data, Survey):
-        yield data.frame, data.roles.household
-    else:
-        faults = Faults("check_rules")
-        if not isinstance(data, pd.DataFrame):
-            what = f"is a {type(data).__name__}"
-            faults.add("data", what, remedy="Give a frame, a survey or a population.")
-        elif household is not None and household not in data.columns:
-            faults.add("household", f"{household!r} is not a column", remedy="Name the ids.")
-        faults.raise_if_any()
-        yield data, household
+        return data, data.manifest.roles.household
+    if isinstance(data, Survey):
+        return data.frame, data.roles.household
+    faults = Faults("check_rules")
+    if not isinstance(data, pd.DataFrame):
+        what = f"is a {type(data).__name__}"
+        faults.add("data", what, remedy="Give a frame, a survey or a population.")
+    elif household is not None and household not in data.columns:
+        faults.add("household", f"{household!r} is not a column", remedy="Name the ids.")
+    faults.raise_if_any()
+    return data, household
 
 
 def _people(frame: pd.DataFrame, household: str | None, rules: Sequence[Rule]) -> People:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.source import PopulationChunks
+from synthpop.evaluation.source import PopulationChunks, is_drawn
+from synthpop.microdata.chunks import NumberedFrames
 from synthpop.microdata.codes import run_starts
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.survey import Survey, unit_of_households
@@ -89,22 +91,46 @@ def rows_of_population(
         return None
     names = list(dict.fromkeys([household, *columns]))
     frame = _sorted(source, names, household)
-    parts, n_before, n_rows = [], 0, 0
     total = _n_households(source, frame, household)
     step = min(1.0, max(n_sample, MOST_HOUSEHOLDS) / max(total, 1))
-    for chunk in [frame] if frame is not None else source.chunks(names):
-        ids = chunk[household].to_numpy()
-        new = run_starts(ids)
-        number = n_before + np.cumsum(new) - 1
-        chosen = np.floor((number + 1) * step) > np.floor(number * step)
-        n_before += int(new.sum())
-        n_rows += len(chunk)
-        parts.append(chunk[chosen])
-    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
+    if frame is None:
+        draw = partial(_drawn_households, names, household, _households_before(source), step)
+        rows = pd.concat(list(source.map(draw, names)), ignore_index=True)
+    else:
+        rows = _drawn_households(names, household, {0: 0}, step, iter([(0, frame)]))
     ids = rows[household].to_numpy()
     starts = np.flatnonzero(run_starts(ids))
     sizes = np.diff(np.append(starts, len(ids)))
     return HouseholdRows(rows, starts, sizes, np.ones(len(sizes)), np.ones(len(rows)))
+
+
+def _drawn_households(
+    names: list[str],
+    household: str,
+    households_before: Mapping[int, int],
+    step: float,
+    frames: NumberedFrames,
+) -> pd.DataFrame:
+    """Return evenly spaced households of consecutive frames."""
+    parts: list[pd.DataFrame] = []
+    n_before, last_id = 0, None
+    for start, frame in frames:
+        ids = frame[household].to_numpy()
+        new = run_starts(ids)
+        if not parts:
+            n_before = households_before[start]
+        elif len(ids):
+            new[0] = ids[0] != last_id
+        parts.append(frame.loc[is_drawn(n_before + np.cumsum(new) - 1, step), names])
+        n_before, last_id = n_before + int(new.sum()), ids[-1] if len(ids) else last_id
+    return pd.concat(parts, ignore_index=True)
+
+
+def _households_before(source: PopulationChunks) -> dict[int, int]:
+    """Return how many households stand before each block, by the number of its first row."""
+    data: Any = source.data
+    households = np.cumsum([0, *(block.n_households for block in data.manifest.blocks)])
+    return dict(zip(data.block_starts, households.tolist(), strict=True))
 
 
 def _sorted(source: PopulationChunks, names: Sequence[str], household: str) -> pd.DataFrame | None:

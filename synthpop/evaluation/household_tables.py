@@ -13,6 +13,7 @@ from synthpop.evaluation.factors import Factor, make_classes
 from synthpop.evaluation.household_rows import HouseholdRows, rows_of_population, rows_of_survey
 from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_distances
 from synthpop.evaluation.request import MOST_GROUPS, FitRequest
+from synthpop.evaluation.source import every_kth
 from synthpop.evaluation.tabulate import numbers_of
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.names import AGE, RELATION, first_named
@@ -65,13 +66,7 @@ def _persons(survey: Survey, frame: pd.DataFrame) -> HouseholdRows:
 def _every_person(request: FitRequest, columns: list[str]) -> HouseholdRows:
     """Return evenly spaced persons of a population without households."""
     most = max(request.survey.n_persons, 100_000)
-    total = sum(len(chunk) for chunk in request.source.chunks(columns[:1]))
-    step, start, parts = min(1.0, most / max(total, 1)), 0, []
-    for chunk in request.source.chunks(columns):
-        place = start + np.arange(len(chunk))
-        start += len(chunk)
-        parts.append(chunk[np.floor((place + 1) * step) > np.floor(place * step)])
-    frame = pd.concat(parts, ignore_index=True) if parts else request.frame[columns].iloc[:0]
+    frame = every_kth(request.source, columns, min(1.0, most / max(len(request.source.data), 1)))
     n = len(frame)
     return HouseholdRows(frame, np.arange(n), np.ones(n, dtype=np.int64), np.ones(n), np.ones(n))
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from synthpop.evaluation.factors import Factor, make_classes
 from synthpop.evaluation.request import MOST_LEVELS, FitRequest
+from synthpop.evaluation.source import every_kth
 from synthpop.microdata.logistic import Categories, fit_logistic
 from synthpop.microdata.propensity import null_of_pmse, pmse, pmse_ratio
 
@@ -133,13 +134,5 @@ def _every_kth(
 ) -> list[np.ndarray]:
     """Codes of evenly spaced persons of the population, shape (m,) for each factor."""
     columns = list(dict.fromkeys(factor.name for factor in factors))
-    chunks: list[list[np.ndarray]] = [[] for _ in factors]
-    start = 0
-    for chunk in request.source.chunks(columns):
-        place = np.arange(start, start + len(chunk))
-        start += len(chunk)
-        step = min(1.0, most / total)
-        rows = np.flatnonzero(np.floor((place + 1) * step) > np.floor(place * step))
-        for k, factor in enumerate(factors):
-            chunks[k].append(factor.code(chunk[factor.name].iloc[rows]))
-    return [np.concatenate(parts) if parts else np.zeros(0, dtype=int) for parts in chunks]
+    rows = every_kth(request.source, columns, min(1.0, most / total))
+    return [factor.code(rows[factor.name]) for factor in factors]

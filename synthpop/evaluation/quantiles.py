@@ -6,16 +6,17 @@ is the answer; of the cells that are gaps, the few that are needed have their va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
+from synthpop.evaluation.source import PopulationChunks
 from synthpop.evaluation.tabulate import ALL, Counts, TabulationPlan, numbers_of
+from synthpop.microdata.chunks import NumberedFrames
 from synthpop.microdata.weighted import SHARE_TOLERANCE
 
-Read = Callable[[list[str]], Iterable[pd.DataFrame]]
 Wanted = Mapping[str, Mapping[str, Sequence[float]]]
 
 
@@ -32,14 +33,13 @@ class Target:
 
 
 def population_quantiles(
-    plan: TabulationPlan, counts: Counts, wanted: Wanted, read: Read
+    plan: TabulationPlan, counts: Counts, wanted: Wanted, source: PopulationChunks
 ) -> dict[tuple[str, str], np.ndarray]:
     """Return quantiles: the first sorted value whose cumulated share is at least p.
 
     plan, counts: of the first pass over the same chunks
     wanted: dict of dict; variable -> factor ("" for all persons) -> shares p
-    read: gives the chunks with the columns it is asked for; called only where a quantile lies
-        between the points of its grid
+    source: read again only where a quantile lies between the points of its grid
     Returns dict of arrays, shape (groups, shares): by (variable, factor); NaN for an empty group.
     """
     results: dict[tuple[str, str], np.ndarray] = {}
@@ -50,7 +50,7 @@ def population_quantiles(
             results[name, by] = quantiles
             targets += open_ones
     if targets:
-        samples = _collect(plan, targets, read)
+        samples = _collect(plan, targets, source)
         for target in targets:
             values, cells, codes = samples[target.name]
             of_target = cells == target.cell
@@ -83,35 +83,49 @@ def _locate(
     return quantiles, targets
 
 
+Collected = tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]
+"""Values, their cells, and their groups by factor."""
+
+
 def _collect(
-    plan: TabulationPlan, targets: Sequence[Target], read: Read
-) -> dict[str, tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]:
-    names = list(dict.fromkeys(target.name for target in targets))
+    plan: TabulationPlan, targets: Sequence[Target], source: PopulationChunks
+) -> dict[str, Collected]:
     factors = list(dict.fromkeys(target.by for target in targets if target.by != ALL))
-    needed = {name: np.zeros(plan.grids[name].n_cells, dtype=bool) for name in names}
+    needed = {
+        target.name: np.zeros(plan.grids[target.name].n_cells, dtype=bool) for target in targets
+    }
     for target in targets:
         needed[target.name][target.cell] = True
-    values: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    cells: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    codes: dict[str, dict[str, list[np.ndarray]]] = {n: {f: [] for f in factors} for n in names}
-    columns = [*names, *(plan.factors[f].name for f in factors)]
-    for frame in read(list(dict.fromkeys(columns))):
+    columns = [*needed, *(plan.factors[f].name for f in factors)]
+    collect = partial(_values_in_cells, plan, needed, factors)
+    portions = list(source.map(collect, list(dict.fromkeys(columns))))
+    return {name: _joined([portion[name] for portion in portions], factors) for name in needed}
+
+
+def _values_in_cells(
+    plan: TabulationPlan,
+    needed: Mapping[str, np.ndarray],
+    factors: Sequence[str],
+    frames: NumberedFrames,
+) -> dict[str, Collected]:
+    """Return the values in the cells that are needed of each number."""
+    parts: dict[str, list[Collected]] = {name: [] for name in needed}
+    for _, frame in frames:
         coded = {f: plan.factors[f].code(frame[plan.factors[f].name]) for f in factors}
-        for name in names:
+        for name, cells in needed.items():
             x = numbers_of(frame[name])
             rows = np.flatnonzero((x != 0) & ~np.isnan(x))
             place = plan.grids[name].locate(x[rows])
-            targets_of_cell = needed[name][place]
-            rows = rows[targets_of_cell]
-            values[name].append(x[rows])
-            cells[name].append(place[targets_of_cell])
-            for f in factors:
-                codes[name][f].append(coded[f][rows].astype(np.int32))
-    return {
-        name: (
-            np.concatenate(values[name]),
-            np.concatenate(cells[name]),
-            {f: np.concatenate(codes[name][f]) for f in factors},
-        )
-        for name in names
-    }
+            is_needed = cells[place]
+            rows = rows[is_needed]
+            groups = {f: coded[f][rows].astype(np.int32) for f in factors}
+            parts[name].append((x[rows], place[is_needed], groups))
+    return {name: _joined(of_name, factors) for name, of_name in parts.items()}
+
+
+def _joined(parts: Sequence[Collected], factors: Sequence[str]) -> Collected:
+    return (
+        np.concatenate([values for values, _, _ in parts]),
+        np.concatenate([cells for _, cells, _ in parts]),
+        {f: np.concatenate([groups[f] for _, _, groups in parts]) for f in factors},
+    )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import as_unique_frame
-from synthpop.microdata.chunks import open_chunks
+from synthpop.microdata.chunks import NumberedFrames, map_portions
 from synthpop.microdata.dataset import Field
 from synthpop.population.population import Population
 
 ROWS = 250_000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,11 +30,29 @@ class PopulationChunks:
     recipe: Sequence[Mapping[str, Any]] = ()  # stages as the manifest has them; empty for a frame
     scale: float | None = None  # factor on the weights; None where it is not known
 
-    def chunks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """Yield the rows in order, small blocks joined to about 250,000 rows."""
-        names = list(columns)
-        for frame in open_chunks(self.data, columns=names, rows=ROWS):
-            yield frame[names]
+    def map(self, function: Callable[[NumberedFrames], T], columns: Sequence[str]) -> Iterator[T]:
+        """Apply a function to portions in order, each as frames of about 250,000 rows."""
+        return map_portions(function, self.data, columns, rows=ROWS)
+
+
+def is_drawn(numbers: np.ndarray, step: float) -> np.ndarray:
+    """Return which of consecutive numbers are an evenly spaced share `step` of them."""
+    drawn: np.ndarray = np.floor((numbers + 1) * step) > np.floor(numbers * step)
+    return drawn
+
+
+def every_kth(source: PopulationChunks, columns: Sequence[str], step: float) -> pd.DataFrame:
+    """Return some columns of an evenly spaced share of the persons."""
+    draw = partial(_drawn_rows, list(columns), step)
+    return pd.concat(list(source.map(draw, columns)), ignore_index=True)
+
+
+def _drawn_rows(columns: list[str], step: float, frames: NumberedFrames) -> pd.DataFrame:
+    parts = [
+        frame.loc[is_drawn(np.arange(start, start + len(frame)), step), columns]
+        for start, frame in frames
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def make_source(population: Any) -> PopulationChunks:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.grid import Grid
+from synthpop.evaluation.source import PopulationChunks
+from synthpop.microdata.chunks import NumberedFrames
 
 ALL = ""
 
@@ -53,6 +56,15 @@ class NumberCounts:
     low: float = np.inf
     high: float = -np.inf
 
+    def add(self, other: NumberCounts) -> None:
+        """Add counts of other persons."""
+        for name in ("cells", "missing", "total", "absolute"):
+            for by, values in getattr(self, name).items():
+                values += getattr(other, name)[by]
+        self.cell_totals += other.cell_totals
+        self.squares += other.squares
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+
 
 @dataclass(slots=True)
 class Counts:
@@ -64,6 +76,18 @@ class Counts:
     numbers: dict[str, NumberCounts]
     largest_gap: dict[str, float] = field(default_factory=dict)
 
+    def add(self, other: Counts) -> None:
+        """Add counts of other persons."""
+        self.n += other.n
+        for name, values in self.single.items():
+            values += other.single[name]
+        for pair, table in self.pairs.items():
+            table += other.pairs[pair]
+        for name, number in self.numbers.items():
+            number.add(other.numbers[name])
+        for name, gap in self.largest_gap.items():
+            self.largest_gap[name] = max(gap, other.largest_gap[name])
+
 
 def count(plan: TabulationPlan, chunks: Iterable[tuple[pd.DataFrame, np.ndarray | None]]) -> Counts:
     """Count all chunks of rows, each with its weights or None for weight 1."""
@@ -72,6 +96,19 @@ def count(plan: TabulationPlan, chunks: Iterable[tuple[pd.DataFrame, np.ndarray 
         if len(frame):
             _add(plan, counts, frame, weights)
     return counts
+
+
+def count_population(plan: TabulationPlan, source: PopulationChunks) -> Counts:
+    """Count every person of a population, portion by portion."""
+    counts = _empty(plan)
+    for portion in source.map(partial(_count_persons, plan), plan.source_columns()):
+        counts.add(portion)
+    return counts
+
+
+def _count_persons(plan: TabulationPlan, frames: NumberedFrames) -> Counts:
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite values are counted
+        return count(plan, ((frame, None) for _, frame in frames))
 
 
 def _empty(plan: TabulationPlan) -> Counts:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from inspect import signature
 from itertools import chain
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.engines import map_blocks
 from synthpop.microdata.errors import Faults, InputError
 
 CHUNK = 1 << 17
+PORTIONS = 64
+PORTION_ROWS = 250_000
+"""A population of blocks is worked on in at most so many portions of at least so many rows."""
+
+T = TypeVar("T")
+NumberedFrames = Iterator[tuple[int, pd.DataFrame]]
+"""Frames of consecutive rows, each with the number of its first row."""
 
 
 def open_chunks(
@@ -52,6 +61,78 @@ def open_chunks(
         faults.add(name, "holds no table", remedy="Give at least one block of persons.")
         raise InputError(faults.subject, faults.found)
     return chain([first], blocks)
+
+
+def map_portions(
+    function: Callable[[NumberedFrames], T],
+    population: Any,
+    columns: Sequence[str],
+    *,
+    rows: int | None = None,
+) -> Iterator[T]:
+    """Apply a function to portions of a population and yield the results in order.
+
+    A portion of a population of blocks is a run of whole blocks. Portions depend on the population
+    alone and so do the results, whatever `population.workers` computes them. Anything else that
+    `open_chunks` takes is one portion.
+
+    Parameters
+    ----------
+    function : callable
+        Of an iterator of (number of the first row, frame); other processes must be able to
+        import it. It gets at least one frame for each portion.
+    population : DataFrame, Population, ...
+        See `open_chunks`.
+    columns : names
+        The only columns that are needed.
+    rows : int, optional
+        See `open_chunks`.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"sex": ["f", "m"]})
+    >>> list(map_portions(lambda frames: sum(len(frame) for _, frame in frames), table, ["sex"]))
+    [2]
+    """
+    starts = getattr(population, "block_starts", [])
+    if len(starts) < 2:
+        yield function(_numbered(open_chunks(population, columns=columns, rows=rows), 0))
+        return
+    job = _Portion(function, population, tuple(columns), rows)
+    yield from map_blocks(job, _cut(starts), population.workers, in_order=True)
+
+
+@dataclass(frozen=True)
+class _Portion(Generic[T]):
+    """Applies a function to the blocks from `first` to `last`."""
+
+    function: Callable[[NumberedFrames], T]
+    population: Any
+    columns: tuple[str, ...]
+    rows: int | None
+
+    def __call__(self, blocks: tuple[int, int]) -> T:
+        read = self.population.read_block
+        frames = (read(number, self.columns) for number in range(*blocks))
+        sized = frames if self.rows is None else _sized(frames, self.rows)
+        return self.function(_numbered(sized, self.population.block_starts[blocks[0]]))
+
+
+def _cut(starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first block of each portion and the one behind its last."""
+    size = max(PORTION_ROWS, -(-starts[-1] // PORTIONS))
+    portions, first = [], 0
+    for last in range(1, len(starts)):
+        if starts[last] - starts[first] >= size or last == len(starts) - 1:
+            portions.append((first, last))
+            first = last
+    return portions
+
+
+def _numbered(frames: Iterable[pd.DataFrame], start: int) -> NumberedFrames:
+    for frame in frames:
+        yield start, frame
+        start += len(frame)
 
 
 def draw_records(

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any
 
 from synthpop.microdata.environment import environment, environment_difference
@@ -67,9 +68,9 @@ class DaskCluster:
             logging.getLogger(name).setLevel(level)
 
     def map(
-        self, function: Callable[[Any], Any], plans: Sequence[Any], queued: int
+        self, function: Callable[[Any], Any], plans: Sequence[Any], queued: int, in_order: bool
     ) -> Iterator[Any]:
-        """Yield the result of each plan, in any order.
+        """Yield the result of each plan, in any order or in that of the plans.
 
         The function travels once, as the result of a task that the scheduler can repeat when the
         worker that holds it dies.
@@ -83,11 +84,16 @@ class DaskCluster:
             shared = self.client.submit(same, dumps(function), key=f"{name}-recipe")
         rest = [(plan, number) for number, plan in enumerate(plans)][::-1]
         running: dict[Any, tuple[Any, int]] = {}
+        results: dict[int, Any] = {}  # those that wait for others before them
+        following = 0
         changed = threading.Event()
         last_sign = time.monotonic()
         while rest or running:
             slots = max(1, self._n_threads()) * (1 + queued)
-            while rest and len(running) < slots and self.client.status == "running":
+            while rest and self.client.status == "running":
+                waited_for = rest[-1][1] == following  # one that was lost: others wait for it
+                if len(running) + len(results) >= slots and not waited_for:
+                    break
                 plan, number = rest.pop()
                 future = self.client.submit(
                     apply,
@@ -103,9 +109,12 @@ class DaskCluster:
             for future in [item for item in running if item.status != "pending"]:
                 task = running.pop(future)
                 if future.status in ("cancelled", "lost"):
-                    rest.append(task)
+                    rest = sorted([*rest, task], key=itemgetter(1), reverse=True)
                     continue
-                yield self._result(future)
+                results[task[1]] = self._result(future)
+                while (number := following if in_order else task[1]) in results:
+                    yield results.pop(number)
+                    following += 1
                 last_sign = time.monotonic()
             if self.client.status == "running" and self._n_threads():
                 last_sign = time.monotonic()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -43,31 +44,34 @@ def check_workers(workers: Workers) -> None:
     faults.raise_if_any()
 
 
-def map_blocks(function: Task, plans: Sequence[Any], workers: Workers) -> Iterator[Any]:
-    """Apply `function` to each plan, in any order.
+def map_blocks(
+    function: Task, plans: Sequence[Any], workers: Workers, *, in_order: bool = False
+) -> Iterator[Any]:
+    """Apply `function` to each plan, in any order or in that of the plans.
 
     function: of one plan; a pure function that other processes can import
     plans: sequence
     workers: int or str; a number of threads; ``"processes:4"``; or ``"dask://scheduler:8786"``, an
         existing cluster. Results do not depend on it. At most one worker for each plan, and four
         for each core, are started.
+    in_order: bool; yield the results in the order of the plans; a few for each worker wait
     Raises WorkerError: a worker or the scheduler is gone, or a worker cannot compute the same as
         this process.
     """
     kind, _, rest = str(workers).partition(":")
     if kind == "dask":
         with _telling_what_cannot_travel():
-            yield from _on_cluster(function, plans, "tcp:" + rest.rstrip("/"))
+            yield from _on_cluster(function, plans, "tcp:" + rest.rstrip("/"), in_order)
         return
     asked = int(rest if kind == "processes" else kind)
     number = min(asked, max(len(plans), 1), THREADS_PER_CORE * (os.cpu_count() or 1))
     if kind == "processes":
         with _telling_what_cannot_travel():
-            yield from _in_processes(function, plans, number)
+            yield from _in_processes(function, plans, number, in_order)
     elif number == 1:
         yield from map(function, plans)
     else:
-        yield from _in_threads(function, plans, number)
+        yield from _in_threads(function, plans, number, in_order)
 
 
 @contextmanager
@@ -83,15 +87,17 @@ def _telling_what_cannot_travel() -> Iterator[None]:
         ) from None
 
 
-def _in_threads(function: Task, plans: Sequence[Any], number: int) -> Iterator[Any]:
+def _in_threads(function: Task, plans: Sequence[Any], number: int, in_order: bool) -> Iterator[Any]:
     with ThreadPoolExecutor(number, thread_name_prefix="synthpop") as pool:
         try:
-            yield from _windowed(lambda plan: pool.submit(function, plan), plans, number)
+            yield from _windowed(lambda plan: pool.submit(function, plan), plans, number, in_order)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _in_processes(function: Task, plans: Sequence[Any], number: int) -> Iterator[Any]:
+def _in_processes(
+    function: Task, plans: Sequence[Any], number: int, in_order: bool
+) -> Iterator[Any]:
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -99,7 +105,7 @@ def _in_processes(function: Task, plans: Sequence[Any], number: int) -> Iterator
         number, initializer=_start_worker, initargs=(function, os.getpid())
     )
     try:
-        yield from _windowed(lambda plan: pool.submit(_apply, plan), plans, number)
+        yield from _windowed(lambda plan: pool.submit(_apply, plan), plans, number, in_order)
     except BrokenProcessPool:
         raise WorkerError(
             "a worker process died, perhaps for lack of memory. Finished blocks of a folder are "
@@ -130,9 +136,18 @@ def _apply(plan: Any) -> Any:
 
 
 def _windowed(
-    submit: Callable[[Any], Future[Any]], plans: Sequence[Any], number: int
+    submit: Callable[[Any], Future[Any]], plans: Sequence[Any], number: int, in_order: bool
 ) -> Iterator[Any]:
-    """Yield results as they come, with a few tasks for each worker waiting."""
+    """Yield results as they come or in order, with a few tasks for each worker waiting."""
+    if in_order:
+        queue: deque[Future[Any]] = deque()
+        for plan in plans:
+            queue.append(submit(plan))
+            if len(queue) >= (1 + QUEUED) * number:
+                yield queue.popleft().result()
+        while queue:
+            yield queue.popleft().result()
+        return
     waiting: set[Future[Any]] = set()
     rest = iter(plans)
     while True:
@@ -147,8 +162,10 @@ def _windowed(
             yield future.result()
 
 
-def _on_cluster(function: Task, plans: Sequence[Any], address: str) -> Iterator[Any]:
+def _on_cluster(
+    function: Task, plans: Sequence[Any], address: str, in_order: bool
+) -> Iterator[Any]:
     from synthpop.microdata.cluster import DaskCluster
 
     with DaskCluster(address, CONNECT_SECONDS, PATIENCE_SECONDS, POLL_SECONDS) as cluster:
-        yield from cluster.map(function, plans, QUEUED)
+        yield from cluster.map(function, plans, QUEUED, in_order)

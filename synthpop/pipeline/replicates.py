@@ -167,14 +167,9 @@ def in_order(
 ) -> Iterator[Population]:
     """Make n replicates side by side and yield them in their order."""
     engine = f"processes:{workers}" if isinstance(workers, int) and workers > 1 else workers
-    waiting: dict[int, Population] = {}
-    following = 1
-    for number, population in map_blocks(task, list(range(1, n + 1)), engine):
-        waiting[number] = population
-        while following in waiting:
-            listener(Event("progress", "replicates", following, n))
-            yield waiting.pop(following)
-            following += 1
+    for number, population in map_blocks(task, range(1, n + 1), engine, in_order=True):
+        listener(Event("progress", "replicates", number, n))
+        yield population
 
 
 def check_refit(faults: Faults, refit: object, margins: object) -> tuple[Margin, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,9 @@ import pandas as pd
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.errors import OutputError
-from synthpop.microdata.places import Place
-
-if TYPE_CHECKING:
-    pass
-
+from synthpop.microdata.places import Place, arrow_input, file_hash
+from synthpop.microdata.text import count
+from synthpop.population.manifest import BlockRecord
 
 REPAIR = "Check it with synthpop verify; run it again to repair it."
 
@@ -22,6 +21,28 @@ REPAIR = "Check it with synthpop verify; run it again to repair it."
 def damaged(path: Place, what: str) -> OutputError:
     """Return the error of a part that cannot be read as it was written."""
     return OutputError(f"{path} is damaged: {what}. {REPAIR}")
+
+
+def read_part(
+    folder: Place, block: BlockRecord, fields: Sequence[Field], *, is_new: bool
+) -> dict[str, Any]:
+    """Return columns of a part: its pages are checked, and the hash of a new one."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path, names = folder / block.file, [field.name for field in fields]
+    try:
+        if is_new and file_hash(path) != block.hash:
+            raise damaged(path, "its hash is not that of the manifest")
+        table = pq.read_table(
+            arrow_input(path), columns=names, partitioning=None, page_checksum_verification=True
+        )
+        if table.num_rows != block.n_persons:
+            what = f"it has {count(table.num_rows)} rows, not {count(block.n_persons)}"
+            raise damaged(path, what)
+        return {field.name: from_arrow(field, table[field.name], path) for field in fields}
+    except (OSError, KeyError, pa.ArrowException) as problem:
+        raise damaged(path, str(problem).splitlines()[0]) from None
 
 
 def column_values(field: Field, values: np.ndarray) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,13 +13,14 @@ import pandas as pd
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary, with_dictionary
+from synthpop.microdata.engines import Workers, check_workers, map_blocks
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
-from synthpop.microdata.places import Place, arrow_dataset, arrow_input, file_hash, place
+from synthpop.microdata.places import Place, arrow_dataset, place
 from synthpop.microdata.results import Result
 from synthpop.microdata.show import bars
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
-from synthpop.population.columns import REPAIR, column_values, damaged, empty_column, from_arrow
+from synthpop.population.columns import REPAIR, column_values, empty_column, read_part
 from synthpop.population.export import (
     arrow_stream,
     household_table,
@@ -27,7 +28,7 @@ from synthpop.population.export import (
     write_csv,
     write_parquet,
 )
-from synthpop.population.manifest import BlockRecord, Manifest
+from synthpop.population.manifest import Manifest
 from synthpop.population.run_identity import StoredRoles
 from synthpop.population.storage import read_manifest
 from synthpop.population.verify import missing_parts
@@ -49,6 +50,8 @@ class Population(Result):
         Folder of a population on disk or in object storage.
     manifest : Manifest
         Recipe, seed, versions, columns, blocks and hashes: all that is needed to repeat the run.
+    workers : int or str
+        What reads the blocks of a folder, see `open_population`.
 
     Notes
     -----
@@ -62,9 +65,11 @@ class Population(Result):
         *,
         columns: Mapping[str, np.ndarray] | None = None,
         path: Place | None = None,
+        workers: Workers = 1,
     ) -> None:
         self.manifest = manifest
         self.path = path
+        self.workers = workers
         self._columns = columns
         self._checked: set[str] = set()
 
@@ -145,17 +150,29 @@ class Population(Result):
         return self._columns
 
     def iter_blocks(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Yield the persons block by block; on disk only one block is read at a time."""
+        """Yield the persons block by block; on disk each worker reads one block at a time."""
+        read = partial(self.read_block, columns=self._names(columns))
+        numbers = range(len(self.manifest.blocks))
+        yield from map(read, numbers[:1])  # here, for those who look at the first one only
+        yield from map_blocks(read, numbers[1:], self.workers, in_order=True)
+
+    @cached_property
+    def block_starts(self) -> list[int]:
+        """Number of the first row of each block, and at the end the number of persons."""
+        return [0, *np.cumsum([block.n_persons for block in self.manifest.blocks]).tolist()]
+
+    def read_block(self, number: int, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the persons of one block, numbered from 0."""
         fields = self._chosen(columns)
-        start = 0
-        for block in self.manifest.blocks:
-            if self._columns is not None:
-                stop = start + block.n_persons
-                data = {f.name: column_values(f, self._columns[f.name][start:stop]) for f in fields}
-                start = stop
-            else:
-                data = self._read(block, fields)
-            yield self._with_dictionary(pd.DataFrame(data, copy=False))
+        if self._columns is not None:
+            start, stop = self.block_starts[number : number + 2]
+            data = {f.name: column_values(f, self._columns[f.name][start:stop]) for f in fields}
+        else:
+            assert self.path is not None
+            block = self.manifest.blocks[number]
+            data = read_part(self.path, block, fields, is_new=block.file not in self._checked)
+            self._checked.add(block.file)
+        return self._with_dictionary(pd.DataFrame(data, copy=False))
 
     def _with_dictionary(self, frame: pd.DataFrame) -> pd.DataFrame:
         return with_dictionary(frame, self.dictionary) if len(self.dictionary) else frame
@@ -340,31 +357,8 @@ class Population(Result):
         faults.raise_if_any()
         return [by_name[name] for name in dict.fromkeys(columns)]
 
-    def _read(self, block: BlockRecord, fields: Sequence[Field]) -> dict[str, Any]:
-        """Return columns of a part; the first time its hash is checked, each time its pages."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        assert self.path is not None
-        path, names = self.path / block.file, [field.name for field in fields]
-        try:
-            if block.file not in self._checked and file_hash(path) != block.hash:
-                raise damaged(path, "its hash is not that of the manifest")
-            table = pq.read_table(
-                arrow_input(path), columns=names, partitioning=None, page_checksum_verification=True
-            )
-            if table.num_rows != block.n_persons:
-                raise damaged(
-                    path, f"it has {count(table.num_rows)} rows, not {count(block.n_persons)}"
-                )
-            columns = {field.name: from_arrow(field, table[field.name], path) for field in fields}
-        except (OSError, KeyError, pa.ArrowException) as problem:
-            raise damaged(path, str(problem).splitlines()[0]) from None
-        self._checked.add(block.file)
-        return columns
-
-
-def open_population(path: Place | str) -> Population:
+def open_population(path: Place | str, *, workers: Workers = 1) -> Population:
     """Return a population that was written to a folder.
 
     Parameters
@@ -374,12 +368,21 @@ def open_population(path: Place | str) -> Population:
         ``abfs://``, with the options of the Arrow file system after a question mark
         (``?region=eu-central-1``, ``?endpoint_override=host:9000&scheme=http``). Credentials come
         from the environment, as for other tools of that storage.
+    workers : int or str
+        What reads the blocks whenever somebody asks for them (`assess_fit`, intruder scenarios,
+        key-based risks, samples, reports): a number of threads; ``"processes:4"``; or
+        ``"dask://host:port"``, an existing cluster that sees the folder at the same path. Counts
+        of `assess_fit` and `check_rules` and the rows of a sample are made there too. Numbers do
+        not depend on it.
 
     Raises
     ------
+    InputError
+        `workers` is not understood.
     OutputError
         The folder holds no population, or an unfinished one, or parts of it are gone.
     """
+    check_workers(workers)
     folder = place(path)
     manifest = read_manifest(folder)
     if not manifest.complete:
@@ -390,4 +393,4 @@ def open_population(path: Place | str) -> Population:
         raise OutputError(
             f"{folder} is not complete: {'; '.join(problems[:SHOWN])}{more}. {REPAIR}"
         )
-    return Population(manifest, path=folder)
+    return Population(manifest, path=folder, workers=workers)

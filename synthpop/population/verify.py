@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from synthpop.microdata.dataset import Field
+from synthpop.microdata.engines import Workers, check_workers, map_blocks
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.places import (
@@ -22,10 +24,11 @@ from synthpop.population.manifest import BlockRecord, Manifest
 from synthpop.population.storage import read_manifest
 
 
-def verify(root: Place | str, on_event: Listener = silent) -> list[str]:
+def verify(root: Place | str, on_event: Listener = silent, *, workers: Workers = 1) -> list[str]:
     """Check every file of a population again; what does not agree is returned, empty is good.
 
-    The listener `on_event` hears of each part.
+    The listener `on_event` hears of each part; `workers` (a number of threads, ``"processes:4"``
+    or ``"dask://host:port"``) read them.
 
     The manifest agrees with its own hash; each part has the hash, size, rows, columns, types and
     levels that the manifest tells; each part has its record; other files that the run wrote (the
@@ -36,13 +39,16 @@ def verify(root: Place | str, on_event: Listener = silent) -> list[str]:
     OutputError
         The folder holds no finished run, or its manifest is damaged.
     """
+    check_workers(workers)
     folder = place(root)
     manifest = read_manifest(folder)
     if not manifest.complete:
         raise OutputError(f"{folder} holds an unfinished run: run it again to complete it.")
     problems: list[str] = []
-    for number, block in enumerate(manifest.blocks, 1):
-        problems += _of_block(folder, manifest, block)
+    check = partial(_of_block, folder, manifest)
+    results = map_blocks(check, manifest.blocks, workers, in_order=True)
+    for number, (block, of_block) in enumerate(zip(manifest.blocks, results, strict=True), 1):
+        problems += of_block
         on_event(Event("progress", "verify", number, len(manifest.blocks), block.file))
     problems += _strangers(folder, manifest)
     for name, digest in manifest.files.items():

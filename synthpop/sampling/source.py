@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import as_unique_frame
-from synthpop.microdata.chunks import open_chunks, reads_blocks
+from synthpop.microdata.chunks import NumberedFrames, map_portions, reads_blocks
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import listed_names
@@ -72,17 +72,18 @@ class PopulationSource:
         return self._known[name]
 
     def take(self, rows: np.ndarray) -> pd.DataFrame:
-        """Return some rows; one block is in memory at a time."""
-        parts, start = [], 0
-        for block in open_chunks(self.population, columns=self.names):
-            stop = start + len(block)
-            low, high = np.searchsorted(rows, [start, stop])
-            if high > low:
-                parts.append(block[list(self.names)].take(rows[low:high] - start))
-            start = stop
-        if not parts:
-            return self.population.frame(list(self.names)).head(0)
-        return pd.concat(parts, ignore_index=True)
+        """Return some rows; each worker of the population has one block in memory at a time."""
+        take = partial(_take_rows, list(self.names), rows)
+        return pd.concat(list(map_portions(take, self.population, self.names)), ignore_index=True)
+
+
+def _take_rows(names: list[str], rows: np.ndarray, frames: NumberedFrames) -> pd.DataFrame:
+    """Return those of some rows (increasing positions) that stand in consecutive frames."""
+    parts = []
+    for start, frame in frames:
+        low, high = np.searchsorted(rows, [start, start + len(frame)])
+        parts.append(frame[names].take(rows[low:high] - start))
+    return pd.concat(parts, ignore_index=True)
 
 
 def open_source(population: Any, columns: Sequence[str] | None = None) -> SamplingFrame:

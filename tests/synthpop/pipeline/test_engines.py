@@ -14,11 +14,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from synthpop.microdata import cluster, engines
+import riskeval
+from synthpop import assess_fit, check_rules, open_population
+from synthpop.microdata import chunks, cluster, engines
+from synthpop.microdata.chunks import map_portions
 from synthpop.microdata.engines import map_blocks
 from synthpop.microdata.errors import InputError, OutputError, WorkerError
 from synthpop.pipeline import run as run_module
 from synthpop.sampling import SimpleRandom, simulate_study
+from synthpop.sampling.draw import draw_sample
 from tests.small import small_pipeline, small_survey
 
 ROWS = 400
@@ -57,6 +61,17 @@ def fail(number: int) -> int:
 @pytest.mark.parametrize("workers", [1, 3, "processes:2"])
 def test_every_engine_applies_the_function_to_every_plan(workers) -> None:
     assert sorted(map_blocks(square, range(50), workers)) == [n * n for n in range(50)]
+
+
+def wait_and_square(number: int) -> int:
+    time.sleep(0.05 if number in (0, 7) else 0)  # others are ready before
+    return number * number
+
+
+def test_results_come_in_the_order_of_the_plans_where_that_is_asked_for() -> None:
+    assert list(map_blocks(wait_and_square, range(30), 3, in_order=True)) == [
+        n * n for n in range(30)
+    ]
 
 
 @pytest.mark.parametrize("workers", [3, "processes:2"])
@@ -196,6 +211,65 @@ class Deadly:
                 (self.marker / str(earlier)).touch()
                 os.kill(os.getpid(), signal.SIGKILL)
         return number * number
+
+
+RULES = ["age < 50", "at most one retired"]
+READERS = {
+    "check_rules": lambda people: check_rules(people, RULES).to_frame(),
+    "scenarios": lambda people: riskeval.intruder_scenarios(
+        small_survey().frame, people, ["age", "sex"], "income", seed=1
+    ).to_frame(),
+    "disco": lambda people: riskeval.disco(
+        small_survey().frame, people, ["age", "sex"], "status", seed=1
+    ).to_frame(),
+    "k_anonymity": lambda people: riskeval.k_anonymity(people, ["age", "sex"]).to_frame(),
+    "draw_sample": lambda people: draw_sample(people, SimpleRandom(50), seed=1).frame,
+    "assess_fit": lambda people: assess_fit(small_survey(), people).to_frame(),
+}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["check_rules", "k_anonymity"], pytest.param(list(READERS)[1:], marks=pytest.mark.slow)],
+)
+def test_a_population_on_disk_is_judged_on_the_cluster(
+    names, fitted, dask_cluster, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(chunks, "PORTION_ROWS", 2 * ROWS)
+    fitted.simulate(out=tmp_path / "p", rows_per_block=ROWS)
+    one = open_population(tmp_path / "p")
+    two = open_population(tmp_path / "p", workers=at(dask_cluster))
+    for name in names:
+        assert READERS[name](two).equals(READERS[name](one)), name
+
+
+class DeadlySum:
+    """Adds up ages, and ends its worker at the first portion that does not begin with row 0."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __call__(self, frames) -> int:
+        numbered = list(frames)
+        if numbered[0][0] > 0 and not self.marker.exists():
+            self.marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return sum(int(frame["age"].sum()) for _, frame in numbered)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_while_a_population_is_read(
+    fitted, dask_cluster, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(chunks, "PORTION_ROWS", ROWS)
+    people = fitted.simulate(out=tmp_path / "p", rows_per_block=ROWS)
+    people.workers = at(dask_cluster)
+    portions = list(map_portions(DeadlySum(tmp_path / "first"), people, ["age"]))
+    people.workers = 1
+    assert portions == list(map_portions(DeadlySum(tmp_path / "first"), people, ["age"]))
+    people.workers = "processes:2"
+    with pytest.raises(WorkerError, match="a worker process died"):
+        list(map_portions(DeadlySum(tmp_path / "second"), people, ["age"]))
 
 
 def test_a_worker_of_the_cluster_that_is_killed(dask_cluster, tmp_path) -> None:
