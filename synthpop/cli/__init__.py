@@ -164,7 +164,6 @@ def sample(
     out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")] = Path(
         "sample.parquet"
     ),
-    workers: options.Workers = "1",
     safe_csv: options.SafeCsv = False,
 ) -> None:
     """Draw a random sample of whole households (or persons) with design weights.
@@ -176,7 +175,7 @@ def sample(
     from synthpop.sampling import Cluster, Power, Proportional, SimpleRandom, Stratified
     from synthpop.sampling.draw import draw_sample
 
-    source = open_population(population, workers=workers_option(workers))
+    source = open_population(population)
     household = source.roles.household
     unit = Cluster(household, SimpleRandom(n)) if household and not persons else SimpleRandom(n)
     design: Cluster | SimpleRandom | Stratified = unit
