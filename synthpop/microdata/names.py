@@ -90,3 +90,9 @@ def columns_named_for(role: str, columns: Iterable[str]) -> list[str]:
     elif role == "household":
         others = [n for n in names if HOUSEHOLD_NAME.search(words_of(n))]
     return list(dict.fromkeys([*usual, *others]))
+
+
+# Words of edit rules and expressions: columns of these names stand in back-quotes there.
+RESERVED = frozenset(
+    ("and", "or", "not", "if", "in", "is", "only", "at", "exactly", "than", "years", "missing")
+)

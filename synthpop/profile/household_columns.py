@@ -18,7 +18,6 @@ MOST_RELATIONS = 30
 MOST_PAIRS = 200_000
 FEWEST_HOUSEHOLDS = 20
 FEWEST_PER_ID, MOST_PER_ID = 1.2, 12
-ADULT = 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,34 +91,6 @@ def relation_column(frame: pd.DataFrame, names: Sequence[str], index: HouseholdI
         if once.max() >= REFERENCE_SHARE:
             return str(name)
     return None
-
-
-def household_sum(
-    values: np.ndarray, persons: np.ndarray, index: HouseholdIndex, age: np.ndarray | None = None
-) -> str:
-    """Return what a household number is of a number of persons; empty where it is nothing of it.
-
-    "sum": the household sum. "modified": the sum over the modified OECD scale of the ages (1 for
-    the first adult, 0.5 for others from 14 on, 0.3 for children). "scale": the sum over another
-    equivalence scale (a number of tenths between 1 and the household size).
-    """
-    sums = np.bincount(index.index, np.nan_to_num(persons), minlength=len(index.sizes))
-    first = values[index.order[index.starts]]
-    some = np.isfinite(first) & (np.abs(first) > 0) & (index.sizes > 1)
-    if some.sum() < FEWEST_HOUSEHOLDS:
-        return ""
-    ratio = sums[some] / first[some]
-    if np.mean(np.abs(ratio - 1) < 1e-4) >= CONSTANT_SHARE:
-        return "sum"
-    if age is not None:
-        adults = np.bincount(index.index, age >= ADULT, minlength=len(index.sizes))
-        children = index.sizes - np.maximum(adults, 1)
-        oecd = 1 + 0.5 * (np.maximum(adults, 1) - 1) + 0.3 * children
-        if np.mean(np.abs(ratio - oecd[some]) < 1e-3) >= CONSTANT_SHARE:
-            return "modified"
-    tenths = np.abs(ratio * 10 - np.rint(ratio * 10)) < 1e-3
-    scale = tenths & (ratio > 1) & (ratio <= index.sizes[some])
-    return "scale" if np.mean(scale) >= 0.99 else ""
 
 
 def household_column(frame: pd.DataFrame, codes: Mapping[str, np.ndarray]) -> str | None:

@@ -13,7 +13,8 @@ from synthpop.microdata.native import same_library
 from synthpop.microdata.text import number
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
-from synthpop.profile.household_columns import household_sum, relation_column
+from synthpop.profile.household_columns import relation_column
+from synthpop.profile.household_sums import household_sums
 from synthpop.profile.reader import MOST_LEVELS, ColumnReader, are_whole, joined_notes
 
 SMALL_STRATUM = 30
@@ -119,32 +120,14 @@ class _Profiler(ColumnReader):
                     break
 
     def _mark_aggregates(self, columns: dict[str, ColumnProfile]) -> None:
-        """Mark household sums of a number of persons, also per unit of an equivalence scale."""
+        """Mark numbers that are sums over the household."""
         if self.index is None:
             return
-        numeric = [n for n, item in columns.items() if item.use == "continuous"]
-        constant = [n for n in numeric if self.index.constant(self.codes[n])]
-        for name in constant:
-            values = self.numbers[name]
-            for other in [n for n in numeric if n not in constant]:
-                persons = self.numbers[other]
-                assert values is not None
-                assert persons is not None
-                age = self.numbers[self.age] if self.age is not None else None
-                kind = household_sum(values, persons, self.index, age)
-                if not kind:
-                    continue
-                use, why = "derive", f"the household sum of {other}"
-                expression = f"sum({other})"
-                if kind == "modified":
-                    why = f"the household sum of {other} over the modified OECD scale"
-                    expression += f" / equivalised_size({self.age})"
-                if kind == "scale" or not (other.isidentifier() and str(self.age).isidentifier()):
-                    use, why = "left out", f"an equivalised household sum of {other}"
-                else:
-                    self.derived[name] = {"expression": expression}
-                columns[name] = replace(columns[name], use=use, why=why, detail=other)
-                break
+        values = {n: v for n, v in self.numbers.items() if v is not None}
+        for item, rule in household_sums(columns, values, self.index, self.age):
+            columns[item.name] = item
+            if rule is not None:
+                self.derived[item.name] = {"expression": rule}
 
     def _mark_functions(self, columns: dict[str, ColumnProfile]) -> None:
         """Mark classes of numbers, and functions of categories."""

@@ -220,12 +220,12 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
             group = _means_by(frame, profile, name, predictors)
             lines += _continuous(frame[name], item, predictors, group)
             lines += _derived_from(name, profile)
-    for name in [n for n in profile.derived if profile.column(n).detail not in _drawn(profile)]:
-        lines += _derive(name, profile)
     for name in simulation_order(list(profile.columns)):
         if profile.column(name).use == "categorical":
             lines += _derived_from(name, profile)
     lines += _components(profile, always)
+    for name in [n for n in profile.derived if profile.column(n).detail not in _drawn(profile)]:
+        lines += _derive(name, profile)
     return lines
 
 

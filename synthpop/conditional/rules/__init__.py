@@ -15,6 +15,6 @@ Names are columns, or levels of a category; those with other characters stand in
 (columns) or quotes (levels). ``head.age`` is the age of the first person of the household who is
 ``head``, a level of some category. ``sum(x)``, ``mean(x)``, ``min(x)``, ``max(x)`` and
 ``count(condition)`` are of the household, ``equivalised_size(age)`` is its size on the modified
-OECD scale; ``abs(x)`` and ``round(x)`` are of the person. Where a value
+OECD scale; ``abs(x)``, ``round(x)`` and ``zero_if_missing(x)`` are of the person. Where a value
 that a rule needs is missing, the rule is not broken.
 """

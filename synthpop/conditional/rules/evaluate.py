@@ -161,6 +161,8 @@ def _called(people: People, function: str, value: Node) -> np.ndarray:
         return np.abs(values)
     if function == "round":
         return np.round(values)
+    if function == "zero_if_missing":
+        return np.nan_to_num(values)
     if not people.n_persons:
         return values
     first, has_value = people.offsets[:-1], ~np.isnan(values)

@@ -20,6 +20,7 @@ from synthpop.conditional.rules.syntax import (
     RuleComparison,
 )
 from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.names import RESERVED
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
@@ -28,7 +29,7 @@ TOKEN = re.compile(
 )
 COMPARISONS = {"=": "=", "==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 OF_HOUSEHOLD = ("sum", "mean", "min", "max", "count", "equivalised_size")
-OF_PERSON = ("abs", "round")
+OF_PERSON = ("abs", "round", "zero_if_missing")
 WORDS = {"no": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 AGE = "age"
 
@@ -315,11 +316,6 @@ class _Parser:
             self.place += 1
             return Name(following.text, token.text, "level")  # "head married"
         return Name(token.text, kind=kind)
-
-
-RESERVED = frozenset(
-    ("and", "or", "not", "if", "in", "is", "only", "at", "exactly", "than", "years", "missing")
-)
 
 
 def parse_rules(rules: Sequence[str]) -> tuple[Rule, ...]:

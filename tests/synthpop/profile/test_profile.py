@@ -9,7 +9,8 @@ import pytest
 from synthpop import load_demo_survey, profile_survey
 from synthpop.microdata.errors import InputError
 from synthpop.profile.dependence import class_limits, parts_of_total, shortest_between
-from synthpop.profile.household_columns import household_index, household_sum
+from synthpop.profile.household_columns import household_index
+from synthpop.profile.household_sums import household_sum
 from synthpop.runfiles.template import template_text
 from tests.reference_data import survey_data
 

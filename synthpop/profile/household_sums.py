@@ -1,0 +1,257 @@
+"""Numbers that are sums over the members of a household, beside numbers of the person's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.indicators.equivalised import equivalised_size
+from synthpop.microdata.names import RESERVED
+from synthpop.microdata.text import plural
+from synthpop.profile.columns import ColumnProfile
+from synthpop.profile.household_columns import CONSTANT_SHARE, FEWEST_HOUSEHOLDS, HouseholdIndex
+
+ROUNDING = 1e-6  # of the largest value
+NEAR_WHOLE = 0.02  # coefficients this near to -1, 0 or 1 are meant to be it
+ALIKE = 0.2  # correlation of members from which on a number may hold sums over the household
+FEWEST_ROWS, ROWS_A_TERM = 50, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A number as sums over the household and numbers of the person, each plus or minus.
+
+    Attributes
+    ----------
+    of_household, of_person : dict of int
+        Column -> 1 or -1.
+    scaled : bool
+        Whether all of it is over the modified OECD scale.
+    incomplete : str or None
+        The number is missing where this column is for a member of the household.
+    """
+
+    of_household: Mapping[str, int]
+    of_person: Mapping[str, int]
+    scaled: bool
+    incomplete: str | None
+
+    @property
+    def why(self) -> str:
+        """What the number is, in words."""
+        text = f"{plural(len(self.of_household), 'sum')} over the household"
+        if self.of_person:
+            text += f" and {plural(len(self.of_person), 'number')} of the person"
+        return text + (" over the modified OECD scale" if self.scaled else "")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are added up."""
+        return tuple(dict.fromkeys([*self.of_household, *self.of_person]))
+
+    def expression(self, gaps: Sequence[str], age: str | None) -> str:
+        """Return it in the language of `Derive`; `gaps` are the columns with missing values."""
+
+        def added(signs: Mapping[str, int]) -> str:
+            words = [
+                f"{'-' if sign < 0 else '+'} {filled(name) if name in gaps else word(name)}"
+                for name, sign in signs.items()
+            ]
+            return " ".join(words).removeprefix("+ ")
+
+        text = f"sum({added(self.of_household)})"
+        if self.incomplete is not None:
+            text += f" / (count({word(self.incomplete)} is missing) = 0)"
+        if self.of_person:
+            text = f"{text} + {added(self.of_person)}".replace("+ - ", "- ")
+        if self.scaled:
+            text = f"({text}) / equivalised_size({word(str(age))})"
+        return text
+
+
+def word(name: str) -> str:
+    """Return a column as expressions name it."""
+    return name if name.isidentifier() and name not in RESERVED else f"`{name}`"
+
+
+def filled(name: str) -> str:
+    """Return a column whose missing values count as zero."""
+    return f"zero_if_missing({word(name)})"
+
+
+def may_hold_sums(values: np.ndarray, index: HouseholdIndex) -> bool:
+    """Whether members have numbers as alike as sums over the household make them."""
+    first, other = index.pairs()
+    both = np.isfinite(values[first]) & np.isfinite(values[other])
+    a, b = values[first[both]], values[other[both]]
+    if len(a) < FEWEST_ROWS or not (a.std() > 0 and b.std() > 0):
+        return False
+    return float(np.corrcoef(a, b)[0, 1]) > ALIKE
+
+
+def terms_of(
+    values: np.ndarray,
+    candidates: Mapping[str, np.ndarray],
+    index: HouseholdIndex,
+    age: np.ndarray | None,
+) -> Terms | None:
+    """Return the sums that a number is made of; None where it is none of these.
+
+    Least squares of the number on the candidates and on their household sums: coefficients of -1
+    and 1 are the terms, which then must add up to it but for one row in a thousand. A missing
+    value counts as zero, unless the number is missing wherever a member lacks that column. A number
+    that is none of it is looked at again times the modified OECD scale.
+
+    Parameters
+    ----------
+    candidates : dict of float arrays
+        Numbers that may be terms.
+    """
+    known = np.isfinite(values)
+    if known.sum() < FEWEST_ROWS + 2 * ROWS_A_TERM * len(candidates):
+        return None
+    usable = {n: x for n, x in candidates.items() if np.isfinite(x[known]).any()}
+    own = {n: np.nan_to_num(x) for n, x in usable.items()}
+    sums = {n: household_total(x, index) for n, x in own.items()}
+    sums = {n: x for n, x in sums.items() if not np.allclose(x[known], own[n][known])}
+    if not sums:
+        return None
+    matrix = np.column_stack([*sums.values(), *own.values()])[known]
+    names = [*((n, True) for n in sums), *((n, False) for n in own)]
+    sizes: list[Any] = [1.0] if age is None else [1.0, equivalised_size(age, index.index)[known]]
+    for size in sizes:
+        if not np.isfinite(size).all():
+            continue
+        signs = _signs(values[known] * size, matrix)
+        chosen = [(*names[j], int(sign)) for j, sign in enumerate(signs) if sign]
+        of_household = {n: sign for n, whole, sign in chosen if whole}
+        of_person = {n: sign for n, whole, sign in chosen if not whole}
+        if not of_household or len(chosen) < 2:
+            continue
+        incomplete = None
+        if not known.all():
+            lacking = (n for n in of_household if _lacks_with(n, usable, known, index))
+            incomplete = next(lacking, None)
+            if incomplete is None:
+                continue
+        return Terms(of_household, of_person, np.ndim(size) > 0, incomplete)
+    return None
+
+
+def household_total(values: np.ndarray, index: HouseholdIndex) -> np.ndarray:
+    """Return the sum over the household for each of its members."""
+    return np.bincount(index.index, values, minlength=len(index.sizes))[index.index]
+
+
+def _lacks_with(
+    name: str, columns: Mapping[str, np.ndarray], known: np.ndarray, index: HouseholdIndex
+) -> bool:
+    """Whether a number is missing where a member of the household lacks a column, and else not."""
+    some_missing = household_total(np.isnan(columns[name]).astype(float), index) > 0
+    return bool(np.mean(some_missing == ~known) >= CONSTANT_SHARE)
+
+
+def _signs(values: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return the coefficients -1, 0, 1 of an exact sum; all zero where there is none."""
+    nothing = np.zeros(matrix.shape[1])
+    scale = np.maximum(np.abs(matrix).max(axis=0), np.finfo(float).tiny)
+    coefficients = np.linalg.lstsq(matrix / scale, values, rcond=1e-10)[0] / scale
+    signs: np.ndarray = np.rint(coefficients)
+    if np.any(np.abs(coefficients - signs) > NEAR_WHOLE) or np.any(np.abs(signs) > 1):
+        return nothing
+    gap = np.abs(matrix @ signs - values)
+    rounding = ROUNDING * float(np.abs(values).max(initial=0.0))
+    return signs if float((gap > rounding).mean()) <= 1 - CONSTANT_SHARE else nothing
+
+
+def household_sum(
+    values: np.ndarray, persons: np.ndarray, index: HouseholdIndex, age: np.ndarray | None = None
+) -> str:
+    """Return what a household number is of a number of persons; empty where it is nothing of it.
+
+    "sum": the household sum. "modified": the sum over the modified OECD scale of the ages (1 for
+    the first adult, 0.5 for others from 14 on, 0.3 for children). "scale": the sum over another
+    equivalence scale (a number of tenths between 1 and the household size).
+    """
+    sums = np.bincount(index.index, np.nan_to_num(persons), minlength=len(index.sizes))
+    first = values[index.order[index.starts]]
+    some = np.isfinite(first) & (np.abs(first) > 0) & (index.sizes > 1)
+    if some.sum() < FEWEST_HOUSEHOLDS:
+        return ""
+    ratio = sums[some] / first[some]
+    if np.mean(np.abs(ratio - 1) < 1e-4) >= CONSTANT_SHARE:
+        return "sum"
+    if age is not None:
+        oecd = equivalised_size(age, index.index)[index.order[index.starts]]
+        if np.mean(np.abs(ratio - oecd[some]) < 1e-3) >= CONSTANT_SHARE:
+            return "modified"
+    tenths = np.abs(ratio * 10 - np.rint(ratio * 10)) < 1e-3
+    scale = tenths & (ratio > 1) & (ratio <= index.sizes[some])
+    return "scale" if np.mean(scale) >= 0.99 else ""
+
+
+def household_sums(
+    columns: Mapping[str, ColumnProfile],
+    values: Mapping[str, np.ndarray],
+    index: HouseholdIndex,
+    age: str | None,
+) -> Iterator[tuple[ColumnProfile, str | None]]:
+    """Yield the columns that are sums over the household, and the expression of each.
+
+    Sums of one number first, then of several and of numbers of the person, small ones first.
+
+    Parameters
+    ----------
+    values : dict of float arrays
+        Columns that are numbers.
+    """
+    years = None if age is None else values.get(age)
+    values = {
+        n: v
+        for n, v in values.items()
+        if n != age and columns[n].use in ("continuous", "categorical") and np.isfinite(v).any()
+    }
+    numeric = {n: v for n, v in values.items() if columns[n].use == "continuous"}
+    # 1. Numbers of the household: the sum of one number, also per unit of a scale.
+    constant = [n for n, v in numeric.items() if index.constant(np.nan_to_num(v, nan=-1e300))]
+    derived = set()
+    for name in constant:
+        for other in [n for n in numeric if n not in constant]:
+            kind = household_sum(numeric[name], numeric[other], index, years)
+            if kind:
+                derived.add(name)
+                yield _of_one(columns[name], other, kind, age)
+                break
+    # 2. Sums of several numbers and numbers of the person, small ones first.
+    size = {n: float(np.nanmean(np.abs(v))) for n, v in values.items()}
+    for name in sorted(numeric, key=size.__getitem__):
+        if name in derived or not may_hold_sums(numeric[name], index):
+            continue
+        smaller = {
+            n: v
+            for n, v in values.items()
+            if n != name and n not in derived and size[n] <= size[name]
+        }
+        terms = terms_of(numeric[name], smaller, index, years)
+        if terms is None:
+            continue
+        derived.add(name)
+        gaps = [n for n in terms.columns if np.isnan(values[n]).any()]
+        yield replace(columns[name], use="derive", why=terms.why), terms.expression(gaps, age)
+
+
+def _of_one(
+    item: ColumnProfile, other: str, kind: str, age: str | None
+) -> tuple[ColumnProfile, str | None]:
+    """Return a column that is the household sum of another, and its expression."""
+    if kind == "scale":
+        why = f"an equivalised household sum of {other}"
+        return replace(item, use="left out", why=why, detail=other), None
+    why, expression = f"the household sum of {other}", f"sum({word(other)})"
+    if kind == "modified":
+        why += " over the modified OECD scale"
+        expression += f" / equivalised_size({word(str(age))})"
+    return replace(item, use="derive", why=why, detail=other), expression
