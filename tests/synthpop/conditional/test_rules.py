@@ -127,7 +127,7 @@ def families(n: int = 800, seed: int = 0) -> Survey:
     frame["kin"] = np.where(frame["age"] < 16, "child", "partner")
     frame.loc[frame["pid"] == 1, "kin"] = "head"
     married = rng.random(n) < 0.6
-    couple = frame.groupby("hid")["kin"].transform(lambda x: (x == "partner").any())
+    couple = frame["kin"].eq("partner").groupby(frame["hid"]).transform("any")
     home = frame["hid"] - frame["hid"].min()
     adult = frame["age"] >= 16
     status = np.where(couple & married[home], "married", "single")

@@ -58,7 +58,7 @@ def fail(number: int) -> int:
     return number
 
 
-@pytest.mark.parametrize("workers", [1, 3, "processes:2"])
+@pytest.mark.parametrize("workers", [1, 3, pytest.param("processes:2", marks=pytest.mark.slow)])
 def test_every_engine_applies_the_function_to_every_plan(workers) -> None:
     assert sorted(map_blocks(square, range(50), workers)) == [n * n for n in range(50)]
 

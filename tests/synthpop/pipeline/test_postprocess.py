@@ -169,8 +169,11 @@ def test_households_are_intact_and_numbered(population) -> None:
 
     def compositions(frame: pd.DataFrame) -> set[tuple]:
         columns = ["region", "age", "sex", "status"]
-        text = frame[columns].astype(object).fillna("none").astype(str).agg("|".join, axis=1)
-        return set(text.groupby(frame["hid"]).agg(tuple))
+        members: dict[int, list[tuple]] = {}
+        values = frame[columns].astype(object).fillna("none").astype(str)
+        for household, person in zip(frame["hid"], values.to_numpy().tolist(), strict=True):
+            members.setdefault(household, []).append(tuple(person))
+        return set(map(tuple, members.values()))
 
     assert compositions(new) <= compositions(start)
 

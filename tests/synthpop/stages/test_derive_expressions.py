@@ -44,7 +44,7 @@ def test_aggregates_over_the_household_are_those_of_its_members(aggregate: str) 
 def test_counts_are_whole_numbers_and_predict_later_variables() -> None:
     children = Derive("children", expression="age < 16", within="household", aggregate="count")
     sample = small_frame(600)
-    many = sample.groupby("hid")["age"].transform(lambda age: (age < 16).sum())
+    many = sample["age"].lt(16).groupby(sample["hid"]).transform("sum")
     sample["status"] = np.where(many > 0, "works", "idle")
     status = Categorical("status", predictors=["children"])
     frame = fit(children, status, frame=sample).simulate().frame()

@@ -61,11 +61,11 @@ def test_household_counts_and_their_totals_are_within_one_of_the_estimates() -> 
 @pytest.mark.parametrize("method", ["direct", "distribution"])
 @pytest.mark.parametrize("weight", [1.4, 1.6])
 def test_small_strata_lose_no_households_by_rounding(weight: float, method: str) -> None:
-    frame = pd.DataFrame({"hid": range(300), "st": [f"s{k}" for k in range(300)], "w": weight})
-    frame["sex"] = ["f", "m"] * 150
+    frame = pd.DataFrame({"hid": range(100), "st": [f"s{k}" for k in range(100)], "w": weight})
+    frame["sex"] = ["f", "m"] * 50
     survey = Survey(frame, weight="w", household="hid", strata="st")
     fitted = Pipeline([Structure(["sex"], method=method)]).fit(survey, seed=1)
-    assert fitted.simulate().n_persons == pytest.approx(300 * weight, abs=1)
+    assert fitted.simulate().n_persons == pytest.approx(100 * weight, abs=1)
     assert not fitted.simulate().fallbacks
     strata = [fitted.simulate(seed=seed).frame()["st"].value_counts() for seed in (1, 2)]
     assert (strata[0] - strata[1]).abs().max() == 1  # which strata get one more is drawn
@@ -116,9 +116,9 @@ def test_households_are_copied_whole_with_probability_of_their_weight() -> None:
         }
     )
     people = simulate(survey=Survey(frame, **ROLES), scale=1000).frame()
-    pairs = people.groupby("hid")["age"].apply(tuple)
-    assert set(pairs) == {(40, 10), (70, 68)}
-    assert 0.72 < (pairs == (70, 68)).mean() < 0.78
+    first, second = (people.loc[people["pid"] == pid].set_index("hid")["age"] for pid in (1, 2))
+    assert set(zip(first, second.loc[first.index], strict=True)) == {(40, 10), (70, 68)}
+    assert 0.72 < (first == 70).mean() < 0.78
 
 
 def test_the_other_method_draws_the_sizes() -> None:
@@ -148,9 +148,7 @@ def test_ids_are_new_and_members_are_numbered() -> None:
     people = simulate().frame()
     assert people["hid"].is_monotonic_increasing
     assert people["hid"].min() == 1
-    assert (
-        people.groupby("hid")["pid"].apply(list).map(lambda p: p == list(range(1, len(p) + 1)))
-    ).all()
+    assert (people["pid"] == people.groupby("hid").cumcount() + 1).all()
     assert (people.groupby("hid")["size"].first() == people.groupby("hid").size()).all()
 
 

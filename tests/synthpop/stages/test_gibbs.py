@@ -196,8 +196,8 @@ def test_a_value_is_kept_where_no_model_has_an_answer() -> None:
 @pytest.mark.parametrize("workers", [2, pytest.param("processes:2", marks=pytest.mark.slow)])
 def test_workers_and_folders_hold_the_same(tmp_path, workers) -> None:
     steps = (FIRST, GibbsPass(["three", "one"]))
-    one = people(*steps, rows_per_block=300, scale=1.0)
-    two = people(*steps, rows_per_block=300, scale=1.0, workers=workers, out=tmp_path / "p")
+    one = people(*steps, rows_per_block=300, scale=0.4)
+    two = people(*steps, rows_per_block=300, scale=0.4, workers=workers, out=tmp_path / "p")
     assert len(one.manifest.blocks) > 6
     pd.testing.assert_frame_equal(one.frame(), two.frame())
     assert one.manifest.columns == two.manifest.columns

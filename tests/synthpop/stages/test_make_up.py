@@ -12,13 +12,18 @@ from synthpop.conditional.make_up import find_make_up
 from tests.small import ROLES, small_frame
 
 
+def with_partner(frame: pd.DataFrame) -> pd.Series:
+    """Whether the household of each person has a partner."""
+    return frame["kin"].eq("partner").groupby(frame["hid"]).transform("any")
+
+
 def families(n: int = 1500, seed: int = 0) -> pd.DataFrame:
     """Couples are married in 70 % of the cases, both or none; heads without a partner never."""
     frame = small_frame(n, seed)
     rng = np.random.default_rng(seed + 1)
     frame["kin"] = np.where(frame["age"] < 16, "child", "partner")
     frame.loc[frame["pid"] == 1, "kin"] = "head"
-    couple = frame.groupby("hid")["kin"].transform(lambda kin: (kin == "partner").any())
+    couple = with_partner(frame)
     married = (rng.random(n) < 0.7)[frame["hid"] - frame["hid"].min()]
     status = np.where(couple & married, "married", "single")
     frame["marital"] = pd.Series(status).where(frame["age"] >= 16)
@@ -44,7 +49,7 @@ def test_heads_and_partners_keep_their_shares_when_drawn_given_the_first() -> No
     _, people = simulate(frame, stage)
     for who in ("head", "partner"):
         assert share(people, who, False) == pytest.approx(share(frame, who, True), abs=0.012)
-    couple = people.groupby("hid")["kin"].transform(lambda kin: (kin == "partner").any())
+    couple = with_partner(people)
     alone = people[~couple & (people["kin"] == "head")]
     assert (alone["marital"] == "married").mean() < 0.005
     adults = people[people["kin"].isin(["head", "partner"]) & couple]
@@ -60,7 +65,7 @@ def test_numbers_of_heads_are_given_the_make_up_too() -> None:
     couple = {}
     for name, data in (("survey", frame), ("population", people)):
         adult = data[data["kin"] == "head"]
-        pair = data.groupby("hid")["kin"].transform(lambda kin: (kin == "partner").any())
+        pair = with_partner(data)
         weights = adult["w"] if name == "survey" else np.ones(len(adult))
         couple[name] = [
             np.average(
