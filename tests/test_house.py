@@ -35,6 +35,13 @@ FACADES = {
 }
 """Public names with more than eight parameters, and what these are."""
 
+WAYS_TO_A_VALUE = {
+    "found", "kept", "held", "told", "taken", "made", "gone", "lost", "own", "here", "there",
+    "mine", "whose", "given", "placed", "tmp", "res", "val", "obj", "foo", "stuff",
+}  # fmt: skip
+"""Names that say how a value was come by, or nothing, instead of what it is."""
+PUBLIC_OPTIONS = {"synthpop/stages/impute.py: given"}
+
 SURVEY_ROLES = {"survey", "margins", "name", "path", "out", "rows_per_block", "fpc", "years"}
 
 
@@ -117,6 +124,18 @@ def test_a_class_name_stands_for_one_thing() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 rooms.setdefault(node.name, []).append(str(file.relative_to(ROOT.parent)))
     assert {name: files for name, files in rooms.items() if len(files) > 1} == {}
+
+
+def test_names_say_what_a_value_is() -> None:
+    names = set()
+    for file in files_of_both_packages():
+        for node in ast.walk(tree_of(file)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add((node.id, file))
+            elif isinstance(node, ast.arg):
+                names.add((node.arg, file))
+    vague = {f"{f.relative_to(ROOT.parent)}: {n}" for n, f in names if n in WAYS_TO_A_VALUE}
+    assert vague == PUBLIC_OPTIONS
 
 
 def test_no_module_imports_itself_over_others() -> None:

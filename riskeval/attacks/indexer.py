@@ -149,8 +149,8 @@ class Multiset:
         for depth in range(int(size.max(initial=0))):
             rows = rows[size[rows] > depth]
             # the state is a node of the tree of sorted sequences; node 0 is the empty one
-            met = self._paths.number(pair_up(state[rows], ordered[first[rows] + depth]))
-            state[rows] = met + 1
+            node = self._paths.number(pair_up(state[rows], ordered[first[rows] + depth]))
+            state[rows] = node + 1
         return self._bags.number(state)
 
 

@@ -40,7 +40,7 @@ class Aligned:
     # coarsened too, as an intruder who knows a person would do
     x_keys: pd.DataFrame
     shared: list[dict[str, Any]]  # one row a variable: see `COLUMNS`
-    lost: dict[str, str]  # why a variable is not compared
+    not_compared: dict[str, str]  # why a variable is not compared
     # original level -> level, by variable, where the original was brought to other levels
     rules: dict[str, Mapping[Any, Any]]
 
@@ -59,7 +59,9 @@ class Aligned:
 
     def has(self, names: Sequence[str]) -> str:
         """Why these variables cannot all be compared; empty when they can."""
-        absent = [f"{name} {self.lost[name]}" for name in names if name in self.lost]
+        absent = [
+            f"{name} {self.not_compared[name]}" for name in names if name in self.not_compared
+        ]
         return "; ".join(absent)
 
 
@@ -78,20 +80,20 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
     """
     x, y, keys = {}, {}, {}
     rows: list[dict[str, Any]] = []
-    lost: dict[str, str] = {}
+    not_compared: dict[str, str] = {}
     rules: dict[str, Mapping[Any, Any]] = {}
     for name, role in roles.items():
         row: dict[str, Any] = {"release": side.name, "variable": name, "role": role}
         if name not in side.frame:
-            lost[name] = "is not in the release"
+            not_compared[name] = "is not in the release"
             levels = len(encode(original[name])[1])
-            rows.append(row | _row(False, lost[name], levels, 0, 0))
+            rows.append(row | _row(False, not_compared[name], levels, 0, 0))
             continue
         one, two = original[name], side.frame[name]
         if role == "numeric":
             if not is_number(side.frame[name]):
-                lost[name] = "is not numeric in the release"
-                rows.append(row | _row(False, lost[name], 0, 0, 0))
+                not_compared[name] = "is not numeric in the release"
+                rows.append(row | _row(False, not_compared[name], 0, 0, 0))
                 continue
             x[name], y[name] = one, two
             keys[name] = one
@@ -99,7 +101,7 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
             continue
         matched = match_levels(one, two, side.rows, side.levels.get(name))
         if matched.reason:
-            lost[name] = matched.reason
+            not_compared[name] = matched.reason
         else:
             numeric = is_number(original[name]) and is_number(side.frame[name])
             y[name], keys[name] = matched.y, matched.x
@@ -114,7 +116,7 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
         pd.DataFrame(y, index=pd.RangeIndex(m)),
         pd.DataFrame(keys, index=pd.RangeIndex(length)),
         rows,
-        lost,
+        not_compared,
         rules,
     )
 

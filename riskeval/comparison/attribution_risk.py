@@ -15,13 +15,13 @@ from riskeval.measurement import MeasureInfo, Measurement, attempt, not_measured
 def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     """Run every attack of the registry: on the file, and on each sensitive variable."""
     targets = list(dict.fromkeys(n for n in request.sensitive if n not in request.keys))
-    keys = [name for name in request.keys if name not in aligned.lost]
-    missing = [name for name in request.keys if name in aligned.lost]
+    keys = [name for name in request.keys if name not in aligned.not_compared]
+    missing = [name for name in request.keys if name in aligned.not_compared]
     others = dict.fromkeys([*targets, *request.numeric])
     files = ComparedFiles(
         aligned.x_keys, aligned.y,
         None if request.holdout is None or not keys else aligned.translate(request.holdout),
-        keys, [*keys, *(n for n in others if n not in aligned.lost and n not in keys)],
+        keys, [*keys, *(n for n in others if n not in aligned.not_compared and n not in keys)],
         request.sample_sizes, request.seed,
         note=f"without {', '.join(missing)}" if missing else "", amounts=request.numeric,
     )  # fmt: skip
@@ -55,12 +55,14 @@ def _attacked(
     infos: tuple[MeasureInfo, ...] = () if isinstance(compared, bool) else compared.infos
     if not files.keys:
         return not_measured(infos, aligned.has(request.keys), [target])
-    if target in aligned.lost:
-        return not_measured(infos, f"{target} {aligned.lost[target]}", [target])
+    if target in aligned.not_compared:
+        return not_measured(infos, f"{target} {aligned.not_compared[target]}", [target])
     if attack.needs_holdout and files.holdout is None:
         return not_measured(infos, "needs a hold-out")
     if isinstance(compared, bool):
-        targets = tuple(n for n in request.sensitive if n not in (*files.keys, *aligned.lost))
+        targets = tuple(
+            n for n in request.sensitive if n not in (*files.keys, *aligned.not_compared)
+        )
         return attempt(infos, target, partial(_registered, name, attack, target, files, targets))
     return attempt(infos, target, partial(compared.run, files, target))
 

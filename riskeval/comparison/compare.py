@@ -230,11 +230,11 @@ def _sides(
             continue
         more = tuple(release.replicates) if isinstance(release, Release) else ()
         files = [release, *(replace(release, data=data) for data in more)]
-        read = [
+        files_read = [
             read_release(faults, name, file, request.original, index, variables, weights, others)
             for file in files
         ]
-        sides = [side for side in read if side is not None]
+        sides = [side for side in files_read if side is not None]
         if len(sides) == len(files):
             listed.append(sides[0].with_replicates(sides[1:]))
     return listed

@@ -30,14 +30,14 @@ NEAR, ALONE = 0.01, 0.05
 
 def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     """Measure linkage and interval disclosure of the numeric variables."""
-    names = [name for name in request.numeric if name not in aligned.lost]
+    names = [name for name in request.numeric if name not in aligned.not_compared]
     rows = aligned.side.rows
     if rows is None:
         return not_measured(INFOS, "records cannot be linked one to one")
     if not names:
         why = aligned.has(request.numeric) or "no numeric variable was named"
         return not_measured(INFOS, why)
-    absent = [name for name in request.numeric if name in aligned.lost]
+    absent = [name for name in request.numeric if name in aligned.not_compared]
     note = f"without {', '.join(absent)}" if absent else ""
     x, y = aligned.x[names], aligned.y[names]
     pair = x.iloc[rows].reset_index(drop=True)

@@ -16,7 +16,7 @@ def loss(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
         UtilityInput(
             aligned.x, aligned.y, request.keys, request.numeric, request.sensitive,
             rows=aligned.side.rows, weights=request.weights,
-            released_weights=aligned.side.weights, lost=aligned.lost,
+            released_weights=aligned.side.weights, not_compared=aligned.not_compared,
             levels={
                 row["variable"]: (
                     row["levels_original"], row["levels_shared"] if row["compared"] else 0

@@ -127,12 +127,12 @@ def take(row, points, rows, place, leaf_of, starts, low, high, total, number, sm
     node = leaf_of[row]
     start = starts[node - (len(number) - 1) // 2]
     number[node] -= 1
-    here, end = place[row], start + number[node]
+    position, end = place[row], start + number[node]
     other = rows[end]
     for c in range(points.shape[1]):
-        points[here, c], points[end, c] = points[end, c], points[here, c]
-    rows[here], rows[end] = other, row
-    place[other], place[row] = here, end
+        points[position, c], points[end, c] = points[end, c], points[position, c]
+    rows[position], rows[end] = other, row
+    place[other], place[row] = position, end
     refresh_leaf(points, rows, start, number[node], node, low, high, total, smallest)
     while node > 0:
         node = (node - 1) // 2

@@ -274,13 +274,13 @@ def file_measurements(
         and (numbers is None or any(info.name in numbers for info in measure.infos))
     ]
     _, skipped, measured = measure_file(request, chosen)
-    lost = []
+    not_run = []
     for name, why in skipped.items():
         measure = MEASURES[name]
         if not _lacking(request, measure):
             targets = request.sensitive if "sensitive" in measure.needs else ("",)
-            lost += not_measured(measure.infos, why, targets)
-    return [one for _, one in measured] + lost
+            not_run += not_measured(measure.infos, why, targets)
+    return [one for _, one in measured] + not_run
 
 
 def _lacking(request: AssessRequest, measure: Measure) -> str:

@@ -67,13 +67,13 @@ class Assessment(TableResult):
         """Return which limits are met, then the sentence of each measure."""
         asked = sum(within is not None for within in self.table["within"])
         exceeded = self.exceeded
-        met = f"{asked - len(exceeded)} of {plural(asked, 'limit')} met"
+        verdict = f"{asked - len(exceeded)} of {plural(asked, 'limit')} met"
         if not asked:
-            met = "no limit was set, so nothing is judged"
+            verdict = "no limit was set, so nothing is judged"
         elif exceeded.empty:
-            met += ", for intruders who know these keys and no more"
+            verdict += ", for intruders who know these keys and no more"
         lines = [
-            f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: {met}."
+            f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: {verdict}."
             + ("" if exceeded.empty else f" Exceeded: {'; '.join(exceeded['number'])}.")
         ]
         for name, result in self.results.items():
@@ -154,15 +154,15 @@ class Assessment(TableResult):
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=target.parent) as workshop, rc_context(RC):
-                made = Path(workshop) / "made"
-                made.mkdir()
-                (made / "risk.md").write_text(self.to_markdown() + pictures, encoding="utf-8")
-                self.table.to_csv(made / "risk.csv", index=False)
+                workfolder = Path(workshop) / "made"
+                workfolder.mkdir()
+                (workfolder / "risk.md").write_text(self.to_markdown() + pictures, encoding="utf-8")
+                self.table.to_csv(workfolder / "risk.csv", index=False)
                 for name, figure in drawn.items():
-                    figure.savefig(made / f"{name}.png", dpi=150)
+                    figure.savefig(workfolder / f"{name}.png", dpi=150)
                 if target.exists():
                     target.rmdir()
-                made.rename(target)
+                workfolder.rename(target)
         except OSError as problem:
             raise write_error(target, problem) from None
         return target
@@ -170,6 +170,6 @@ class Assessment(TableResult):
 
 def _markdown_row(row: Mapping[Any, Any]) -> str:
     limit = "" if pd.isna(row["limit"]) else number(row["limit"])
-    met = {True: "yes", False: "**no**"}.get(row["within"], "")
+    answer = {True: "yes", False: "**no**"}.get(row["within"], "")
     meaning = f"{row['meaning']} ({row['note']})" if row["note"] else row["meaning"]
-    return f"| {row['number']} | {number(row['value'], 4)} | {limit} | {met} | {meaning} |"
+    return f"| {row['number']} | {number(row['value'], 4)} | {limit} | {answer} | {meaning} |"

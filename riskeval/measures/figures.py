@@ -93,20 +93,20 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
     2
     """
     order = np.argsort(counts.cell_F, kind="stable")
-    taken = order[:: max(1, -(-len(order) // MOST_POINTS))]
+    points = order[:: max(1, -(-len(order) // MOST_POINTS))]
     with rc_context(RC):
         figure = new_figure(WIDE, HALF - 0.8)
         axes = figure.subplots()
         axes.scatter(
-            counts.cell_f[taken],
-            counts.cell_F[taken],
+            counts.cell_f[points],
+            counts.cell_F[points],
             s=10,
             color=POPULATION,
             alpha=0.35,
             linewidths=0,
             label="a distinct key",
         )
-        if len(taken):
+        if len(points):
             ends = np.array([counts.cell_f.min(), counts.cell_f.max()])
             axes.plot(
                 ends, ends, color=SOFT, linestyle="--", linewidth=1, label="F = f: nobody else"

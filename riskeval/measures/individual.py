@@ -180,13 +180,13 @@ def risk_of_counts(
     base = cells[counts.cell]
     plain = factor is None or bool((factor == 1.0).all())
     risk = base if plain else base * factor
-    codes, lost = None, 0
+    codes, n_alone = None, 0
     if household is not None:
         codes, _ = pd.factorize(household)
         alone = np.flatnonzero(codes < 0)
-        lost = len(alone)
+        n_alone = len(alone)
         codes = codes.copy()
-        codes[alone] = codes.max(initial=-1) + 1 + np.arange(lost)
+        codes[alone] = codes.max(initial=-1) + 1 + np.arange(n_alone)
     capped = counts.cell_F < counts.cell_f * (1 - 1e-12)
     return IndividualRisk(
         risk=risk,
@@ -197,7 +197,7 @@ def risk_of_counts(
         household=codes,
         weighted=counts.weighted,
         formula=formula,
-        n_without_household=lost,
+        n_without_household=n_alone,
         n_capped=int(counts.keys.counts[capped].sum()) if counts.weighted else 0,
         counts=counts,
     )

@@ -315,12 +315,12 @@ def _verify(
 ) -> None:  # fmt: skip
     """Count the groups anew, and the households with the same members."""
     number = pd.Series(np.arange(len(released)) if homes is None else homes.number)[~small]
-    kept = released[~small]
-    cells = kept.groupby(list(names), dropna=False, observed=True).ngroup().to_numpy()
+    large = released[~small]
+    cells = large.groupby(list(names), dropna=False, observed=True).ngroup().to_numpy()
     sizes = number.groupby(cells).nunique()
     smallest = int(sizes.min()) if len(sizes) else k
-    if known and len(kept):
-        coded = encode_keys(kept, list(known))
+    if known and len(large):
+        coded = encode_keys(large, list(known))
         ids = cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
         make_up = make_up_of(pd.factorize(number)[0], ids)
         smallest = min(smallest, int(np.bincount(make_up).min()))

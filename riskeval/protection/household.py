@@ -39,9 +39,9 @@ class HouseholdRoles:
 
     def copied(self, values: pd.Series) -> pd.Series:
         """Give all members the value of the first record (each value of a household once)."""
-        taken = values.take(self.first[self.number])
-        taken.index = values.index
-        return taken
+        of_first = values.take(self.first[self.number])
+        of_first.index = values.index
+        return of_first
 
     @cached_property
     def members(self) -> list[np.ndarray]:

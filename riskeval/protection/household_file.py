@@ -109,11 +109,11 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
             faults.add(household, f"the household file has {ids} twice", rows=np.flatnonzero(again))
         place = pd.Index(table[household]).get_indexer(frame[household]) if not faults else None
         if place is not None and (place < 0).any():
-            lost = frame[household][place < 0]
+            absent = frame[household][place < 0]
             faults.add(
                 household,
-                f"{plural(lost.nunique(), 'household')} of persons are not in the household file "
-                f"({lost.unique()[:5].tolist()})",
+                f"{plural(absent.nunique(), 'household')} of persons are not in the household file "
+                f"({absent.unique()[:5].tolist()})",
                 rows=np.flatnonzero(place < 0),
             )
     faults.raise_if_any()

@@ -101,19 +101,19 @@ class LatticeSearch:
         """
         ids, sizes = self.groups(keys, node)
         pairs = np.unique(np.column_stack([ids[self.cell], home]), axis=0)
-        gone = np.zeros(int(home.max(initial=-1)) + 1, dtype=bool)
+        emptied = np.zeros(int(home.max(initial=-1)) + 1, dtype=bool)
         make_up = self._make_up(keys, node, home)
         while True:
-            left = pairs[~gone[pairs[:, 1]]]
+            left = pairs[~emptied[pairs[:, 1]]]
             n_homes = np.bincount(left[:, 0], minlength=len(sizes))
             small = left[n_homes[left[:, 0]] < self.k, 1]
-            n_alike = np.bincount(make_up, ~gone)
-            rare = np.flatnonzero(~gone & (n_alike[make_up] < self.k))
+            n_alike = np.bincount(make_up, ~emptied)
+            rare = np.flatnonzero(~emptied & (n_alike[make_up] < self.k))
             if not len(small) and not (self.whole and len(rare)):
-                return np.asarray(gone[home])
-            gone[small] = True
+                return np.asarray(emptied[home])
+            emptied[small] = True
             if self.whole:
-                gone[rare] = True
+                emptied[rare] = True
 
     def _make_up(self, keys: tuple[int, ...], node: Node, home: np.ndarray) -> np.ndarray:
         """Number of the make-up of each household on the keys of `whole`, int64, shape (H,)."""

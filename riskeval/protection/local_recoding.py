@@ -139,11 +139,11 @@ def local_recoding(
         notes.append(_make_up_note(_coded(sequences, levels)[:, columns], homes, k, known))
     # 4. Attack what became missing, and repair what is told
     if homes is None:
-        recovery, told = read_back(frame, released, names, None, int(k))
+        recovery, sentences = read_back(frame, released, names, None, int(k))
     else:
-        released, recovery, told = withstanding(frame, released, names, homes, int(k))
-        told += homes.notes()
-    notes += told
+        released, recovery, sentences = withstanding(frame, released, names, homes, int(k))
+        sentences += homes.notes()
+    notes += sentences
     details: dict[str, Any] = {
         "group": group, "recoded_groups": len(groups), "cost": cost, "recovery": recovery,
     }  # fmt: skip
@@ -279,9 +279,9 @@ def _agreed(
 
 def _recoded(values: pd.Series, sequence: Hierarchy, level: np.ndarray) -> pd.Series:
     """Column with the labels of the levels; missing above the highest one."""
-    gone = level > sequence.top
-    if sequence.top == 0 or not ((level > 0) & ~gone).any():
-        return suppress_cells(values, gone & values.notna().to_numpy())
+    suppressed = level > sequence.top
+    if sequence.top == 0 or not ((level > 0) & ~suppressed).any():
+        return suppress_cells(values, suppressed & values.notna().to_numpy())
     texts: list[str] = []
     place: dict[str, int] = {}
     codes = np.full(len(values), -1, dtype=np.int64)

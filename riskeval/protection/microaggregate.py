@@ -304,14 +304,14 @@ def _fill_each(
     job: Job, integers: str,
 ) -> float:  # fmt: skip
     """Put the group values of each variable in place; return the information loss."""
-    lost = total = 0.0
+    loss_sum = total = 0.0
     for j, name in enumerate(job.names):
         filled = groups[:, j] >= 0
         new = _aggregated(values[:, j], groups[:, j], filled, job)
         released[name] = put_numbers(frame[name], new, filled, integers=integers)
         loss = squares_lost(values[filled, j], new[filled])
-        lost, total = lost + loss[0], total + loss[1]
-    return 100.0 * lost / total if total else 0.0
+        loss_sum, total = loss_sum + loss[0], total + loss[1]
+    return 100.0 * loss_sum / total if total else 0.0
 
 
 def _fill_all(
@@ -319,7 +319,7 @@ def _fill_all(
     job: Job, integers: str,
 ) -> float:  # fmt: skip
     """Put group values in place; return the information loss of the numbers."""
-    lost = total = 0.0
+    loss_sum = total = 0.0
     complete = (groups >= 0) & ~np.isnan(values).any(axis=1)
     for j, name in enumerate(job.names):
         filled = (groups >= 0) & ~np.isnan(values[:, j])
@@ -329,8 +329,8 @@ def _fill_all(
         new = _aggregated(values[:, j], groups, filled, job)
         released[name] = put_numbers(frame[name], new, filled, integers=integers)
         loss = squares_lost(values[complete, j], new[complete])
-        lost, total = lost + loss[0], total + loss[1]
-    return 100.0 * lost / total if total else 0.0
+        loss_sum, total = loss_sum + loss[0], total + loss[1]
+    return 100.0 * loss_sum / total if total else 0.0
 
 
 def _aggregated(values: np.ndarray, groups: np.ndarray, filled: np.ndarray, job: Job) -> np.ndarray:
@@ -363,9 +363,9 @@ def _levels(values: pd.Series, groups: np.ndarray, filled: np.ndarray, job: Job)
     if isinstance(values.dtype, pd.CategoricalDtype):
         ordered = bool(values.dtype.ordered)
         return categorical_column(new, levels, ordered=ordered, index=values.index)
-    taken = values.copy()
-    taken.iloc[np.flatnonzero(filled)] = [levels[code] for code in new[filled]]
-    return taken
+    column = values.copy()
+    column.iloc[np.flatnonzero(filled)] = [levels[code] for code in new[filled]]
+    return column
 
 
 def _verified(

@@ -104,9 +104,9 @@ def _block(
         improve_pairs(pairs, gap, needs)
         groups = [pair.tolist() for pair in pairs if needs[pair].any()]
     # 3. who found too few joins the nearest group
-    taken = np.zeros(len(pool), dtype=bool)
-    taken[[i for members in groups for i in members]] = True
-    for i in np.flatnonzero(needs & ~taken):
+    in_group = np.zeros(len(pool), dtype=bool)
+    in_group[[i for members in groups for i in members]] = True
+    for i in np.flatnonzero(needs & ~in_group):
         costs = [float(gap[i, members].max()) for members in groups]
         if groups and np.isfinite(min(costs)):
             groups[int(np.argmin(costs))].append(int(i))

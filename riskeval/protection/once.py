@@ -258,9 +258,11 @@ def sums_kept(
                 f"{join(parts)} were multiplied by the factor of {total}, so that they add up"
                 + (f"; {plural(from_nothing, 'total')} of 0 stayed 0." if from_nothing else ".")
             )
-        lost = int((~agreed).sum())
-        if lost:
-            notes.append(f"In {plural(lost, 'record')} {total} was no sum, or a part is missing.")
+        n_broken = int((~agreed).sum())
+        if n_broken:
+            notes.append(
+                f"In {plural(n_broken, 'record')} {total} was no sum, or a part is missing."
+            )
     return released, touched, notes
 
 

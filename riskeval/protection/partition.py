@@ -88,9 +88,9 @@ def strata_rows(
             f"{job.k} complete records "
             "were pooled" + (" with the smallest other one." if pooled < job.k else ".")
         )
-    placed = target[ids]
-    order = np.argsort(placed, kind="stable")
-    cuts = np.flatnonzero(np.diff(placed[order])) + 1
+    cell = target[ids]
+    order = np.argsort(cell, kind="stable")
+    cuts = np.flatnonzero(np.diff(cell[order])) + 1
     return [rows for rows in np.split(order, cuts) if len(rows)]
 
 
@@ -229,8 +229,8 @@ def _join_mixed(
 def one_column(faults: Faults, frame: pd.DataFrame, name: str) -> np.ndarray:
     """A column as float64, shape (n,): numbers, or codes of levels; NaN where missing."""
     if is_number(frame[name]):
-        read = read_numbers(faults, frame, [name], "variable")
-        return np.full(len(frame), np.nan) if read is None else read[:, 0]
+        numbers = read_numbers(faults, frame, [name], "variable")
+        return np.full(len(frame), np.nan) if numbers is None else numbers[:, 0]
     codes = encode(frame[name])[0].astype(np.float64)
     return np.where(codes < 0, np.nan, codes)
 

@@ -293,9 +293,9 @@ def _recoded(
     first = np.zeros(len(levels) + 1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     source = np.where(new == codes, np.arange(len(codes)), first[new])
-    taken = values.take(source)
-    taken.index = values.index
-    return taken
+    column = values.take(source)
+    column.index = values.index
+    return column
 
 
 def _crossed(codes: np.ndarray, new: np.ndarray, levels: tuple[Any, ...]) -> pd.DataFrame:

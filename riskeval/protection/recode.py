@@ -362,8 +362,8 @@ def _regrouped(
         number = pd.api.types.is_numeric_dtype(dtype)
         if not number or all(_fits(name, dtype) for name in new_names):
             table = pd.Series(targets, dtype=object)
-            taken = pd.Series(table.reindex(codes).to_numpy(), index=values.index)
-            return taken.where(codes >= 0, values.astype(object)).astype(dtype)
+            column = pd.Series(table.reindex(codes).to_numpy(), index=values.index)
+            return column.where(codes >= 0, values.astype(object)).astype(dtype)
         targets = [str(item) for item in targets]
     names = list(dict.fromkeys(targets))
     places = np.array([*(names.index(item) for item in targets), -1], dtype=np.int64)

@@ -128,8 +128,8 @@ def record_swap(
     _verify(partner, places)
     source = np.where(partner >= 0, partner, np.arange(len(partner)))
     rows = places.first[source][places.of_record]
-    taken = {name: frame[name].take(rows).set_axis(frame.index) for name in request.moved}
-    released = frame.assign(**taken)
+    columns = {name: frame[name].take(rows).set_axis(frame.index) for name in request.moved}
+    released = frame.assign(**columns)
     ids = frame[household].to_numpy()[places.first]
     n_swapped = int((partner >= 0).sum())
     return protected(

@@ -79,8 +79,8 @@ def release_file(
     """
     frame = as_frame(data)
     faults = Faults("release_file")
-    gone, ids = names_of(drop), names_of(identifiers)
-    check_columns(faults, frame, dict.fromkeys([*gone, *ids]), "column")
+    dropped, ids = names_of(drop), names_of(identifiers)
+    check_columns(faults, frame, dict.fromkeys([*dropped, *ids]), "column")
     order = order or ("records" if household is None else "households and members")
     check_choice(faults, "order", order, ORDERS)
     if household is None and order in ORDERS[1:3]:
@@ -96,7 +96,7 @@ def release_file(
         place = rng.permutation(len(homes))[homes.number]
         within = rng.random(n) if order == ORDERS[2] else np.arange(n)
         rows = np.lexsort((within, place))
-    file = frame.iloc[rows].drop(columns=gone).reset_index(drop=True)
+    file = frame.iloc[rows].drop(columns=dropped).reset_index(drop=True)
     # 2. new identifiers, drawn apart from the order
     for column in dict.fromkeys([*([] if household is None else [household]), *ids]):
         if column in file:

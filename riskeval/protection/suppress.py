@@ -182,7 +182,7 @@ def local_suppression(
             "risky_before": risky, "smallest_count": smallest,
             "suppressed": pd.DataFrame(hidden, columns=names, index=frame.index),
             "recovery": outcome.recovery, "below_after_recovery": below,
-            "told": {key: sorted(sources) for key, sources in outcome.told.items()},
+            "told": {key: sorted(sources) for key, sources in outcome.tellers.items()},
         },
     )  # fmt: skip
 
@@ -313,7 +313,7 @@ def withstanding_notes(outcome: Outcome, below: int) -> list[str]:
             f"For {plural(below, 'record')} no suppression helps: every key that is left follows "
             "from other parts of the file. Drop or coarsen what tells them, or name it as linked."
         ]
-    for key, tellers in outcome.told.items():
+    for key, tellers in outcome.tellers.items():
         notes.append(
             f"Where {key} follows from {join(sorted(tellers))}, other keys were suppressed instead."
         )

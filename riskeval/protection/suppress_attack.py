@@ -28,7 +28,7 @@ Short = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class ReadBack:
     """Values of a key (its position) that an intruder reads back by one rule and source."""
 
     rows: np.ndarray
@@ -111,7 +111,7 @@ class Attack:
         }
         return Evidence(columns, None if homes is None else HomesOfRecords(homes.number))
 
-    def read_back(self, hidden: np.ndarray) -> list[Told]:
+    def read_back(self, hidden: np.ndarray) -> list[ReadBack]:
         """Return what the intruder fills rightly, as `run` does, without a table of it."""
         plan, place = self.plan, self.place
         components = {total: tuple(parts) for total, parts in plan.components.items()}
@@ -121,13 +121,15 @@ class Attack:
         )  # fmt: skip
         cells = {name: hidden[:, j] for name, j in place.items()}
         evidence = self.evidence.without(cells)
-        told = []
+        exposed = []
         for fill in fill_holes(evidence, ways, ATTACK_RULES):
             name, rows = fill.deduction.target, fill.rows
             rows = rows[evidence.columns[name].agrees(self.evidence.columns[name], rows)]
             if len(rows):
-                told.append(Told(rows, place[name], fill.deduction.rule, fill.deduction.source))
-        return told
+                exposed.append(
+                    ReadBack(rows, place[name], fill.deduction.rule, fill.deduction.source)
+                )
+        return exposed
 
     def believed(self, codes: np.ndarray, result: np.ndarray, recovery: Recovery) -> np.ndarray:
         """Codes of the result with the values that the intruder fills in rightly."""
@@ -148,7 +150,7 @@ class Outcome:
     recovery: Recovery  # of the released file
     # dict of str to set of str: keys that could not be hidden in some records -> columns or rules
     # that tell them
-    told: dict[str, set[str]]
+    tellers: dict[str, set[str]]
 
 
 def suppress_under_attack(
@@ -183,14 +185,14 @@ def suppress_under_attack(
             continue
         # 4. attack; a value that is read back might as well be shown: lock it and go on
         hidden = (result < 0) & (codes >= 0)
-        told = attack.read_back(hidden)
-        if not told:
+        exposed = attack.read_back(hidden)
+        if not exposed:
             if fresh:
                 break
             fresh = True  # once more from the start, with all locks, which takes fewer cells
             continue
         tied = np.zeros(codes.shape, dtype=bool)
-        for one in told:
+        for one in exposed:
             telling.setdefault(attack.names[one.key], set()).add(one.source)
             tied[one.rows, one.key] = True
             roles[one.rows, one.key] |= one.rule == "role"
@@ -199,7 +201,7 @@ def suppress_under_attack(
             roles[cell] = False
             start[pairs[cell], cell[1]] = codes[pairs[cell], cell[1]]
         tied = _with_members(tied, shared, attack.homes)
-        tied |= _told_keys(tied, hidden)
+        tied |= _exposed_keys(tied, hidden)
         fixed |= tied
         locked |= tied
         start[tied], result[tied] = codes[tied], codes[tied]
@@ -227,9 +229,9 @@ def _hide_pairs(
         assert homes is not None
         others = members[homes.number[row]]
         others = others[(others != row) & (start[others, j] >= 0)]
-        gone = others[result[others, j] < 0]
-        if len(gone):
-            pairs[row, j] = int(gone[0])
+        empty = others[result[others, j] < 0]
+        if len(empty):
+            pairs[row, j] = int(empty[0])
         elif len(others) and short[row]:
             pairs[row, j] = int(others[0])
             start[row, j] = -1
@@ -238,7 +240,7 @@ def _hide_pairs(
     return len(pairs) > n_before
 
 
-def _told_keys(tied: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+def _exposed_keys(tied: np.ndarray, hidden: np.ndarray) -> np.ndarray:
     """All cells of a key that was read back nearly wherever it was hidden; bool, shape (n, m)."""
     n_hidden = hidden.sum(axis=0)
     everywhere = (n_hidden >= FEW) & ((tied & hidden).sum(axis=0) >= NEARLY_ALL * n_hidden)

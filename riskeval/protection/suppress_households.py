@@ -112,9 +112,9 @@ def hide_rare_households(
         request = SuppressRequest(k, "wildcard", 1.0, np.zeros(n_columns), cost.astype(np.float64))
         strata = np.zeros(len(table.homes), dtype=np.int64)
         result = suppress_codes(table.codes, strata, request)
-        gone = (result < 0) & (table.codes >= 0)
+        suppressed = (result < 0) & (table.codes >= 0)
         for column, (place, keys) in enumerate(zip(table.place, table.keys, strict=True)):
             members = table.members if place < 0 else table.members[:, [place]]
-            rows = members[gone[:, column]].reshape(-1)
+            rows = members[suppressed[:, column]].reshape(-1)
             hidden[rows[:, None], keys] = True
     return hidden & (codes >= 0), left

@@ -141,9 +141,9 @@ def _helpers(
         return spare[:need]
     if not np.isinf(budget):
         return rows[:0]
-    taken: list[np.ndarray] = []
+    helpers: list[np.ndarray] = []
     for j in np.argsort(sizes, kind="stable"):
-        if sum(map(len, taken)) >= need:
+        if sum(map(len, helpers)) >= need:
             break
-        taken.append(rows[starts[j] : starts[j] + sizes[j]])
-    return np.concatenate(taken) if taken else rows[:0]
+        helpers.append(rows[starts[j] : starts[j] + sizes[j]])
+    return np.concatenate(helpers) if helpers else rows[:0]

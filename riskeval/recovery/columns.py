@@ -140,9 +140,9 @@ class Column:
         self.numbers[rows] = values
         distinct, which = np.unique(values, return_inverse=True)
         place = {level: code for code, level in enumerate(self.levels)}
-        lost = [float(value) for value in distinct if value not in place]
-        place.update({value: len(self.levels) + j for j, value in enumerate(lost)})
-        self.levels += lost
+        new_levels = [float(value) for value in distinct if value not in place]
+        place.update({value: len(self.levels) + j for j, value in enumerate(new_levels)})
+        self.levels += new_levels
         codes = np.array([place[value] for value in distinct.tolist()], dtype=np.int64)
         self.codes[rows] = codes[which.reshape(-1)]
 
@@ -165,8 +165,8 @@ class Evidence:
 
         Columns that keep their cells, their groups and the households are shared with this one.
         """
-        taken = {name: self.columns[name].without(cells) for name, cells in hidden.items()}
-        return replace(self, columns=self.columns | taken)
+        columns = {name: self.columns[name].without(cells) for name, cells in hidden.items()}
+        return replace(self, columns=self.columns | columns)
 
 
 def read_column(values: pd.Series, hidden: np.ndarray | None = None) -> Column:

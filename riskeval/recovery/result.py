@@ -211,8 +211,8 @@ def with_values(frame: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
 def _filled(values: pd.Series, rows: np.ndarray, new: list[Any]) -> pd.Series:
     filled: Any = values.copy()
     if isinstance(values.dtype, pd.CategoricalDtype):
-        lost = [value for value in dict.fromkeys(new) if value not in values.cat.categories]
-        filled = values.cat.add_categories(lost)
+        new_levels = [value for value in dict.fromkeys(new) if value not in values.cat.categories]
+        filled = values.cat.add_categories(new_levels)
     elif pd.api.types.is_integer_dtype(values.dtype):
         whole = all(float(value).is_integer() for value in new)
         new = [int(value) for value in new] if whole else new

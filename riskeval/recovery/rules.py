@@ -297,9 +297,9 @@ def from_earlier(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         trial = trial_of(np.where(column.codes >= 0, shown, -1), target.codes)
         if trial.cases < both.sum() or (trial.cases and trial.agreement < ways.certainty):
             continue
-        lost = [level for level in column.levels if level not in place]
-        target.levels += lost  # values that only the earlier state still shows
-        place.update({level: len(place) + j for j, level in enumerate(lost)})
+        new_levels = [level for level in column.levels if level not in place]
+        target.levels += new_levels  # values that only the earlier state still shows
+        place.update({level: len(place) + j for j, level in enumerate(new_levels)})
         table = np.array([*(place[level] for level in column.levels), -1])
         shown = table[column.codes]
         rows = target.holes[shown[target.holes] >= 0]

@@ -81,8 +81,8 @@ def number_loss(original: pd.Series, released: pd.Series) -> float:
 
 def cells_lost(original: pd.DataFrame, released: pd.DataFrame, keys: Sequence[str]) -> float:
     """Return the share of the cells of the keys that became missing."""
-    lost = sum(int((original[n].notna() & released[n].isna()).sum()) for n in keys)
-    return lost / (len(original) * len(keys)) if len(original) and keys else 0.0
+    n_lost = sum(int((original[n].notna() & released[n].isna()).sum()) for n in keys)
+    return n_lost / (len(original) * len(keys)) if len(original) and keys else 0.0
 
 
 def _entropy(counts: np.ndarray) -> float:

@@ -315,8 +315,8 @@ class _Search:
         for trial in trials:
             if trial.problem:
                 failed["; ".join(map(short_text, trial.steps)) or "first step"] = trial.problem
-        done = [trial for trial in trials if not trial.problem]
-        for plan, trial in enumerate(done):
+        plans = [trial for trial in trials if not trial.problem]
+        for plan, trial in enumerate(plans):
             steps[plan] = trial.steps
             loss = self._loss(trial)
             rows.append(

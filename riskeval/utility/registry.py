@@ -103,7 +103,9 @@ class UtilityInput:
     # weights, released_weights: float64 array, or None
     weights: np.ndarray | None = None
     released_weights: np.ndarray | None = None
-    lost: Mapping[str, str] = field(default_factory=dict)  # mapping: why a variable is not shared
+    not_compared: Mapping[str, str] = field(
+        default_factory=dict
+    )  # mapping: why a variable is not shared
     # mapping: categories: levels of the original, and how many of them the release distinguishes
     levels: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     # mapping: share of the cells of a variable that are missing more often; 1 where it is not
@@ -119,11 +121,13 @@ class UtilityInput:
 
     def shared(self, names: Sequence[str]) -> list[str]:
         """Those of some variables that both files share."""
-        return [name for name in names if name not in self.lost]
+        return [name for name in names if name not in self.not_compared]
 
     def why(self, names: Sequence[str]) -> str:
         """Why some variables cannot all be compared; empty when they can."""
-        return "; ".join(f"{name} {self.lost[name]}" for name in names if name in self.lost)
+        return "; ".join(
+            f"{name} {self.not_compared[name]}" for name in names if name in self.not_compared
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,18 +177,18 @@ def table(
 
     Texts are those of a result, in the language of the page; with `of_data` values of the file.
     """
-    written = str if of_data else said_here
+    text_of = str if of_data else said_here
     numbers = data.get("numbers") or [False] * len(data["head"])
     head = tags.tr(
         *[
-            tags.th(written(name), scope="col", class_="number" if one else None)
+            tags.th(text_of(name), scope="col", class_="number" if one else None)
             for name, one in zip(data["head"], numbers, strict=True)
         ]
     )
     rows = [
         tags.tr(
             *[
-                tags.td(written(cell), class_="number" if one else None)
+                tags.td(text_of(cell), class_="number" if one else None)
                 for cell, one in zip(row, numbers, strict=True)
             ]
         )

@@ -122,11 +122,11 @@ def make_form(
         )
         options.append(_option(parameter, text, forms, role))
     shown = [one.name for one in options if not one.from_role and one.name != "seed"][:MAIN]
-    placed = tuple(
+    ordered = tuple(
         dataclasses.replace(one, main=one.required or one.name in shown) for one in options
     )
     described = getattr(function, "func", function)
-    return Form(name or described.__name__, first_sentence(described), placed)
+    return Form(name or described.__name__, first_sentence(described), ordered)
 
 
 def protection_forms() -> dict[str, Form]:

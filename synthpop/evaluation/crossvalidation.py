@@ -268,8 +268,8 @@ def _prepared(
             known = {str(fault) for fault in faults.found}
             for fault in problem.faults:
                 where = fault.where if fault.where != stage.label else label
-                placed = replace(fault, where=where)
-                faults.found += [] if str(placed) in known else [placed]
+                relabelled = replace(fault, where=where)
+                faults.found += [] if str(relabelled) in known else [relabelled]
     faults.raise_if_any()
     assert columns is not None
     sample = make_sample(survey, columns, make_layout(survey, columns))

@@ -90,12 +90,12 @@ def _resolve(
     strata: str | None,
     size: str | None,
 ) -> FitRequest:
-    read = dict.fromkeys([*chosen, *(groups or ()), *filter(None, [strata, size])])
+    needed = dict.fromkeys([*chosen, *(groups or ()), *filter(None, [strata, size])])
     for total, names in parts.items():
-        read |= dict.fromkeys([total, *names]) if total in chosen else {}
-    is_factor = {name: _is_factor(frame[name], source.fields.get(name)) for name in read}
+        needed |= dict.fromkeys([total, *names]) if total in chosen else {}
+    is_factor = {name: _is_factor(frame[name], source.fields.get(name)) for name in needed}
     factors = {}
-    for name in read:
+    for name in needed:
         if is_factor[name]:
             field = source.fields.get(name)
             factors[name] = make_factor(frame[name], field.levels if field else ())
@@ -109,7 +109,7 @@ def _resolve(
         small = [k for k, f in factors.items() if len(f.levels) <= MOST_GROUPS]
         first = [strata] if strata is not None and strata in small else []
         keys = [*first, *(k for k in small if k != strata)]
-    numbers = [name for name in read if not is_factor[name]]
+    numbers = [name for name in needed if not is_factor[name]]
     columns = {name: numbers_of(frame[name]) for name in numbers}
     _check_numbers(source, numbers)
     numeric_parts = {t: p for t, p in parts.items() if {t, *p} <= set(numbers)}

@@ -59,7 +59,7 @@ def exchange_households(
     """
     n_donors, n_tables = len(indptr) - 1, len(gaps)
     change = np.zeros(n_tables)
-    kept, worse, uphill = 0, 0, 0.0
+    accepted, worse, uphill = 0, 0, 0.0
     step = 0
     while step < proposals:
         step += 1
@@ -103,7 +103,7 @@ def exchange_households(
                 used[old] -= 1
             if new >= 0:
                 used[new] += 1
-            kept += 1
+            accepted += 1
             # 4. End once the gaps of all tables are within their limits.
             good = True
             for m in range(n_tables):
@@ -116,7 +116,7 @@ def exchange_households(
                 _uncount(indptr, indices, counts, old, -1.0, current)
             if new >= 0:
                 _uncount(indptr, indices, counts, new, 1.0, current)
-    return step, kept, uphill / max(worse, 1)
+    return step, accepted, uphill / max(worse, 1)
 
 
 @kernel
@@ -144,7 +144,7 @@ def swap_areas(
     """
     n_households, n_tables = len(areas), len(gaps)
     change = np.zeros(n_tables)
-    kept, worse, uphill = 0, 0, 0.0
+    accepted, worse, uphill = 0, 0, 0.0
     step = 0
     while step < proposals:
         step += 1
@@ -168,7 +168,7 @@ def swap_areas(
             delta > 1e-9 and temperature > 0.0 and rng.random() < np.exp(-delta / temperature)
         ):
             areas[i], areas[j] = b, a
-            kept += 1
+            accepted += 1
             good = True
             for m in range(n_tables):
                 gaps[m] += change[m]
@@ -180,4 +180,4 @@ def swap_areas(
             _uncount(indptr, indices, counts, i, 1.0, current[b])
             _uncount(indptr, indices, counts, j, -1.0, current[b])
             _uncount(indptr, indices, counts, j, 1.0, current[a])
-    return step, kept, uphill / max(worse, 1)
+    return step, accepted, uphill / max(worse, 1)

@@ -44,17 +44,17 @@ def build_rows(order, offsets, cells, value_row, values, shared, share, indptr, 
                 indices[p] = k
                 data[p] = amount
                 end += 1
-        kept = start
+        filled = start
         for p in range(start, end):
             whole = np.round(data[p])
             value = data[p]
             if abs(value - whole) < 1e-12 * max(1.0, abs(whole)):
                 value = whole  # 1/3 + 1/3 + 1/3 is one household
             if value != 0.0:
-                indices[kept] = indices[p]
-                data[kept] = value
-                kept += 1
-        end = kept
+                indices[filled] = indices[p]
+                data[filled] = value
+                filled += 1
+        end = filled
         indptr[u + 1] = end
     return end
 

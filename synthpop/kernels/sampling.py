@@ -43,10 +43,10 @@ def brewer(p, n, rng, out):
 
     a is the sum of p over the units drawn so far. Brewer (1975), Tillé (2006, procedure 6.10).
     """
-    taken = 0.0
+    of_drawn = 0.0
     chance = np.empty(len(p))
     for i in range(1, n + 1):
-        rest = n - taken
+        rest = n - of_drawn
         total = 0.0
         for k in range(len(p)):
             if out[k] == 0:
@@ -57,7 +57,7 @@ def brewer(p, n, rng, out):
         while k >= len(p) or out[k] == 1:
             k -= 1
         out[k] = 1
-        taken += p[k]
+        of_drawn += p[k]
 
 
 @kernel
@@ -84,22 +84,22 @@ def eliminate(size, n, rng, out):
             c -= 1
             rest += size[c]
         u = rng.random()
-        gone = -1
+        removed = -1
         for k in range(c, before):  # those that stop being certain at this step
             leave = 1 - (i - c) * size[k] / rest
             if u < leave:
-                gone = k
+                removed = k
                 break
             u -= leave
-        if gone < 0:
+        if removed < 0:
             # the others have one common chance
             at = min(int(rng.random() * n_pool), n_pool - 1)
-            gone = pool[at]
+            removed = pool[at]
             pool[at] = pool[n_pool - 1]
             n_pool -= 1
-        out[gone] = 0
+        out[removed] = 0
         for k in range(c, before):
-            if k != gone:
+            if k != removed:
                 pool[n_pool] = k
                 n_pool += 1
         certain, outside = c, rest
@@ -235,7 +235,7 @@ def cube_flight(a, p, rng, eps):
                 up = min(up, -value / u[c])
                 down = min(down, -(1 - value) / u[c])
         step = up if rng.random() * (up + down) < down else -down
-        kept = 0
+        n_free = 0
         for c in range(q + 1):
             k = active[c]
             value = p[k] + step * u[c]
@@ -245,14 +245,14 @@ def cube_flight(a, p, rng, eps):
                 p[k] = 1.0
             else:
                 p[k] = value
-                active[kept] = k
-                kept += 1
-        if kept == n_active:  # rounding: decide the unit nearest to a corner
+                active[n_free] = k
+                n_free += 1
+        if n_free == n_active:  # rounding: decide the unit nearest to a corner
             nearest = 0
-            for c in range(1, kept):
+            for c in range(1, n_free):
                 if abs(p[active[c]] - 0.5) > abs(p[active[nearest]] - 0.5):
                     nearest = c
             p[active[nearest]] = np.round(p[active[nearest]])
-            active[nearest] = active[kept - 1]
-            kept -= 1
-        n_active = kept
+            active[nearest] = active[n_free - 1]
+            n_free -= 1
+        n_active = n_free

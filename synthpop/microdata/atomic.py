@@ -20,12 +20,12 @@ PRIVATE, SHARED = 0o600, 0o666  # the second one is narrowed by the umask
 
 
 @contextmanager
-def replacing(path: Place | str, *, private: bool = False, kept: str = "") -> Iterator[Path]:
+def replacing(path: Place | str, *, private: bool = False, remaining: str = "") -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes `path`.
 
     path: path; its folder is made where it is missing
     private: only the user may read the file (mode 0600); for confidential data
-    kept: a sentence for the message of a fault: what is still there
+    remaining: a sentence for the message of a fault: what is still there
     Yields Path: an empty file beside `path`. Its name is random and it is made with ``O_EXCL`` and
         ``O_NOFOLLOW``: no link that somebody laid is followed, and two writers of one name do not
         meet. File and folder are on the disk (fsync) when this returns. For object storage the file
@@ -44,7 +44,7 @@ def replacing(path: Place | str, *, private: bool = False, kept: str = "") -> It
     ('whole', ['table.txt'])
     """
     if isinstance(path, BucketPath):
-        with _uploading(path, kept) as draft:
+        with _uploading(path, remaining) as draft:
             yield draft
         return
     target = Path(path)
@@ -65,7 +65,7 @@ def replacing(path: Place | str, *, private: bool = False, kept: str = "") -> It
     except (OSError, ValueError) as problem:
         if isinstance(problem, ValueError) and "null" not in str(problem):
             raise
-        raise write_error(target, problem, kept) from None
+        raise write_error(target, problem, remaining) from None
     finally:
         if created:
             with suppress(OSError):
@@ -73,7 +73,7 @@ def replacing(path: Place | str, *, private: bool = False, kept: str = "") -> It
 
 
 @contextmanager
-def _uploading(target: BucketPath, kept: str) -> Iterator[Path]:
+def _uploading(target: BucketPath, remaining: str) -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes the object."""
     with tempfile.TemporaryDirectory(prefix="synthpop-") as folder:
         draft = Path(folder) / "draft"
@@ -82,12 +82,12 @@ def _uploading(target: BucketPath, kept: str) -> Iterator[Path]:
             yield draft
             target.upload(draft)
         except OSError as problem:
-            raise write_error(target, problem, kept) from None
+            raise write_error(target, problem, remaining) from None
 
 
-def write_text(path: Place | str, text: str, *, private: bool = False, kept: str = "") -> None:
+def write_text(path: Place | str, text: str, *, private: bool = False, remaining: str = "") -> None:
     """Write a text file (UTF-8) whole or not at all; see `replacing`."""
-    with replacing(path, private=private, kept=kept) as draft:
+    with replacing(path, private=private, remaining=remaining) as draft:
         draft.write_text(text, encoding="utf-8")
 
 
@@ -105,13 +105,13 @@ def is_temporary(path: Place, *names: str) -> bool:
     return match is not None and any(re.fullmatch(name, match["name"]) for name in names)
 
 
-def write_error(path: Place, problem: Exception, kept: str = "") -> OutputError:
+def write_error(path: Place, problem: Exception, remaining: str = "") -> OutputError:
     """Return the error of a file that cannot be written, with the remedy."""
     reason = getattr(problem, "strerror", None) or str(problem)
     remedy = "Check the folder and run again."
     if getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         reason, remedy = "the disk is full", "Make room and run again."
-    text = f"cannot write {path}: {reason}. Nothing half-written was left. {remedy} {kept}"
+    text = f"cannot write {path}: {reason}. Nothing half-written was left. {remedy} {remaining}"
     return OutputError(text.rstrip())
 
 

@@ -59,19 +59,21 @@ class WholeStrata:
         data = {f.name: restore_column(f, self.columns[f.name]) for f in fields}
         return pd.DataFrame(data, copy=False)
 
-    def after(self, done: Finished, n_before: int, largest_id: int) -> WholeStrata:
+    def after(self, finished: Finished, n_before: int, largest_id: int) -> WholeStrata:
         """Return the persons of the rows of a step, with its columns.
 
         Households that were exchanged are numbered again, behind those of the strata before.
         """
-        fields, columns, rows = dict(self.fields), dict(self.columns), done.rows
-        for name, (field, values) in done.columns.items():
+        fields, columns, rows = dict(self.fields), dict(self.columns), finished.rows
+        for name, (field, values) in finished.columns.items():
             fields[name], columns[name] = field, values
         if rows is None:
             return replace(self, fields=fields, columns=columns)
         strata, household = self.layout.strata, self.household
         first = self._starts(rows)
-        columns = {name: values[done.taken.get(name, rows)] for name, values in columns.items()}
+        columns = {
+            name: values[finished.other_rows.get(name, rows)] for name, values in columns.items()
+        }
         if strata is not None:  # members of a household are in one stratum and stay together
             order = np.argsort(columns[strata.name], kind="stable")
             first = first[order]
@@ -96,18 +98,20 @@ class WholeStrata:
         run = partial(_continue_block, recipe, self.columns, households, start, stop)
         declared = [item for model in recipe.models[start:stop] for item in model.fields]
         n = self.n_persons
-        made = {item.name: np.empty(n, dtype=item.dtype) for item in declared}
+        drawn_columns = {item.name: np.empty(n, dtype=item.dtype) for item in declared}
         columns = dict(self.columns)
         for plan, (new, fallbacks) in map_blocks(run, plans, threads(workers)):
             for name, values in new.items():
-                if name in columns and name not in made:  # a stage that draws columns again
-                    made[name] = columns[name].copy()
-                made[name][plan.start : plan.stop] = values
+                if (
+                    name in columns and name not in drawn_columns
+                ):  # a stage that draws columns again
+                    drawn_columns[name] = columns[name].copy()
+                drawn_columns[name][plan.start : plan.stop] = values
             notes.extend(fallbacks)
-        for values in made.values():
+        for values in drawn_columns.values():
             values.flags.writeable = False
         fields = {**self.fields, **{item.name: item for item in declared}}
-        return replace(self, fields=fields, columns={**columns, **made})
+        return replace(self, fields=fields, columns={**columns, **drawn_columns})
 
     def _starts(self, rows: np.ndarray) -> np.ndarray:
         """Return where a household begins among rows that are copies of whole households.

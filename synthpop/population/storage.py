@@ -50,7 +50,7 @@ def write_block(
         table = table.replace_schema_metadata(schema_metadata(dictionary))
     digest, size = write_part(table, path)
     block = replace(block, hash=digest, bytes=size)
-    write_text(record_path(path), block.to_record(run), kept=KEPT)
+    write_text(record_path(path), block.to_record(run), remaining=KEPT)
     return block
 
 
@@ -101,7 +101,7 @@ def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
     import pyarrow.parquet as pq
 
     coded = [f.name for f in table.schema if pa.types.is_dictionary(f.type)]
-    with replacing(path, kept=KEPT) as draft:
+    with replacing(path, remaining=KEPT) as draft:
         pq.write_table(
             table,
             draft,
@@ -221,7 +221,7 @@ def read_manifest(root: Place) -> Manifest:
 
 def write_manifest(root: Place, manifest: Manifest) -> None:
     """Write the manifest of a folder whole or not at all."""
-    write_text(root / MANIFEST, manifest.to_text(), kept=KEPT)
+    write_text(root / MANIFEST, manifest.to_text(), remaining=KEPT)
 
 
 def add_file(root: Place, path: Place) -> None:

@@ -168,10 +168,10 @@ def _error(value: float) -> str:
 
 def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, Any]:
     cells = _Cells(calibration.margins, external)
-    met = cells.met(calibration.tolerance, EXACT)
+    n_met = cells.met(calibration.tolerance, EXACT)
     sentences = [
-        f"{count(met)} of {plural(len(cells.table), 'known total')} are met by the weights of the "
-        f"survey within a relative error of {calibration.tolerance:g}. {cells.largest()}"
+        f"{count(n_met)} of {plural(len(cells.table), 'known total')} are met by the weights of "
+        f"the survey within a relative error of {calibration.tolerance:g}. {cells.largest()}"
     ]
     if not calibration.converged:
         sentences.append("The iteration did NOT converge: the weights do not meet what was asked.")
@@ -203,8 +203,8 @@ def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> d
     name = step.stage.partition(" ")[2]
     title = "Households exchanged (annealing)" if annealed else f"Small areas: {names.title(name)}"
     left = f"{number(step.gap)} ({percent(step.gap / max(total, 1e-300))} of the totals)"
-    met = f"{count(cells.met(0.0, HALF))} of {plural(len(cells.table), 'known total')}"
-    first = f"{met} are met to the nearest whole number; absolute differences add up to {left}"
+    n_met = f"{count(cells.met(0.0, HALF))} of {plural(len(cells.table), 'known total')}"
+    first = f"{n_met} are met to the nearest whole number; absolute differences add up to {left}"
     if annealed:
         first += f", {number(step.details['gap_before'])} before"
     sentences = [f"{first}. {cells.largest()}", _verdict(step)]

@@ -155,8 +155,8 @@ def _readable_survey(plan: RunFile, faults: list[Fault]) -> tuple[Survey | None,
             break
         doubtful |= {str(roles[role]) for role in wrong - {"weight"}}
         if wrong & {"household", "household_size", "strata"}:  # the right column may be any other
-            made = {name for stage in plan.stages if stage for name in stage.provides}
-            doubtful |= {str(name) for name in frame.columns} - made
+            simulated = {name for stage in plan.stages if stage for name in stage.provides}
+            doubtful |= {str(name) for name in frame.columns} - simulated
         if "household" in wrong:
             alone = free_name(frame.columns, "household")
             frame = frame.assign(**{alone: np.arange(len(frame))})

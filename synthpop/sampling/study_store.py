@@ -98,7 +98,7 @@ class StudyStore:
         plain.to_parquet(buffer)
         data = buffer.getvalue()
         target = self.path / f"part-{first:07d}-{self._code(first, data)}.parquet"
-        with replacing(target, kept="Finished repetitions are kept.") as draft:
+        with replacing(target, remaining="Finished repetitions are kept.") as draft:
             draft.write_bytes(data)
 
     def _code(self, first: int, data: bytes) -> str:

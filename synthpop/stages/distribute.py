@@ -106,7 +106,7 @@ class Distribute(PopulationStage):
             faults.add(f"{self.label}, {item.where}", item.what, rows=item.rows, remedy=item.remedy)
         check_region(faults, self.label, self.within, "within", schema)
         check_strata(faults, self.label, margins, self.within, schema)
-        check_margins(faults, self.label, margins, schema, own=self.name)
+        check_margins(faults, self.label, margins, schema, own_column=self.name)
         if self.within == schema.strata:
             self._check_regions(faults, margins, schema)
 

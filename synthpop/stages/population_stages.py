@@ -48,7 +48,7 @@ class Finished:
     result: Any  # object: what verifies it, for `PopulationStage.joined`
     # dict of int64 arrays, shape (n_persons of the result,): columns whose values come from other
     # rows of the input than `rows`, and from which
-    taken: Mapping[str, np.ndarray] = field(default_factory=dict)
+    other_rows: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 class PopulationStage(Stage):
@@ -152,17 +152,21 @@ def check_strata(
 
 
 def check_margins(
-    faults: Faults, label: str, margins: Sequence[Margin], schema: PopulationSchema, own: str = ""
+    faults: Faults,
+    label: str,
+    margins: Sequence[Margin],
+    schema: PopulationSchema,
+    own_column: str = "",
 ) -> None:
     """Note margins that the population cannot have.
 
-    own: column that the step makes itself
+    own_column: column that the step makes itself
     """
     if not margins:
         faults.add(label, "has no margins", remedy="Give at least one Margin.")
     for margin in margins:
         where = f"{label}, margin {margin.label}"
-        columns = [name for name in margin.columns if name != own]
+        columns = [name for name in margin.columns if name != own_column]
         check_available(faults, where, columns, schema.variables, "column")
         if margin.variable is not None:
             check_available(faults, where, [margin.variable], schema.variables, "variable")

@@ -189,7 +189,7 @@ def _check_revised(faults: Faults, step: BlockStage, before: Sequence[BlockStage
 
 
 def _check_population_stages(
-    faults: Faults, steps: Steps, schemas: Sequence[Schema], survey: Survey, taken: set[str]
+    faults: Faults, steps: Steps, schemas: Sequence[Schema], survey: Survey, names: set[str]
 ) -> None:
     varying = _varying(steps.stages, survey, schemas[-1])
     strata = survey.roles.strata
@@ -212,7 +212,7 @@ def _check_population_stages(
             later=later,
         )
         step.expect(faults, PopulationSchema(now, households, varying, strata, levels))
-        taken |= _check_names(faults, step, taken)
+        names |= _check_names(faults, step, names)
         areas += step.provides
 
 

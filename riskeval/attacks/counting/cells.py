@@ -51,8 +51,8 @@ class Cells:
 
     def without_level(self, level: int) -> Cells:
         """Return the cells of all other levels, with the same classes."""
-        kept = self.level != level
-        rest = as_cells(self.of_class[kept], self.level[kept], self.count[kept])
+        rows = self.level != level
+        rest = as_cells(self.of_class[rows], self.level[rows], self.count[rows])
         return rest.padded(len(self.total))
 
     def padded(self, n_classes: int) -> Cells:

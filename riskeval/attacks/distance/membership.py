@@ -155,15 +155,15 @@ def membership(
         notes.append(f"at most {count(most_synthetic)} synthetic {request.unit} were compared with")
     drawn = {role: sample(len(points[role]), most_records, streams.at("membership", role))
              for role in _REAL}  # fmt: skip
-    taken = {role: Points(points[role].numbers[rows], points[role].codes[rows])
+    compared = {role: Points(points[role].numbers[rows], points[role].codes[rows])
              for role, rows in drawn.items()} | {"synthetic": points["synthetic"]}  # fmt: skip
     by_members: list[np.ndarray] = []
     if request.household is not None and method == "panel":
         by_members = members_nearest(frames, request, drawn, "synthetic", workers)
     panel = _panel(method, neighbours)
-    progress = Progress("membership", _rows_to_compare(panel, taken), on_event)
+    progress = Progress("membership", _rows_to_compare(panel, compared), on_event)
     weights = without_constants(points["synthetic"], weights)
-    space = Space(taken, weights, len(request.needed), workers=workers, step=progress.step)
+    space = Space(compared, weights, len(request.needed), workers=workers, step=progress.step)
     # 1. Scores of members and strangers by every attack
     scores = _all_scores(space, panel, by_members, streams.at("membership", "reference"))
     # 2. Nearness to both real files

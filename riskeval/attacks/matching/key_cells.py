@@ -22,7 +22,7 @@ class KeyCells:
         """Whether each level of rows of codes occurs in some cell: bool, shape (n,)."""
         fine = np.ones(len(codes), dtype=np.bool_)
         for k, size in enumerate(self.sizes):
-            met = np.zeros(size + 1, dtype=np.bool_)
-            met[self.codes[:, k]] = True
-            fine &= met[np.minimum(codes[:, k], size)]
+            occurs = np.zeros(size + 1, dtype=np.bool_)
+            occurs[self.codes[:, k]] = True
+            fine &= occurs[np.minimum(codes[:, k], size)]
         return fine

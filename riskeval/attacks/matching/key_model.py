@@ -95,9 +95,9 @@ def solve_key_model(moments: KeyMoments) -> KeyModel:
     effects = np.full(moments.slots.shape, np.nan)
     places: list[tuple[int, int]] = []
     for k, row in enumerate(moments.slots):
-        met = [code for code, slot in enumerate(row) if slot >= 0 and size[slot] > 0]
-        effects[k, met] = 0.0
-        places += [(k, code) for code in met[1:]]
+        codes = [code for code, slot in enumerate(row) if slot >= 0 and size[slot] > 0]
+        effects[k, codes] = 0.0
+        places += [(k, code) for code in codes[1:]]
     first = moments.slots[0][moments.slots[0] >= 0]
     n = size[first].sum()
     if n == 0:

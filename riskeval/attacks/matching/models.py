@@ -218,11 +218,11 @@ class CellLearner:
                 else HistGradientBoostingRegressor
             )
             nominal = [size <= MOST_CATEGORIES for size in self.sizes]
-            made = boosting(
+            model = boosting(
                 warm_start=True, early_stopping=False, categorical_features=nominal,
                 min_samples_leaf=1, random_state=seed,
             )  # fmt: skip
-            return made, "max_iter"
+            return model, "max_iter"
         estimator = clone(self.model)
         if (
             "random_state" in estimator.get_params()

@@ -45,15 +45,15 @@ class TargetModel:
         keys = self.request.keys
         numeric = [key for key in keys if key in self.numeric]
         is_name = isinstance(self.model, str)
-        made: Any
+        features: Any
         if is_name and self.model == "nearest":
-            made = NearestKeys(self.train, keys, numeric)
+            features = NearestKeys(self.train, keys, numeric)
         else:
-            made = Features(
+            features = Features(
                 self.train, keys, numeric, dummies=is_name and self.model == "linear",
                 filled=not is_name or self.model == "linear",
             )  # fmt: skip
-        object.__setattr__(self, "features", made)
+        object.__setattr__(self, "features", features)
 
     @property
     def name(self) -> str:
@@ -149,8 +149,8 @@ class TargetModel:
             chances = self.features.shares(points, learnt, n_levels)
         else:
             chances = self._fitted(learnt, rng, points, "predict_proba")
-        met = (truth > 0) & (truth <= n_levels)  # a level that the model has met
-        guess = np.where(met, chances[row, np.where(met, truth - 1, 0)], 0.0)
+        familiar = (truth > 0) & (truth <= n_levels)  # a level that the model has met
+        guess = np.where(familiar, chances[row, np.where(familiar, truth - 1, 0)], 0.0)
         base = shares[truth]
         gain = np.divide(guess - base, 1 - base, out=np.zeros(len(base)), where=base < 1)
         gain = np.where(truth == 0, np.nan, gain)

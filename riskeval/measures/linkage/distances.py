@@ -28,7 +28,7 @@ class Ranks:
     ----------
     best : int64
         The first nearest original, -1 where nothing can be compared.
-    score, own : float64
+    score, own_score : float64
         Distance (or weight) of the nearest and of the own original.
     nearer, ties : int64
         Originals nearer than the own one (from 2 on, no exact count), and as near, itself included;
@@ -37,7 +37,7 @@ class Ranks:
 
     best: np.ndarray
     score: np.ndarray
-    own: np.ndarray
+    own_score: np.ndarray
     nearer: np.ndarray
     ties: np.ndarray
 
@@ -51,7 +51,7 @@ class Ranks:
         """Write the ranks of a block, whose `best` are positions in `original`."""
         self.best[released] = np.where(part.best >= 0, original[part.best], -1)
         self.score[released] = part.score
-        self.own[released] = part.own
+        self.own_score[released] = part.own_score
         self.nearer[released] = part.nearer
         self.ties[released] = part.ties
 
@@ -80,7 +80,7 @@ def rank_by_tree(
     """
     ranks = Ranks.empty(len(y))
     true_distance = partial_distances(x, y, truth, norm, transform)
-    ranks.own[:] = true_distance
+    ranks.own_score[:] = true_distance
     asked, patterns_y = patterns_of(y)
     patterns, patterns_x = patterns_of(x)
     if len(patterns_x) * len(patterns_y) > MOST_PATTERNS:
@@ -278,7 +278,7 @@ def link_by_cost(
     )  # [-1]: no original
     place[candidates] = np.arange(len(candidates))
     true_place = place[truth[asked]]
-    ranks.own[asked] = np.where(
+    ranks.own_score[asked] = np.where(
         (truth[asked] >= 0) & (true_place >= 0), cost[np.arange(len(asked)), true_place], np.nan
     )
     right = original == truth[released]

@@ -216,12 +216,12 @@ def record_linkage(
     in_block = np.zeros(len(ranks.best), dtype=np.bool_)
     for _, r, truth in blocks_of_rows:
         in_block[r] = truth >= 0
-    judged = (ranks.best >= 0) & ~(in_block & np.isnan(ranks.own))
-    made = np.ones(len(ranks.best), dtype=np.bool_)
+    judged = (ranks.best >= 0) & ~(in_block & np.isnan(ranks.own_score))
+    links = np.ones(len(ranks.best), dtype=np.bool_)
     if threshold is not None:
-        made = ranks.score >= threshold
-    linked = (ranks.nearer == 0) & (ranks.ties > 0) & made
-    second = (ranks.nearer == 1) & (ranks.ties > 0) & made
+        links = ranks.score >= threshold
+    linked = (ranks.nearer == 0) & (ranks.ties > 0) & links
+    second = (ranks.nearer == 1) & (ranks.ties > 0) & links
     return RecordLinkage(
         linked=linked,
         linked_second=second,
@@ -236,9 +236,9 @@ def record_linkage(
             ).mean()
         ),
         rate_judged=float(linked.sum() / judged.sum()) if judged.any() else float("nan"),
-        nearest=np.where(made, ranks.best, -1),
+        nearest=np.where(links, ranks.best, -1),
         score=ranks.score,
-        own_score=ranks.own,
+        own_score=ranks.own_score,
         n_unjudged=int((~judged).sum()),
         chance=float(by_chance / len(linked)),
         parameters=parameters,

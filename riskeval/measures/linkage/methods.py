@@ -204,7 +204,7 @@ def rank_by_weight(
             pair_weights(*(*pairs, weights, cost))
             ranks = Ranks.empty(len(r))
             link_by_cost(ranks, -cost, np.arange(len(r)), np.arange(len(o)), truth)
-            ranks = replace(ranks, score=-ranks.score, own=-ranks.own)
+            ranks = replace(ranks, score=-ranks.score, own_score=-ranks.own_score)
         else:
             ranks = Ranks(*weight_ranks(*(*pairs, weights, truth)))
         whole.put(r, o, ranks)

@@ -87,7 +87,7 @@ def test_a_failing_call_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(atomic.os, call, full)
         with pytest.raises(OutputError, match=r"the disk is full\. Nothing half-written"):
-            write_text(target, "new", kept="The rest is kept.")
+            write_text(target, "new", remaining="The rest is kept.")
     assert target.read_text() == "old"
     assert names(tmp_path) == ["a.txt"]
 
