@@ -114,13 +114,13 @@ def terms_of(
     if known.sum() < FEWEST_ROWS + 2 * ROWS_A_TERM * len(candidates):
         return None
     usable = {n: x for n, x in candidates.items() if np.isfinite(x[known]).any()}
-    own = {n: np.nan_to_num(x) for n, x in usable.items()}
-    sums = {n: household_total(x, index) for n, x in own.items()}
-    sums = {n: x for n, x in sums.items() if not np.allclose(x[known], own[n][known])}
+    amounts = {n: np.nan_to_num(x) for n, x in usable.items()}
+    sums = {n: household_total(x, index) for n, x in amounts.items()}
+    sums = {n: x for n, x in sums.items() if not np.allclose(x[known], amounts[n][known])}
     if not sums:
         return None
-    matrix = np.column_stack([*sums.values(), *own.values()])[known]
-    names = [*((n, True) for n in sums), *((n, False) for n in own)]
+    matrix = np.column_stack([*sums.values(), *amounts.values()])[known]
+    names = [*((n, True) for n in sums), *((n, False) for n in amounts)]
     sizes: list[Any] = [1.0] if age is None else [1.0, equivalised_size(age, index.index)[known]]
     for size in sizes:
         if not np.isfinite(size).all():
