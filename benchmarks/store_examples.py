@@ -21,7 +21,7 @@ def simulation(repetitions: int = 1000) -> pd.DataFrame:
 
     table = example.results(example.run(example.make_population(), repetitions))
     rows = []
-    for name, title in example.TITLES.items():
+    for name, title in {"gini": "Gini coefficient", "poverty": "Poverty rate, %"}.items():
         part = table[(table["estimator"] == name) & (table["domain"] == "all")]
         for row in part.itertuples():
             rows.append(

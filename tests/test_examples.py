@@ -16,7 +16,7 @@ pytestmark = pytest.mark.pages
 FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
 SHOWN = {
-    "protect_a_file.py": ("protect_a_file",),
+    "protect_a_file.py": ("protect_a_file", "incomes"),
     "protect_earnings.py": ("earnings risk", "earnings methods", "earnings estimates"),
 }
 """Stored tables of `docs/methods/protection-session.md` with the numbers that a script prints."""
