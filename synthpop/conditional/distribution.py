@@ -102,6 +102,9 @@ def evaluate_cells(
         raise InputError("recipe", [Fault(label, what, remedy="Remove some of the rules.")])
     digits = coding.term_digits(distinct)
     group = coding.group_of(distinct, block.stratum)
+    if coding.group is None:
+        probabilities, step = predict_with_fallback(sequence, block.stratum, digits, mask)
+        return cells, row_of_cell, probabilities, step, group
     probabilities = np.zeros((len(distinct), sequence.marginals.shape[1]))
     step = np.zeros(len(distinct), dtype=np.int64)
     for number in np.unique(group):

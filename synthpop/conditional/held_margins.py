@@ -67,7 +67,7 @@ def hold_margins(
 ) -> Any:
     """Return a model whose shares of classes are those of its targets in a pilot population.
 
-    model: a model with `coding` and `sequence`
+    model: a model with `coding` and `sequence`, whose factors count as a start
     pilot: list of Block; with the columns of all steps before
     name: the column that is handed on to the other members
     first: what first members have in its place
@@ -77,7 +77,8 @@ def hold_margins(
     sequence: FallbackSequence = model.sequence
     if sequence.targets is None:
         return model
-    factors = np.ones_like(sequence.targets)
+    factors = np.ones_like(sequence.targets) if sequence.factors is None else sequence.factors
+    factors = factors.copy()
     blocks = [nobody_before(replace(block, fallbacks=[]), model.coding) for block in pilot]
     blocks = [with_column(x, FIRST_VALUE, np.full(x.n_persons, first)) for x in blocks]
     for part in (FIRST_MEMBERS, OTHERS):

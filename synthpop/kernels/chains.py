@@ -45,11 +45,11 @@ def messages_up(first, last, low, kinds, tables, gaps, weight, up):
         up[last - first - 1, a] = 1.0
     for i in range(last - 2, first - 1, -1):
         table, k, largest = tables[kinds[i], kinds[i + 1]], i - first, 0.0
+        apart, longest = low[i] - low[i + 1], gaps.shape[1] - 1
         for a in range(span):
             total = 0.0
-            for b in range(span):
-                gap = low[i] + a - low[i + 1] - b
-                total += gap_factor(gaps, table, gap) * (weight[k + 1, b] * up[k + 1, b])
+            for b in range(max(apart + a - longest, 0), min(apart + a + 1, span)):
+                total += gaps[table, apart + a - b] * (weight[k + 1, b] * up[k + 1, b])
             up[k, a] = total
             largest = max(largest, total)
         for a in range(span):
@@ -110,25 +110,24 @@ def add_expected(
             k, total = i - first, 0.0
             for a in range(span):
                 total += weight[k, a] * up[k, a] * down[k, a]
+            share = weights[i] / total
             for a in range(span):
                 place = min(max(low[i] + a, 0), n_values - 1)
-                expected = weight[k, a] * up[k, a] * down[k, a] * (weights[i] / total)
-                by_value[kinds[i], place] += expected
+                by_value[kinds[i], place] += weight[k, a] * up[k, a] * down[k, a] * share
             if i + 1 == last:
                 continue
             table, total, largest = tables[kinds[i], kinds[i + 1]], 0.0, 0.0
+            apart = low[i] - low[i + 1]
             for b in range(span):
                 down[k + 1, b] = 0.0
-                for a in range(span):
-                    gap = low[i] + a - low[i + 1] - b
-                    before = weight[k, a] * down[k, a] * gap_factor(gaps, table, gap)
+                for a in range(max(b - apart, 0), min(b - apart + by_gap.shape[1], span)):
+                    before = weight[k, a] * down[k, a] * gaps[table, apart + a - b]
                     down[k + 1, b] += before
                     joint[a, b] = before * (weight[k + 1, b] * up[k + 1, b])
                     total += joint[a, b]
                 largest = max(largest, down[k + 1, b])
+            share = weights[i] / total
             for b in range(span):
                 down[k + 1, b] /= largest
-                for a in range(span):
-                    gap = low[i] + a - low[i + 1] - b
-                    place = min(max(gap, 0), by_gap.shape[1] - 1)
-                    by_gap[table, place] += joint[a, b] * (weights[i] / total)
+                for a in range(max(b - apart, 0), min(b - apart + by_gap.shape[1], span)):
+                    by_gap[table, apart + a - b] += joint[a, b] * share

@@ -32,8 +32,7 @@ from synthpop.pipeline.fingerprint import (
     replicate_seed,
 )
 from synthpop.pipeline.identity import check_described, identity_of
-from synthpop.pipeline.learn import learn
-from synthpop.pipeline.pilot import TIMES_FOR_MEANS, TIMES_IN_REPLICATES
+from synthpop.pipeline.learn import Earlier, learn
 from synthpop.pipeline.replicates import (
     NOISE_ONLY,
     BootstrapReplicates,
@@ -250,8 +249,9 @@ class FittedPipeline:
             Default: the seed of this fit.
         same_pooling : bool
             Whether models of classes take over how strongly strata and pairs of predictors are
-            held, which this fit has chosen by cross-validation; otherwise it is chosen anew. Means
-            of groups are then held in a smaller pilot too (3 instead of 16 times the households).
+            held, which this fit has chosen by cross-validation; otherwise it is chosen anew. Shares
+            and means of groups are then held in a smaller pilot too (3 instead of 16 times the
+            households), from the factors of this fit on.
         on_event : callable, optional
         """
         rules = tuple(rule.text for rule in self.rules.rules)
@@ -261,8 +261,8 @@ class FittedPipeline:
             poolings = {stage.label: model.poolings() for stage, model in fits}
             steps = tuple(with_earlier_pooling(x, poolings.get(x.label, {})) for x in steps)
         seed = self.seed if seed is None else seed
-        times = TIMES_IN_REPLICATES if same_pooling else TIMES_FOR_MEANS
-        fitted = learn(FittedPipeline, steps, rules, (), survey, seed, on_event, times)
+        earlier = Earlier(self.models, self.sample) if same_pooling else None
+        fitted = learn(FittedPipeline, steps, rules, (), survey, seed, on_event, earlier)
         return replace(
             fitted, stages=self.stages, survey_stages=self.survey_stages, prepared=self.prepared
         )

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
+
+import numpy as np
 
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.enforce import households_that_break, plan_rules
@@ -15,7 +19,13 @@ from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.pipeline.known_totals import calibrate_coarsely, with_annealing
 from synthpop.pipeline.model_hash import model_hash
-from synthpop.pipeline.pilot import TIMES_FOR_MEANS, Pilot, make_pilot, needs_pilot
+from synthpop.pipeline.pilot import (
+    TIMES_FOR_MEANS,
+    TIMES_IN_REPLICATES,
+    Pilot,
+    make_pilot,
+    needs_pilot,
+)
 from synthpop.pipeline.postprocess import seed_of
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
@@ -35,6 +45,20 @@ from synthpop.stages.structure import without_households
 FittedT = TypeVar("FittedT")
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What another fit of the same stages has learned, and its sample."""
+
+    models: tuple[Any, ...]
+    sample: Sample
+
+    def digits(self, sample: Sample, name: str) -> np.ndarray:
+        """Return the digit in the earlier fit of each digit of a column; 0 (missing) for none."""
+        levels, before = sample.fields[name].levels, self.sample.fields[name].levels
+        place = {level: digit for digit, level in enumerate(before, 1)}
+        return np.array([0, *(place.get(level, 0) for level in levels)])
+
+
 def learn(
     make: Callable[..., FittedT],
     recipe: Sequence[BlockStage | SurveyStage | PopulationStage],
@@ -43,11 +67,12 @@ def learn(
     survey: Survey | Population,
     seed: int | None,
     on_event: Listener | None,
-    times_for_means: int = TIMES_FOR_MEANS,
+    earlier: Earlier | None = None,
 ) -> FittedT:
     """Learn every stage from the survey; `make` holds what was learned (`FittedPipeline`).
 
-    Means of groups are held in a pilot of `times_for_means` times the survey's households.
+    Shares and means are held in a pilot of the population; with an earlier fit the pilot is smaller
+    and starts from the factors of that fit.
     """
     listener = listener_of(on_event)
     seed = resolve_seed(seed)
@@ -71,7 +96,7 @@ def learn(
         prepared.append(record)
         sample = make_sample(survey, columns, layout)
     models, sample = _fit_stages(
-        stages, sample, layout, streams, listener=listener, times_for_means=times_for_means
+        stages, sample, layout, streams, listener=listener, earlier=earlier
     )
     plan = plan_rules(edit_rules, stages, models, sample)
     if 0 in plan.at:
@@ -100,7 +125,7 @@ def _fit_stages(
     streams: Streams,
     *,
     listener: Listener,
-    times_for_means: int,
+    earlier: Earlier | None,
 ) -> tuple[list[Any], Sample]:
     """Return a fitted model for each stage, and the sample with what the stages add to it."""
     models: list[Any] = []
@@ -108,10 +133,11 @@ def _fit_stages(
     for number, stage in enumerate(stages):
         listener(Event("progress", "fit", number, len(stages), stage.label))
         model = stage.fit(sample, streams.at("fit", stage.label))
+        if earlier is not None:
+            model = stage.hold_as(model, earlier.models[number], partial(earlier.digits, sample))
         if number == 0 and needs_pilot(stages):
-            pilot = make_pilot(
-                stages, model, sample, layout, streams, times_for_means=times_for_means
-            )
+            times = TIMES_FOR_MEANS if earlier is None else TIMES_IN_REPLICATES
+            pilot = make_pilot(stages, model, sample, layout, streams, times_for_means=times)
         if pilot is not None:
             model = pilot.held(stage, model)
             if needs_pilot(stages[number + 1 :]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -128,6 +128,13 @@ class BlockStage(Stage):
 
     def hold(self, model: Any, pilot: Sequence[Block], rng: np.random.Generator) -> Any:
         """Return the model adjusted to what it makes in a pilot of the population."""
+        return model
+
+    def hold_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
+        """Return the model adjusted as that of an earlier fit, from where `hold` starts.
+
+        `digits` returns for each digit of a column that of the earlier fit, 0 for none.
+        """
         return model
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -237,6 +237,17 @@ class Categorical(BlockStage):
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
         return hold_margins(model, pilot, self.variable, first, draw, self.label)
+
+    def hold_as(
+        self, model: CategoricalModel, earlier: CategoricalModel,
+        digits: Callable[[str], np.ndarray],
+    ) -> CategoricalModel:  # fmt: skip
+        """Return the model with the factors of first and other members of an earlier fit."""
+        factors = earlier.sequence.factors
+        if factors is None or model.sequence.targets is None:
+            return model
+        factors = factors[:, digits(self.variable)]
+        return replace(model, sequence=replace(model.sequence, factors=factors))
 
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""

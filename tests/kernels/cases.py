@@ -280,7 +280,7 @@ def few_cells() -> list[np.ndarray]:
     from synthpop.conditional.pooling.ridge_effects import RidgeEffects, shifted
 
     table = np.array([[0.5, -0.5], [1.0, 0.0]])
-    effects = RidgeEffects(((0,),), (999,), (np.array([1, 900]),), table)
+    effects = RidgeEffects(((0,),), (999,), np.array([1, 900]), np.array([0, 2]), table)
     return list(shifted(effects, np.full((2, 2), 0.5), np.array([[900], [7]])))
 
 

@@ -22,6 +22,7 @@ from synthpop.conditional.design import (
     single_terms,
 )
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, uses_strata
+from synthpop.conditional.pooling import ridge_effects
 from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score, rounding, search
 from synthpop.conditional.pooling.opinion_pool import choose_mixture, fit_mixed
 from synthpop.conditional.pooling.options import Pooling
@@ -37,7 +38,7 @@ from synthpop.models.multinomial import (
 from synthpop.models.numeric_predictors import in_classes, number_classes, with_numbers
 
 PAIRS_GRID = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
-REPEATED = 1e-5  # tolerance of a pooled model that is fitted again: that of the effects
+REPEATED = 3e-5  # tolerance of all that is fitted again with amounts that are known
 COARSE = 1e-4  # tolerance while amounts are compared
 COARSE_STEPS = 1e-3  # of Newton steps, which end well below it
 
@@ -70,8 +71,8 @@ def fit_partial(
     enough: bool array, shape (n_strata,); strata that have something of their own
     seed: deals households to folds, and is used by models that learn with randomness
     amount: "cross-validated", a number or Pooling; with a number the pooled model has no pairs of
-        predictors; a `Pooling` is what another fit of the same step has chosen, and the pooled
-        model is fitted to the tolerance of the effects then
+        predictors; a `Pooling` is what another fit of the same step has chosen, and all is
+        fitted to a coarser tolerance then
     pairs: pairs of predictors that cross-validation may add to the pooled model; default: all;
         those with too many cells are left out (`pairs_within_bounds`). Only multinomial models get
         pairs.
@@ -166,6 +167,7 @@ def fit_with_effects(
     """Fit the pooled model, what pairs of predictors add to it, and how each stratum differs."""
     # 1. The model of all strata together, of single predictors.
     cells, everybody = PoolingCells.of(design), np.arange(len(design.classes))
+    of_effects = max(tolerance, ridge_effects.TOLERANCE)
     pooled, base = fit_base(design, everybody, cells, tolerance)
     # 2. What pairs of predictors add to it, shrunk towards zero.
     pair_effects = None
@@ -173,14 +175,14 @@ def fit_with_effects(
         together = cells.together(design, pairs)
         margins = cells.margins(together, design, everybody)
         state = State.without_effects(together, base)
-        outcome = shrink(together, margins, pooling.pairs, state)
+        outcome = shrink(together, margins, pooling.pairs, state, tolerance=of_effects)
         (pair_effects,) = effects_of(together, state.effects, *outcome)
         base = state.probabilities
     # 3. How each stratum differs from that, shrunk towards zero.
     layout = cells.by_stratum(design)
     margins = cells.margins(layout, design, everybody[enough[design.strata]])
     state = State.without_effects(layout, base)
-    outcome = shrink(layout, margins, pooling.amount, state)
+    outcome = shrink(layout, margins, pooling.amount, state, tolerance=of_effects)
     effects = effects_of(layout, state.effects, *outcome)
     by_stratum = tuple(
         effects if sufficient else None for effects, sufficient in zip(effects, enough, strict=True)

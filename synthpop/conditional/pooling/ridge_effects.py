@@ -10,7 +10,6 @@ Rosenfeld 2000, doi:10.1109/89.817452) finds the maximum, for several samples in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -31,7 +30,9 @@ class RidgeEffects:
     # columns of digits of each term: none (the constant), one or two
     terms: tuple[tuple[int, ...], ...]
     sizes: tuple[int, ...]  # number of levels of each column
-    codes: tuple[np.ndarray, ...]  # codes of the levels of each term that the sample has, sorted
+    # int array, shape (L,): codes of the levels that the sample has, sorted within a term
+    codes: np.ndarray
+    starts: np.ndarray  # int array, shape (terms + 1,): where the levels of each term start
     # float array, shape (L, R): rows of the levels of all terms, one term after another
     effects: np.ndarray
     sweeps: int = 0
@@ -88,12 +89,10 @@ def effects_of(
     """Return the effects of each block as a `RidgeEffects`."""
     fitted = []
     for starts, n_sweeps, gap in zip(layout.starts, sweeps, gaps, strict=True):
-        codes = tuple(np.split(layout.codes[starts[0] : starts[-1]], starts[1:-1] - starts[0]))
-        of_block = effects[starts[0] : starts[-1]].copy()
+        rows = slice(starts[0], starts[-1])
+        arrays = layout.codes[rows].copy(), starts - starts[0], effects[rows].copy()
         outcome = int(n_sweeps), float(gap)
-        fitted.append(
-            RidgeEffects(layout.terms, layout.sizes, codes, of_block, *outcome, layout.tables)
-        )
+        fitted.append(RidgeEffects(layout.terms, layout.sizes, *arrays, *outcome, layout.tables))
     return tuple(fitted)
 
 
@@ -128,27 +127,23 @@ def _add_effects(
     """Add the effects to the sums of each cell; return where the sample had every level."""
     from synthpop.kernels.predictions import sum_effects
 
-    tables = effects.tables or (None,) * digits.shape[1]
-    needed = [len(term) == 1 and tables[term[0]] is None for term in effects.terms]
+    columns, ends, sizes, needed = _layout(
+        effects.terms, effects.sizes, tuple(table is not None for table in effects.tables)
+    )
     known = np.ones(len(base), dtype=np.bool_)
     sum_effects(
-        np.ascontiguousarray(in_classes(digits, effects.tables)),
-        *_columns(effects.terms),
-        np.array(effects.sizes, dtype=np.int64),
-        np.concatenate(effects.codes),
-        ends_of(effects.codes),
-        np.array(needed, dtype=np.bool_),
-        effects.effects, base, sums, known,
+        np.ascontiguousarray(in_classes(digits, effects.tables)), columns, ends, sizes,
+        effects.codes, effects.starts, needed, effects.effects, base, sums, known,
     )  # fmt: skip
     return known
 
 
 @lru_cache(maxsize=64)
-def _columns(terms: tuple[tuple[int, ...], ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of all terms, and where those of each term start."""
-    return np.array([j for term in terms for j in term], dtype=np.int64), ends_of(terms)
-
-
-def ends_of(parts: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
-    """Return where each part starts in the parts one after another, and where the last ends."""
-    return np.cumsum([0, *(len(part) for part in parts)])
+def _layout(
+    terms: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], in_classes: tuple[bool, ...]
+) -> tuple[np.ndarray, ...]:
+    """Return the columns of all terms, where those of each start, sizes, and the needed terms."""
+    columns = np.array([j for term in terms for j in term], dtype=np.int64)
+    ends = np.cumsum([0, *map(len, terms)])
+    needed = [len(term) == 1 and not (in_classes and in_classes[term[0]]) for term in terms]
+    return columns, ends, np.array(sizes, dtype=np.int64), np.array(needed, dtype=np.bool_)

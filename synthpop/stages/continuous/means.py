@@ -168,13 +168,14 @@ def hold_means(
 ) -> Any:
     """Return a model whose group means are those of the survey in a pilot population.
 
-    model: a model with `coding`, `sequence` and `means`
+    model: a model with `coding`, `sequence` and `means`; with factors of its groups to start from,
+        one round is enough
     pilot: list of Block; with the columns of all steps before
     simulate: function of a model, a block and a function; draws the block, and calls the function
         with each part of it that is drawn at once
     label: of the step
     """
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if model.sequence.level_factors is None else 1):
         parts: list[Block] = []
         for block in pilot:
             simulate(model, replace(block, fallbacks=[]), parts.append)
@@ -209,6 +210,24 @@ def _factors(
                 persons[of_level], shares[of_level, 1:], classes, target
             )
     return factors
+
+
+def factors_at(
+    means: GroupMeans, earlier: GroupMeans, factors: LevelFactors, digits: np.ndarray
+) -> LevelFactors:
+    """Return the factors that an earlier fit has at the means of the classes of each group.
+
+    digits (L,): digit of each group in the earlier fit, 0 for none; those of numbers keep theirs.
+    """
+    at_means = np.ones(means.class_means.shape)
+    if len(digits) < len(at_means):
+        digits = np.minimum(np.arange(len(at_means)), len(earlier.class_means) - 1)
+    for level in np.flatnonzero((digits > 0) & ~np.isnan(means.targets)):
+        before = earlier.class_means[digits[level], 1:]
+        order = np.argsort(before)
+        known = factors.factors[digits[level], 1:][order]
+        at_means[level, 1:] = np.interp(means.class_means[level, 1:], before[order], known)
+    return LevelFactors(means.term, at_means)
 
 
 def tilt_to_mean(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, Unpack
 
@@ -54,7 +54,7 @@ from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
 from synthpop.stages.continuous.binned import Classes, WithinClass
 from synthpop.stages.continuous.binned_method import Binned
-from synthpop.stages.continuous.means import group_means, hold_means
+from synthpop.stages.continuous.means import factors_at, group_means, hold_means
 from synthpop.stages.continuous.method_base import ValueMethod
 from synthpop.stages.continuous.methods import METHODS, MethodOptions, value_method, with_options
 from synthpop.stages.continuous.model import (
@@ -381,6 +381,17 @@ class Continuous(BlockStage):
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
         return hold_means(model, pilot, simulate, self.label)
+
+    def hold_as(
+        self, model: ContinuousModel, earlier: ContinuousModel,
+        digits: Callable[[str], np.ndarray],
+    ) -> ContinuousModel:  # fmt: skip
+        """Return the model with the factors of classes by group of an earlier fit."""
+        factors = earlier.sequence.level_factors
+        if factors is None or model.means is None or earlier.means is None:
+            return model
+        factors = factors_at(model.means, earlier.means, factors, digits(str(self.means_by)))
+        return replace(model, sequence=replace(model.sequence, level_factors=factors))
 
     def _of_units(
         self, model: ContinuousModel, block: Block, draw: Draw, rng: np.random.Generator

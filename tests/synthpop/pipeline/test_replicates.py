@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Derive, Margin, Pipeline, Structure, Survey, write_report
+from synthpop import (
+    Categorical,
+    Continuous,
+    Derive,
+    Margin,
+    Pipeline,
+    Structure,
+    Survey,
+    write_report,
+)
+from synthpop.conditional.fallback import LevelFactors
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.pipeline import replicates as machinery
 from synthpop.pipeline.fitted import FittedPipeline
+from synthpop.pipeline.learn import Earlier
 from synthpop.pipeline.replicates import BootstrapReplicates, resampled
 from tests.small import ROLES, small_frame
 
@@ -59,6 +72,36 @@ def test_replicates_take_over_how_strongly_strata_are_held() -> None:
     assert again.pooling["categorical status"].scores != chosen.scores
     assert same.stages == again.stages == fitted.stages
     assert same.learned not in (again.learned, fitted.learned)
+
+
+def test_replicates_start_from_the_factors_of_the_fit() -> None:
+    frame = small_frame(150)
+    steps = [
+        *STAGES[:2],
+        Categorical("status", ["age_class"], by_household="sequential", pooling="complete"),
+        Continuous("income", predictors=["status"], means_by="status", pooling="complete"),
+    ]
+    fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
+    part = fitted.refit(Survey(frame.replace({"status": {"idle": "works"}}), **ROLES), seed=2)
+    digits = partial(Earlier(fitted.models, fitted.sample).digits, part.sample)
+    assert part.sample.fields["status"].levels == ("retired", "works")
+    assert digits("status").tolist() == [0, 2, 3]
+    # classes of a category by name, of first and other members
+    factors = np.arange(8.0).reshape(2, 4)
+    earlier = with_factors(fitted.models[2], factors=factors)
+    start = fitted.stages[2].hold_as(part.models[2], earlier, digits)
+    assert start.sequence.factors.tolist() == factors[:, [0, 2, 3]].tolist()
+    # classes of a number by the mean of the class in the group
+    known = fitted.models[3].means.class_means
+    rising = LevelFactors(fitted.models[3].means.term, 1.0 + np.nan_to_num(known) / 1e6)
+    earlier = with_factors(fitted.models[3], level_factors=rising)
+    start = fitted.stages[3].hold_as(part.models[3], earlier, digits)
+    means = part.models[3].means.class_means[2, 1:].clip(known[3, 1:].min(), known[3, 1:].max())
+    np.testing.assert_allclose(start.sequence.level_factors.factors[2, 1:], 1.0 + means / 1e6)
+
+
+def with_factors(model, **factors):  # type: ignore[no-untyped-def]
+    return replace(model, sequence=replace(model.sequence, **factors))
 
 
 def test_manifest_and_summary_say_what_the_replicates_show(tmp_path: Path) -> None:
