@@ -45,7 +45,7 @@ def read_back(
     remedy = "drop what tells them, or give hierarchies with coarser values"
     remedy = f": {remedy if homes else 'give household, or ' + remedy}" if below else ""
     return recovery, [
-        f"But {_told(recovery)}, and then {plural(below, 'record matches', 'records match')} "
+        f"But {_cause(recovery)}, and then {plural(below, 'record matches', 'records match')} "
         f"fewer than {k}{remedy}."
     ]
 
@@ -56,7 +56,7 @@ def records_below(recovery: Recovery) -> int:
     return recovery.below[1]
 
 
-def _told(recovery: Recovery) -> str:
+def _cause(recovery: Recovery) -> str:
     sources = join(dict.fromkeys(recovery.cells["source"]))
     return (
         f"{count(recovery.n_right or 0)} of {plural(recovery.n_holes, 'missing value')} can be "
@@ -110,7 +110,7 @@ def withstanding(
     below = int(job.short(outcome.believed).sum())
     who = f"all records but {count(below)} match" if below else "every record matches"
     text = (
-        f"Since {_told(recovery)}, {plural(int((hidden & ~holes).sum()), 'further value')} became "
+        f"Since {_cause(recovery)}, {plural(int((hidden & ~holes).sum()), 'further value')} became "
         f"missing and {count(int((holes & ~hidden & (codes >= 0)).sum()))} are shown again; {who} "
         f"at least {k} now, where a missing value matches all."
     )

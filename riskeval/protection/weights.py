@@ -123,7 +123,7 @@ def weights(
     released[column] = pd.Series(after, index=frame.index, dtype=kind)
     # 2. what they tell, and what is lost
     rows = slice(None) if homes is None else homes.first  # members share a weight anyway
-    shares = [share_told(values[rows], stratum[rows]) for values in (before, after)]
+    shares = [share_shown(values[rows], stratum[rows]) for values in (before, after)]
     design = _design(frame, watched, (before, after), stratum, homes)
     effects = (_kish(before), _kish(after))
     return protected(
@@ -144,14 +144,14 @@ def weights(
     )  # fmt: skip
 
 
-def share_told(values: np.ndarray, stratum: np.ndarray) -> float:
+def share_shown(values: np.ndarray, stratum: np.ndarray) -> float:
     """Share of the records whose weight, or whose nearest other weights, are of one stratum.
 
     A weight that others have too is looked up among all of them; another among the five nearest.
 
     Examples
     --------
-    >>> share_told(np.array([1.0, 1, 2, 2]), np.array([0, 0, 1, 0]))
+    >>> share_shown(np.array([1.0, 1, 2, 2]), np.array([0, 0, 1, 0]))
     0.5
     """
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
@@ -204,7 +204,7 @@ def _round(before: np.ndarray, stratum: np.ndarray, base: float | None) -> tuple
         return rounded(base), base
     step = float(before.min())
     while step < 2 * before.max():
-        if share_told(rounded(step), stratum) == 0:
+        if share_shown(rounded(step), stratum) == 0:
             break
         step *= 1.25
     return rounded(step), step

@@ -141,7 +141,7 @@ class FallbackSequence:
     pairs: RidgeEffects | None = None  # what pairs of predictors add to the pooled model
     # float array, shape (2, R), or None: weights of the classes of other and of first members of
     # households in the survey, as the models predict them; see
-    # `synthpop.conditional.held_margins`
+    # `synthpop.conditional.calibrated_shares`
     targets: np.ndarray | None = None
     # float array, shape (2, R), or None: by which their probabilities are multiplied. First
     # members have the last digit of the last predictor.

@@ -49,7 +49,7 @@ def joined(
     return np.repeat(np.where(count > 0, total / divisor, np.nan), sizes)
 
 
-def heads_of_sample(sample: Sample) -> Sample:
+def first_members_of_sample(sample: Sample) -> Sample:
     """Return the sample of first members, each with the weight of its household."""
     first = sample.offsets[:-1]
     return replace(
@@ -61,7 +61,7 @@ def heads_of_sample(sample: Sample) -> Sample:
     )
 
 
-def heads_of_block(block: Block) -> Block:
+def first_members_of_block(block: Block) -> Block:
     """Return the block of first members; fallbacks go to the same list."""
     first = block.offsets[:-1]
     columns = {name: values[first] for name, values in block.columns.items()}

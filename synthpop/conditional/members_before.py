@@ -255,7 +255,7 @@ def draw_others(
         return with_column(block, FIRST_VALUE, values)
     block = nobody_before(block, coding)
     relation = None if rule.relation is None else block.columns[rule.relation]
-    before = Before.nobody(rule, len(members.heads))
+    before = Before.nobody(rule, len(members.reference))
     for place, (rows, households) in enumerate(rounds(members.others, block.offsets)):
         kinds = rule.kinds_of(rows, place, relation)
         first, second = before.columns(households, kinds)
@@ -290,7 +290,7 @@ def drawn_given_members(
     """
     members = first_members(block.offsets)
     block = nobody_before(block, coding)
-    drawn = draw(block_of(block, members.heads, coding, np.full(block.n_persons, first)))
+    drawn = draw(block_of(block, members.reference, coding, np.full(block.n_persons, first)))
     columns = {key: members.handed_on(values) for key, values in drawn.items()}
     draw_others(block, name, coding, draw, members, columns)
     return columns

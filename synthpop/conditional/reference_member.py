@@ -20,7 +20,7 @@ from synthpop.models.encoding import (
 
 FIRST_MEMBER = "first"
 FIRST_VALUE = "(value of the first member)"
-FIRST = np.inf  # in place of the number of the head, for the head itself
+FIRST = np.inf  # in place of the first member's number, for the first member itself
 FEWEST_IN_CLASS = 20
 TOP = (0.95, 0.99)
 
@@ -31,46 +31,46 @@ class Members:
 
     Attributes
     ----------
-    heads : int array, shape (n_households,)
-        Row of the head of each household.
+    reference : int array, shape (n_households,)
+        Row of the member of each household that is drawn first.
     others : int array, shape (m,)
         Rows of the members that are drawn given the first member.
     sizes : int array, shape (n_households,)
         Persons of each household.
     """
 
-    heads: np.ndarray
+    reference: np.ndarray
     others: np.ndarray
     sizes: np.ndarray
 
     def handed_on(self, values: np.ndarray) -> np.ndarray:
-        """Give the values of the heads, shape (n_households,), to all members; shape (n,)."""
+        """Give values of the reference members, shape (n_households,), to all; shape (n,)."""
         return np.repeat(values, self.sizes)
 
 
 def members_beside(
-    heads: np.ndarray, offsets: np.ndarray, apart: np.ndarray | None = None
+    reference: np.ndarray, offsets: np.ndarray, apart: np.ndarray | None = None
 ) -> Members:
-    """Return the members beside heads that are known, without those that are set `apart`.
+    """Return the members beside those that are drawn first, without those that are set `apart`.
 
-    heads: int array, shape (n_households,)
+    reference: int array, shape (n_households,)
     offsets: int array, shape (n_households + 1,)
     apart: bool array, shape (n,)
     """
     is_other = np.ones(int(offsets[-1]), dtype=bool)
-    is_other[heads] = False
+    is_other[reference] = False
     if apart is not None:
         is_other &= ~apart
-    return Members(heads, np.flatnonzero(is_other), np.diff(offsets))
+    return Members(reference, np.flatnonzero(is_other), np.diff(offsets))
 
 
 def first_members(offsets: np.ndarray) -> Members:
-    """Return the first members as heads and all others.
+    """Return the first members, and all others.
 
     Examples
     --------
     >>> found = first_members(np.array([0, 3, 4]))
-    >>> found.heads.tolist(), found.others.tolist()
+    >>> found.reference.tolist(), found.others.tolist()
     ([0, 3], [1, 2])
     """
     return members_beside(offsets[:-1], offsets)
@@ -116,7 +116,7 @@ def _with_first(limits: np.ndarray) -> Encoding:
 
 
 def level_digits(n_levels: int) -> Encoding:
-    """Return the classes of the head's value of a variable with levels: all of them, and none."""
+    """Classes of the first member's value of a variable with levels: all of them, and none."""
     return coded_digits(FIRST_VALUE, n_levels)
 
 

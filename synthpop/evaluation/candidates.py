@@ -44,15 +44,15 @@ def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Ca
     stages = {}
     for chosen in itertools.product(*options.values()):
         pairs = dict(zip(options, chosen, strict=True))
-        label = ", ".join(f"{option}={_told(value)}" for option, value in pairs.items())
+        label = ", ".join(f"{option}={_text(value)}" for option, value in pairs.items())
         stages[label] = replace(stage, **pairs)
     return stages
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     """Return an option as it is written in Python, a tuple as a list, in one line."""
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_told, value))}]"
+        return f"[{', '.join(map(_text, value))}]"
     return " ".join(repr(value).split())
 
 
@@ -102,7 +102,7 @@ def _settings(
     for stage, item in zip(stages, options, strict=True):
         if name in item:
             known = type(stage).__dataclass_fields__.get(name) if name != KIND else None
-            plain = known is not None and item[name] == _told(known.default)
+            plain = known is not None and item[name] == _text(known.default)
             values.add(None if plain else item[name])
     return values
 
@@ -112,7 +112,7 @@ def _options(stage: Any) -> dict[str, str]:
     if not isinstance(stage, Candidate):
         return {KIND: repr(stage)}
     names = sorted((item.name for item in fields(stage) if item.name != "name"), key=_is_no_model)
-    return {KIND: type(stage).__name__, **{name: _told(getattr(stage, name)) for name in names}}
+    return {KIND: type(stage).__name__, **{name: _text(getattr(stage, name)) for name in names}}
 
 
 def _given(stage: Any) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.distribution import distribution_table
-from synthpop.conditional.household_values import heads_of_block
+from synthpop.conditional.household_values import first_members_of_block
 from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.evaluation.scores import brier_scores, crps_of_draws, log_scores, pinball_of_draws
 from synthpop.microdata.block import Block, Sample
@@ -114,7 +114,7 @@ class Judge:
             cells, row_of_cell, table = distribution_table(
                 model.coding,
                 model.sequence,
-                heads_of_block(block) if shared else block,
+                first_members_of_block(block) if shared else block,
                 label=stage.label,
                 stratum_name=str(model.strata_levels[block.stratum]),
                 allowed=model.allowed,

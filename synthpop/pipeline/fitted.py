@@ -249,8 +249,8 @@ class FittedPipeline:
             Default: the seed of this fit.
         same_pooling : bool
             Whether models of classes take over how strongly strata and pairs of predictors are
-            held, which this fit has chosen by cross-validation; otherwise it is chosen anew. Shares
-            and means of groups are then held in a smaller pilot too (3 instead of 16 times the
+            shrunk, which this fit has chosen by cross-validation; else it is chosen anew. Shares
+            and means of groups are then calibrated in a smaller pilot too (3, not 16 times the
             households), from the factors of this fit on.
         on_event : callable, optional
         """
@@ -324,8 +324,8 @@ class FittedPipeline:
         sampling units, households or persons within design strata, with finite population
         correction, all from the roles of the survey (psu, design_strata, fpc). A bootstrap sample
         that cannot be calibrated or fitted is replaced by another one, ten times at most. How
-        strongly strata and pairs of predictors are held is that of the fit, as smoothing parameters
-        are in most bootstraps: all else is learned anew.
+        strongly strata and pairs of predictors are shrunk is that of the fit, as smoothing
+        parameters are in most bootstraps: all else is learned anew.
         `estimate_over_replicates` makes standard errors and intervals of the replicates.
         """
         faults = Faults("replicates")

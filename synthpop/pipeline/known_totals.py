@@ -66,7 +66,9 @@ def calibrate_coarsely(
     from synthpop.calibration.calibrate_survey import calibrate
 
     complete = _with_columns(survey, sample, stages, margins)
-    coarse = list(coarse_margins(complete.frame, margins, survey.roles.strata, _heads(survey)))
+    coarse = list(
+        coarse_margins(complete.frame, margins, survey.roles.strata, _one_of_each(survey))
+    )
     note = "no table has enough survey persons in each cell"
     while coarse:
         try:
@@ -91,7 +93,7 @@ def calibrate_coarsely(
 
 
 def coarse_margins(
-    frame: pd.DataFrame, margins: Sequence[Margin], strata: str | None, heads: np.ndarray
+    frame: pd.DataFrame, margins: Sequence[Margin], strata: str | None, one_of_each: np.ndarray
 ) -> Iterator[Margin]:
     """Yield the finest tables in each of whose cells the survey has enough persons.
 
@@ -99,7 +101,7 @@ def coarse_margins(
 
     frame: the survey
     margins: sequence of Margin; counts; sums of a variable are left to the exchange of households
-    heads: bool array, shape (n,); one person of each household, for tables of households
+    one_of_each: bool array, shape (n,); one person of each household, for tables of households
 
     Examples
     --------
@@ -112,7 +114,7 @@ def coarse_margins(
     for margin in margins:
         if margin.variable is not None:
             continue
-        rows = frame[heads] if margin.level == "household" else frame
+        rows = frame[one_of_each] if margin.level == "household" else frame
         for columns in _groupings(margin, rows, strata):
             key = (margin.level, columns)
             if key not in labels:
@@ -161,7 +163,7 @@ def _collapsed(margin: Margin, columns: tuple[str, ...]) -> Margin:
     return Margin(summed.reset_index(), level=margin.level, total=margin.total)
 
 
-def _heads(survey: Survey) -> np.ndarray:
+def _one_of_each(survey: Survey) -> np.ndarray:
     first = np.zeros(survey.n_persons, dtype=bool)
     first[survey.household_order[survey.household_offsets[:-1]]] = True
     return first

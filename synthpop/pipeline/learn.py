@@ -139,7 +139,7 @@ def _fit_stages(
             times = TIMES_FOR_MEANS if earlier is None else TIMES_IN_REPLICATES
             pilot = make_pilot(stages, model, sample, layout, streams, times_for_means=times)
         if pilot is not None:
-            model = pilot.held(stage, model)
+            model = pilot.calibrated(stage, model)
             if needs_pilot(stages[number + 1 :]):
                 pilot = pilot.after(stage, model)
         models.append(model)

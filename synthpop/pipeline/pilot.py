@@ -27,11 +27,11 @@ class Pilot:
     streams: Streams
     levels: tuple[Any, ...]
 
-    def held(self, stage: Any, model: Any) -> Any:
-        """Return the model of a step with its margins held, where the step does that."""
-        if not stage.holds_margins:
+    def calibrated(self, stage: Any, model: Any) -> Any:
+        """Return the model of a step with its margins calibrated, where the step does that."""
+        if not stage.needs_pilot:
             return model
-        return stage.hold(model, self.blocks, self.streams.at("pilot", "hold", stage.label))
+        return stage.calibrate(model, self.blocks, self.streams.at("pilot", "hold", stage.label))
 
     def after(self, stage: Any, model: Any) -> Pilot:
         """Return the pilot with the columns of one more step."""
@@ -46,7 +46,7 @@ class Pilot:
 
 def needs_pilot(stages: Sequence[Any]) -> bool:
     """Whether a step holds its margins in a pilot."""
-    return any(stage.holds_margins for stage in stages)
+    return any(stage.needs_pilot for stage in stages)
 
 
 def make_pilot(

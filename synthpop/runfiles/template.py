@@ -25,7 +25,7 @@ from synthpop.stages.id_columns import SIZE_NAME
 
 TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
 ABOVE_LARGEST = 1.2
-MOST_GROUPS, LEAST_SHARE_TOLD = 20, 0.01
+MOST_GROUPS, LEAST_SHARE_NAMED = 20, 0.01
 AGE_CLASS = "age_class"
 
 
@@ -279,7 +279,7 @@ def _means_by(
     """Return the categorical predictor that tells most of the mean of a number."""
     coded = [item.name for item in profile.with_use("categorical") if item.name in predictors]
     values = frame[name].to_numpy(dtype=np.float64)
-    best, most = None, LEAST_SHARE_TOLD
+    best, most = None, LEAST_SHARE_NAMED
     for predictor in coded:
         codes = pd.factorize(frame[predictor].where(frame[name].notna()))[0]
         some = codes >= 0
@@ -308,7 +308,7 @@ def _continuous(
         lines.append("# a Pareto tail in the top class, up to the largest value that may be drawn")
         lines.append(f'method = {{type = "binned", tail = "gpd", upper = {cap!r}}}')
     if group is not None and item.together != "shared":
-        lines.append(f"means_by = {quoted(group)}     # its means by this category are held")
+        lines.append(f"means_by = {quoted(group)}     # its means by this category are calibrated")
     return [*lines, *_household(item), ""]
 
 

@@ -102,8 +102,8 @@ class BlockStage(Stage):
         return ()
 
     @property
-    def holds_margins(self) -> bool:
-        """Whether the model is adjusted in a pilot of the population; see `hold`."""
+    def needs_pilot(self) -> bool:
+        """Whether the model is adjusted in a pilot of the population; see `calibrate`."""
         return False
 
     def expand(self) -> Sequence[BlockStage]:
@@ -126,7 +126,7 @@ class BlockStage(Stage):
     def fit(self, sample: Sample, rng: np.random.Generator) -> Any:
         """Learn from the sample; the result is a `StageModel`."""
 
-    def hold(self, model: Any, pilot: Sequence[Block], rng: np.random.Generator) -> Any:
+    def calibrate(self, model: Any, pilot: Sequence[Block], rng: np.random.Generator) -> Any:
         """Return the model adjusted to what it makes in a pilot of the population."""
         return model
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from synthpop.conditional.calibrated_shares import calibrate_shares, with_targets
 from synthpop.conditional.class_models import (
     AnyPooling,
     PoolingOptions,
@@ -23,8 +24,11 @@ from synthpop.conditional.coded_sample import code_sample
 from synthpop.conditional.coding import Coding, make_design
 from synthpop.conditional.distribution import draw_levels
 from synthpop.conditional.fallback import FallbackSequence
-from synthpop.conditional.held_margins import hold_margins, with_targets
-from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
+from synthpop.conditional.household_values import (
+    first_members_of_block,
+    first_members_of_sample,
+    unshared,
+)
 from synthpop.conditional.make_up import MakeUp
 from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
@@ -91,8 +95,8 @@ class Categorical(BlockStage):
         cross-validation over households, and for the multinomial model the strength of pairs of
         predictors in the pooled model too; a formula gets no pairs but its own. Default:
         "cross-validated" for the multinomial model, otherwise "none", since other models are
-        fitted about five times then. What was chosen is in
-        `FittedPipeline.pooling`; how each model is held, in `synthpop.conditional.pooling.options`.
+        fitted about five times then. What was chosen is in `FittedPipeline.pooling`; how each model
+        is shrunk, in `synthpop.conditional.pooling.options`.
     by : str, optional
         Category, or number of up to 20 distinct values, of the population at this step. Models are
         fitted to each of its levels (a missing value is one) instead of each stratum, and
@@ -194,7 +198,7 @@ class Categorical(BlockStage):
         if self.by_household == "shared":
             codes = codes_of(sample, self.variable, field).astype(np.float64)
             notes = unshared(codes, sample.offsets, self.label)
-            sample = heads_of_sample(sample)
+            sample = first_members_of_sample(sample)
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
         classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
@@ -224,19 +228,19 @@ class Categorical(BlockStage):
         )
 
     @property
-    def holds_margins(self) -> bool:
-        """Whether shares of first and other members are held; see `hold`."""
+    def needs_pilot(self) -> bool:
+        """Whether shares of first and other members are calibrated in a pilot; see `calibrate`."""
         return self.by_household in GIVEN_MEMBERS
 
-    def hold(
+    def calibrate(
         self, model: CategoricalModel, pilot: Sequence[Block], rng: np.random.Generator
     ) -> CategoricalModel:
-        """Return the model with the shares of first and other members held to the survey's."""
+        """Return the model with shares of first and other members calibrated to the survey's."""
         draw = partial(self._simulate, rng=rng)
         first = len(model.fields[0].levels)
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
-        return hold_margins(model, pilot, self.variable, first, draw, self.label)
+        return calibrate_shares(model, pilot, self.variable, first, draw, self.label)
 
     def hold_as(
         self, model: CategoricalModel, earlier: CategoricalModel,
@@ -268,7 +272,7 @@ class Categorical(BlockStage):
             return drawn_given_members(block, self.variable, model.coding, draw, first)
         if self.by_household != "shared":
             return self._simulate(model, block, rng)
-        columns = self._simulate(model, heads_of_block(block), rng)
+        columns = self._simulate(model, first_members_of_block(block), rng)
         sizes = np.diff(block.offsets)
         return {name: np.repeat(values, sizes) for name, values in columns.items()}
 

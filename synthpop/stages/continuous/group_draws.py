@@ -1,4 +1,4 @@
-"""Draws of a number that are spread evenly over each group of persons whose mean is held.
+"""Draws of a number that are spread evenly over each group of persons whose mean is calibrated.
 
 A group of a thousand persons, in a block for each stratum and drawn member by member, has a few
 persons in the top class; left to chance their number moves the mean by a tenth. Here the uniform

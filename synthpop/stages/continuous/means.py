@@ -1,4 +1,4 @@
-"""Means of a number by the levels of a category, held to those of the survey.
+"""Means of a number by the levels of a category, calibrated to those of the survey.
 
 A class of values is the same for everybody, but those of one group may lie low in it; and members
 that are drawn given others meet other households than the survey's. So the mean of a group of
@@ -50,10 +50,10 @@ ROUNDS, HALVINGS = 2, 50
 
 @dataclass(frozen=True, slots=True)
 class GroupMeans:
-    """What is held."""
+    """What is calibrated."""
 
     term: int  # position of the category among the terms of the model
-    # float array, shape (L,): weighted mean of each of its digits in the survey; NaN: not held
+    # float array, shape (L,): weighted mean of each of its digits in the survey; NaN: left alone
     targets: np.ndarray
     # float array, shape (L, R): of the values of a group in a class; the first class is missing
     class_means: np.ndarray
@@ -160,7 +160,7 @@ def _means(group: np.ndarray, values: np.ndarray, weights: np.ndarray, size: int
     return np.divide(sums, total, out=np.full(size, np.nan), where=total > 0)
 
 
-def hold_means(
+def calibrate_means(
     model: Any,
     pilot: Sequence[Block],
     simulate: Callable[[Any, Block, Callable[[Block], None]], None],

@@ -85,7 +85,7 @@ def above_upper(label: str, method: ValueMethod, values: np.ndarray) -> tuple[Fa
 def group_draws(
     model: ContinuousModel, block: Block, label: str, rng: np.random.Generator
 ) -> GroupDraws | None:
-    """Begin the draws of a block; None where no means are held."""
+    """Begin the draws of a block; None where no means are calibrated."""
     if model.means is None:
         return None
     shape = model.means.class_means.shape

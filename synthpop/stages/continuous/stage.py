@@ -22,8 +22,8 @@ from synthpop.conditional.fallback import FallbackSequence, ModelDesign
 from synthpop.conditional.household_values import (
     FORMS,
     JOINED,
-    heads_of_block,
-    heads_of_sample,
+    first_members_of_block,
+    first_members_of_sample,
     joined,
     unshared,
 )
@@ -54,7 +54,11 @@ from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
 from synthpop.stages.continuous.binned import Classes, WithinClass
 from synthpop.stages.continuous.binned_method import Binned
+<<<<<<< HEAD
 from synthpop.stages.continuous.means import factors_at, group_means, hold_means
+=======
+from synthpop.stages.continuous.means import calibrate_means, group_means
+>>>>>>> 601698b (Shares and means are calibrated in a pilot; the member drawn first is the reference member)
 from synthpop.stages.continuous.method_base import ValueMethod
 from synthpop.stages.continuous.methods import METHODS, MethodOptions, value_method, with_options
 from synthpop.stages.continuous.model import (
@@ -253,7 +257,7 @@ class Continuous(BlockStage):
         shared: tuple[Fallback, ...] = ()
         if self.by_household == "shared":
             shared = unshared(values, sample.offsets, self.label)
-            sample = heads_of_sample(sample)
+            sample = first_members_of_sample(sample)
             values = sample.columns[self.name].astype(np.float64)
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         # 2. Classes of values, and the predictors as codes.
@@ -269,7 +273,7 @@ class Continuous(BlockStage):
         low = float(classes.low[-1])
         tail, tail_notes = self.draws.top_class(values, sample.weights, low, self.label)
         regression, value_notes = self._fit_values(values, sample, classes, design, rng)
-        # 5. Values inside the other classes, and means that are to be held.
+        # 5. Values inside the other classes, and means that are to be calibrated.
         bound = self.draws.bound
         capped = values if bound is None else np.minimum(values, bound)
         within = WithinClass.fit(self.draws.within_class, capped, sample.weights, classes)
@@ -360,14 +364,14 @@ class Continuous(BlockStage):
         return partial(draw_persons, model, rng=rng, label=self.label, by=self.by, sequences=groups)
 
     @property
-    def holds_margins(self) -> bool:
-        """Whether means are held in a pilot population; see `hold`."""
+    def needs_pilot(self) -> bool:
+        """Whether means are calibrated in a pilot population; see `calibrate`."""
         return self.means_by is not None
 
-    def hold(
+    def calibrate(
         self, model: ContinuousModel, pilot: Sequence[Block], rng: np.random.Generator
     ) -> ContinuousModel:
-        """Return the model with the means by the levels of `means_by` held to the survey's."""
+        """Return the model with means by the levels of `means_by` calibrated to the survey's."""
 
         def simulate(model: ContinuousModel, block: Block, record: Callable[[Block], None]) -> None:
             draw = self._drawing(model, block, rng)
@@ -380,7 +384,7 @@ class Continuous(BlockStage):
 
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
-        return hold_means(model, pilot, simulate, self.label)
+        return calibrate_means(model, pilot, simulate, self.label)
 
     def hold_as(
         self, model: ContinuousModel, earlier: ContinuousModel,
@@ -400,7 +404,7 @@ class Continuous(BlockStage):
             return drawn_given_members(block, self.name, model.coding, draw, FIRST)
         if self.by_household not in FORMS:
             return draw(block)
-        unit = heads_of_block(block) if self.by_household == "shared" else block
+        unit = first_members_of_block(block) if self.by_household == "shared" else block
         columns = draw(unit)
         if self.by_household == "shared":
             sizes = np.diff(block.offsets)

@@ -36,7 +36,7 @@ class TopClass:
     # exponential tilting of the ranks (`synthpop.models.tilted`), so that the mean of the draws
     # is the weighted mean of the sample values
     rate: float
-    # where means are held by a category: the law of each of its levels
+    # where means are calibrated by a category: the law of each of its levels
     of_groups: tuple[TopClass, ...] = ()
 
     def draw(self, uniforms: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
@@ -138,7 +138,7 @@ def fit_top_class(
         what = f"mean of the tail {number(top_mean, 6)}, "
         what += f"of the sample's values there {number(mean, 6)}"
         notes = (*notes, Fallback(label, "all", what))
-    return top, (*notes, *_told(tail, top, float(values[above].max()), upper, label))
+    return top, (*notes, *_reach_notes(tail, top, float(values[above].max()), upper, label))
 
 
 def _fitted(
@@ -173,7 +173,7 @@ def _default_upper(
     return max(largest, min(rare, TIMES_LARGEST * largest))
 
 
-def _told(
+def _reach_notes(
     tail: GpdTail | ParetoTail, top: TopClass, largest: float, upper: float | None, label: str
 ) -> tuple[Fallback, ...]:
     """Warn of a tail without a variance whose end nobody has set, and record the end."""

@@ -131,7 +131,7 @@ def fit_values(
         that the rule leaves out.
     """
     y = rule.to_model(values)
-    pooled_fit = _held_near(rule, design, y, smallest_stratum, seed, pooling)
+    pooled_fit = _shrunk(rule, design, y, smallest_stratum, seed, pooling)
     by_stratum: list[ValueSource | None] = []
     notes: dict[int, str] = {}
     for stratum in range(design.n_strata) if pooling != "complete" else ():
@@ -162,7 +162,7 @@ def fit_values(
     return Values(rule, models, pooled, marginal, strata_pooling), notes
 
 
-def _held_near(
+def _shrunk(
     rule: ValueRule,
     design: ModelDesign,
     y: np.ndarray,

@@ -8,7 +8,7 @@ import pytest
 
 from riskeval import recover
 from riskeval.protection.methods import NoisyWeights, RoundedWeights, SmoothWeights
-from riskeval.protection.weights import share_told, weights
+from riskeval.protection.weights import share_shown, weights
 from synthpop.microdata.errors import InputError
 
 
@@ -80,12 +80,12 @@ def test_the_base_of_rounding_is_honoured():
     assert result.details["told_after"] > 0
 
 
-def test_share_told_looks_at_neighbours_of_single_weights():
+def test_share_shown_looks_at_neighbours_of_single_weights():
     rng = np.random.default_rng(1)
     stratum = np.repeat([0, 1], 50)
     apart = np.where(stratum == 0, 10.0, 20.0) + rng.random(100)
-    assert share_told(apart, stratum) > 0.9
-    assert share_told(rng.random(100), stratum) < 0.3
+    assert share_shown(apart, stratum) > 0.9
+    assert share_shown(rng.random(100), stratum) < 0.3
 
 
 @pytest.mark.parametrize(

@@ -50,4 +50,4 @@ def test_defaults_of_a_stage_of_blocks() -> None:
     assert stage.expand() == (stage,)
     assert stage.revises == stage.sources == stage.structural_zeros == ()
     assert not stage.is_revisable
-    assert not stage.holds_margins
+    assert not stage.needs_pilot

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
-from synthpop.conditional.held_margins import factors_of
+from synthpop.conditional.calibrated_shares import factors_of
 from synthpop.conditional.make_up import find_make_up
 from tests.small import ROLES, small_frame
 

@@ -1,4 +1,4 @@
-"""Class shares of first members and of the others, held to those of the survey.
+"""Class shares of first members and of the others, calibrated to those of the survey.
 
 Members of a household are drawn given its first member. The model then meets households that the
 survey has in other proportions, as the values of first members and the predictors of the others go
@@ -11,7 +11,7 @@ chosen such that in a pilot population, simulated by the steps before, the mean 
 value is the mean of p(r | x) over those of the survey: iterative proportional fitting of one
 margin. The factors are common to all strata, whose own class totals the models keep; they are at
 most 3 either way: what needs more is no drift but a predictor that is missing. Classes of numbers
-are not held: their shares follow those of earlier variables, and means by these would move instead.
+stay: their shares follow those of earlier variables, and means by these would move instead.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def with_targets(sequence: FallbackSequence, design: ModelDesign) -> FallbackSeq
     return replace(sequence, targets=targets, first=design.sizes[-1] - 1)
 
 
-def hold_margins(
+def calibrate_shares(
     model: Any,
     pilot: Sequence[Block],
     name: str,
@@ -85,7 +85,7 @@ def hold_margins(
         tables = []
         for block in blocks:
             members = first_members(block.offsets)
-            rows = members.heads if part == FIRST_MEMBERS else members.others
+            rows = members.reference if part == FIRST_MEMBERS else members.others
             if len(rows):
                 unit = block_of(block, rows, model.coding)
                 tables.append(_shares(model.coding, sequence, unit, label))
@@ -102,7 +102,7 @@ def hold_margins(
 def _drawn(block: Block, name: str, model: Any, draw: Callable[..., Any]) -> Block:
     """Return a block with the predictors that other members have once all are drawn."""
     members, draw_by_model = first_members(block.offsets), partial(draw, model)
-    drawn = draw_by_model(block_of(block, members.heads, model.coding))
+    drawn = draw_by_model(block_of(block, members.reference, model.coding))
     columns = {name: members.handed_on(drawn[name])}
     if model.coding.before is None:
         return with_column(block, FIRST_VALUE, columns[name])
