@@ -134,7 +134,9 @@ def _fit_stages(
         listener(Event("progress", "fit", number, len(stages), stage.label))
         model = stage.fit(sample, streams.at("fit", stage.label))
         if earlier is not None:
-            model = stage.hold_as(model, earlier.models[number], partial(earlier.digits, sample))
+            model = stage.calibrate_as(
+                model, earlier.models[number], partial(earlier.digits, sample)
+            )
         if number == 0 and needs_pilot(stages):
             times = TIMES_FOR_MEANS if earlier is None else TIMES_IN_REPLICATES
             pilot = make_pilot(stages, model, sample, layout, streams, times_for_means=times)

@@ -130,7 +130,7 @@ class BlockStage(Stage):
         """Return the model adjusted to what it makes in a pilot of the population."""
         return model
 
-    def hold_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
+    def calibrate_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
         """Return the model adjusted as that of an earlier fit, from where `hold` starts.
 
         `digits` returns for each digit of a column that of the earlier fit, 0 for none.

@@ -242,7 +242,7 @@ class Categorical(BlockStage):
             pilot = [model.make_up.of_block(block) for block in pilot]
         return calibrate_shares(model, pilot, self.variable, first, draw, self.label)
 
-    def hold_as(
+    def calibrate_as(
         self, model: CategoricalModel, earlier: CategoricalModel,
         digits: Callable[[str], np.ndarray],
     ) -> CategoricalModel:  # fmt: skip

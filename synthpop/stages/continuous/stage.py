@@ -54,11 +54,7 @@ from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
 from synthpop.stages.continuous.binned import Classes, WithinClass
 from synthpop.stages.continuous.binned_method import Binned
-<<<<<<< HEAD
-from synthpop.stages.continuous.means import factors_at, group_means, hold_means
-=======
-from synthpop.stages.continuous.means import calibrate_means, group_means
->>>>>>> 601698b (Shares and means are calibrated in a pilot; the member drawn first is the reference member)
+from synthpop.stages.continuous.means import calibrate_means, factors_at, group_means
 from synthpop.stages.continuous.method_base import ValueMethod
 from synthpop.stages.continuous.methods import METHODS, MethodOptions, value_method, with_options
 from synthpop.stages.continuous.model import (
@@ -386,7 +382,7 @@ class Continuous(BlockStage):
             pilot = [model.make_up.of_block(block) for block in pilot]
         return calibrate_means(model, pilot, simulate, self.label)
 
-    def hold_as(
+    def calibrate_as(
         self, model: ContinuousModel, earlier: ContinuousModel,
         digits: Callable[[str], np.ndarray],
     ) -> ContinuousModel:  # fmt: skip

@@ -89,13 +89,13 @@ def test_replicates_start_from_the_factors_of_the_fit() -> None:
     # classes of a category by name, of first and other members
     factors = np.arange(8.0).reshape(2, 4)
     earlier = with_factors(fitted.models[2], factors=factors)
-    start = fitted.stages[2].hold_as(part.models[2], earlier, digits)
+    start = fitted.stages[2].calibrate_as(part.models[2], earlier, digits)
     assert start.sequence.factors.tolist() == factors[:, [0, 2, 3]].tolist()
     # classes of a number by the mean of the class in the group
     known = fitted.models[3].means.class_means
     rising = LevelFactors(fitted.models[3].means.term, 1.0 + np.nan_to_num(known) / 1e6)
     earlier = with_factors(fitted.models[3], level_factors=rising)
-    start = fitted.stages[3].hold_as(part.models[3], earlier, digits)
+    start = fitted.stages[3].calibrate_as(part.models[3], earlier, digits)
     means = part.models[3].means.class_means[2, 1:].clip(known[3, 1:].min(), known[3, 1:].max())
     np.testing.assert_allclose(start.sequence.level_factors.factors[2, 1:], 1.0 + means / 1e6)
 
