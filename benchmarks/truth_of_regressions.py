@@ -1,11 +1,14 @@
 """Regressions of income held against the true population: what residuals and pooling are good for.
 
     python -m benchmarks.truth_of_regressions [SAMPLES] [demo|eusilcP] [--store]
+    python -m benchmarks.truth_of_regressions sample [SEEDS] [--store]
 
 As `benchmarks.truth`, whose samples, structure and categories are used. The logarithm of income is
 regressed on age class, sex, household size, status and citizenship; the ways differ in the
 residuals that are drawn and in how far the regressions of regions are shrunk
 towards each other. The last way cuts income into classes.
+
+With ``sample`` populations of eusilcS are compared with that sample itself, beside simPop 2.1.4.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.eusilc import pipeline, read_survey
+from benchmarks.results import store_if_asked
 from benchmarks.truth import (
     HOUSEHOLDS,
     PARTS,
@@ -30,9 +35,10 @@ from benchmarks.truth import (
     read_truth,
     show,
 )
-from synthpop import Binned, Continuous, Matched, Pipeline, Regressed, weighted
+from synthpop import Binned, Continuous, Matched, Pipeline, Regressed, assess_fit, weighted
 
 REGION = 0
+GIVEN = ["age_class", "rb090", "hsize", "pl030", "pb220a"]
 LOG: dict[str, Any] = {"method": Regressed(log=True, upper=1e7)}
 WAYS: dict[str, dict[str, Any]] = {
     "empirical, no pooling": {
@@ -49,9 +55,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 def recipe(**options: Any) -> Pipeline:
     """The recipe of `benchmarks.truth` up to income, which is simulated with `options`."""
-    stages = ours().stages[:-2]
-    given = ["age_class", "rb090", "hsize", "pl030", "pb220a"]
-    return Pipeline([*stages, Continuous("netIncome", predictors=given, **options)])
+    return Pipeline([*ours().stages[:-2], Continuous("netIncome", predictors=GIVEN, **options)])
 
 
 def of_region(people: People, region: int) -> People:
@@ -102,9 +106,39 @@ def run(name: str, samples: int) -> dict[str, pd.DataFrame]:
     return {way: pd.DataFrame(found) for way, found in rows.items()}
 
 
+SIMPOP = {"KS": "0.042", "KS, mean of regions": "0.050", "quantiles, mean relative error": "0.032"}
+
+
+def beside_the_sample(seeds: int) -> pd.DataFrame:
+    """Distances of incomes from those of the sample, means over the seeds."""
+    survey, columns = read_survey(), {"simPop": SIMPOP}
+    for residuals, pooling in (
+        ("empirical", "none"), ("normal", "none"), ("local", "none"), ("local", "cross-validated"),
+    ):  # fmt: skip
+        method = Regressed(log=True, residuals=residuals)
+        income = Continuous("netIncome", predictors=GIVEN, method=method, pooling=pooling)
+        fits = []
+        for seed in range(1, seeds + 1):
+            fitted = Pipeline([*pipeline().stages[:4], income]).fit(survey, seed=seed)
+            fit = assess_fit(fitted.derived_survey(), fitted.simulate())
+            ks = fit.distances.query("measure == 'ks' and variable == 'netIncome'")
+            regions = ks.loc[ks["scope"] == "mean over db040", "value"].iloc[0]
+            errors = fit.quantile_errors.loc["netIncome"].abs().mean()
+            fits.append((fit.ks["netIncome"], regions, errors))
+        cells = [f"{value:.3f}" for value in np.mean(fits, axis=0)]
+        name = "default" if pooling != "none" else f"{residuals}, no pooling"
+        columns[name] = dict(zip(SIMPOP, cells, strict=True))
+    table = pd.DataFrame(columns).rename_axis("distance from the sample")
+    return table.reset_index()
+
+
 def main() -> None:
     """Print one table a population."""
     given = [text for text in sys.argv[1:] if text != "--store"]
+    if given[:1] == ["sample"]:
+        table = beside_the_sample(int(given[1]) if len(given) > 1 else 5)
+        store_if_asked("regressions", "sample", table)
+        return
     samples = int(given[0]) if given else 12
     for name in given[1:] or ("demo", "eusilcP"):
         show("regressions", name, run(name, samples))
