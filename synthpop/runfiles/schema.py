@@ -19,7 +19,7 @@ Which tables and keys may stand in the run file of `synthpop run`, and what is t
 A run file is TOML. `synthpop init survey.sav` writes one for your survey, `synthpop run` runs it.
 Editors that know JSON schemas complete and check it: `synthpop schema --to runfile.schema.json`,
 and `#:schema ./runfile.schema.json` in the first line of the run file. Relative paths start at the
-folder of the run file.
+folder of the run file. If a run file has faults, one message lists them all, each with its line.
 
 This page is generated from the models that read the file. The app edits the same recipe:
 
