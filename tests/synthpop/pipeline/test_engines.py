@@ -24,6 +24,14 @@ from synthpop.pipeline import run as run_module
 from synthpop.sampling import SimpleRandom, simulate_study
 from synthpop.sampling.draw import draw_sample
 from tests.small import small_pipeline, small_survey
+from tests.synthpop.pipeline.tasks import (
+    Deadly,
+    die,
+    fail,
+    look_for_a_model,
+    slow_square,
+    square,
+)
 
 ROWS = 400
 ROOT = Path(__file__).parents[3]
@@ -36,26 +44,6 @@ def fitted():
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.parquet")}
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def identify(number: int) -> int:
-    return os.getpid()
-
-
-def die(number: int) -> int:
-    if number == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-def fail(number: int) -> int:
-    if number == 5:
-        raise InputError("test", [])
-    return number
 
 
 @pytest.mark.parametrize("workers", [1, 3, pytest.param("processes:2", marks=pytest.mark.slow)])
@@ -84,10 +72,6 @@ def test_a_function_that_cannot_be_sent_is_an_error_of_ours() -> None:
     lock = threading.Lock()
     with pytest.raises(WorkerError, match="cannot be sent to other processes"):
         list(map_blocks(lambda plan: lock.locked(), range(3), "processes:2"))
-
-
-def look_for_a_model(number: int) -> int:
-    raise FileNotFoundError(f"model-{number}.pickle")
 
 
 def test_a_fault_of_the_function_stays_as_it_is() -> None:
@@ -120,7 +104,7 @@ def test_more_workers_than_blocks_or_cores_are_not_started(monkeypatch) -> None:
 def test_worker_processes_end_with_a_parent_that_is_killed(tmp_path) -> None:
     code = (
         "import os, sys, time\n"
-        "from tests.synthpop.pipeline.test_engines import identify\n"
+        "from tests.synthpop.pipeline.tasks import identify\n"
         "from synthpop.microdata.engines import map_blocks\n"
         "for pid in map_blocks(identify, range(10**6), 'processes:2'):\n"
         "    open(sys.argv[1] + '/' + str(pid), 'w').close()\n"
@@ -196,21 +180,6 @@ def test_a_study_of_a_population_on_disk_on_the_cluster(fitted, dask_cluster, tm
     two = simulate_study(people, **call, workers=at(dask_cluster), out=tmp_path / "study")
     assert two.estimates.equals(one.estimates)
     assert len(list((tmp_path / "study").glob("part-*.parquet"))) == 3
-
-
-class Deadly:
-    """Ends its worker the first time that it meets one of the plans."""
-
-    def __init__(self, marker: Path, numbers: set[int], times: int = 1) -> None:
-        self.marker, self.numbers, self.times = marker, numbers, times
-
-    def __call__(self, number: int) -> int:
-        if number in self.numbers:
-            earlier = len(list(self.marker.iterdir()))
-            if earlier < self.times:
-                (self.marker / str(earlier)).touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-        return number * number
 
 
 RULES = ["age < 50", "at most one retired"]
@@ -353,17 +322,12 @@ def test_a_worker_without_the_package(tmp_path, monkeypatch) -> None:
             worker.wait()
 
 
-def slow_square(number: int) -> int:
-    time.sleep(0.3)
-    return number * number
-
-
 def test_a_scheduler_that_goes_away(monkeypatch) -> None:
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(engines, "PATIENCE_SECONDS", 2.0)
     monkeypatch.setattr(engines, "CONNECT_SECONDS", 2.0)
     started = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+        n_workers=1, processes=False, protocol="tcp://", dashboard_address=":0"
     )
     results = map_blocks(slow_square, range(200), at(started))
     next(results)
