@@ -21,6 +21,7 @@ import numpy as np
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.choose import Scores, choice_record, choice_text
 from synthpop.conditional.pooling.partial import choose_pooling
+from synthpop.microdata.environment import one_thread
 
 MOST_KINDS = 60
 MOST_DONORS = 5_000_000  # of all strata together
@@ -150,10 +151,8 @@ def shared_donors(sample: DonorHouseholds, amount: float) -> tuple[Donors, tuple
     Returns Donors; failed: tuple of int; strata whose totals could not be met: they have their own
         donors only.
     """
-    from threadpoolctl import threadpool_limits
-
     strata = [_Stratum.of(sample, stratum, amount) for stratum in np.unique(sample.strata)]
-    with threadpool_limits(1):  # sums in one order, whatever the machine
+    with one_thread():
         for _ in range(ROUNDS):
             strata = [stratum.met() for stratum in _met_together(sample, strata)]
     households = np.concatenate([stratum.donors for stratum in strata])

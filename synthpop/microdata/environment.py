@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from synthpop._version import __version__
 
@@ -36,6 +39,29 @@ def environment() -> dict[str, str]:
         except PackageNotFoundError:
             versions[name] = "unknown"
     return versions
+
+
+def one_thread(user_api: str | None = None) -> AbstractContextManager[Any]:
+    """Limit BLAS and OpenMP to one thread: sums are in one order, whatever the machine.
+
+    The libraries of the process are looked for again only after an import; the search takes
+    longer than a small fit.
+
+    Examples
+    --------
+    >>> from threadpoolctl import threadpool_info
+    >>> with one_thread():
+    ...     {item["num_threads"] for item in threadpool_info() if item["user_api"] == "blas"}
+    {1}
+    """
+    return _libraries(len(sys.modules)).limit(limits=1, user_api=user_api)
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def environment_difference(ours: dict[str, str], theirs: dict[str, str]) -> str:

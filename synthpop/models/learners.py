@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from synthpop.microdata.environment import one_thread
 from synthpop.microdata.text import percent
 from synthpop.models.numeric_predictors import Numbers, learner_columns, levels_seen
 
@@ -103,8 +104,6 @@ def fit_learner(
     seed: int,
 ) -> LearnerModel:
     """Fit a classifier; arguments as in `fit_multinomial`."""
-    from threadpoolctl import threadpool_limits
-
     digits, sizes, ordered, numbers = predictors
     present = np.unique(classes)
     seen = levels_seen(digits, sizes, numbers)
@@ -117,7 +116,7 @@ def fit_learner(
     x = _columns(digits, fitted)
     shares = weights / weights.mean()
     note = ""
-    with threadpool_limits(1):  # sums in one order, whatever the machine
+    with one_thread():
         estimator = make_estimator(model, x.shape[1], seed).fit(x, classes, sample_weight=shares)
         miss = missed_shares(estimator, x, classes, shares)
         if miss > LARGEST_MISS:

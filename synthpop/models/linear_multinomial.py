@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.environment import one_thread
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.multinomial import TOLERANCE, MultinomialModel
 from synthpop.models.numeric_predictors import (
@@ -62,8 +63,6 @@ def fit_linear_multinomial(
     >>> predict_multinomial(model, np.array([[2]]))[0].round(3).tolist()
     [[0.5, 0.5]]
     """
-    from threadpoolctl import threadpool_limits
-
     shares = weights / weights.sum()
     tables = scaled_numbers(digits, shares, numbers)
     seen = levels_seen(digits, sizes, numbers)
@@ -72,7 +71,7 @@ def fit_linear_multinomial(
     np.add.at(counts, (inverse, classes), shares)
     x = model_columns(digits[first], seen, tables)
     absent = _absent(x, counts, seen, tables)
-    with threadpool_limits(1):  # sums in one order, whatever the machine
+    with one_thread():
         coefficients, steps, gap = _maximise(x, counts, (x @ absent) > 0, tolerance, max_steps)
     terms = [coefficients[:1], *level_terms(coefficients, seen, tables)]
     barred = [absent[:1] > 0, *(item > 0 for item in level_terms(absent, seen, tables))]

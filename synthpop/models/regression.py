@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.environment import one_thread
 from synthpop.microdata.errors import Fault, InputError
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.numeric_predictors import (
@@ -203,14 +204,12 @@ def fit_regression(
     >>> fitted[:2].round(6).tolist(), known.tolist()
     ([2.5, 7.0], [True, True, False])
     """
-    from threadpoolctl import threadpool_limits
-
     seen, tables = levels_seen(digits, sizes, numbers), scaled_numbers(digits, weights, numbers)
     first, cell = distinct_cells(digits, sizes)
     weight = np.bincount(cell, weights=weights, minlength=len(first))
     mean = np.bincount(cell, weights=weights * y, minlength=len(first)) / weight
     solve = least_squares if kind == "linear" else log_linear
-    with threadpool_limits(1):  # sums in one order, whatever the machine
+    with one_thread():
         coefficients, basis = solve(model_columns(digits[first], seen, tables), mean, weight)
     return RegressionModel(kind, seen, (False,) * len(sizes), coefficients, basis, None, tables)
 
@@ -290,12 +289,10 @@ def fit_regressor(
         tails.).
     Raises InputError: the regressor refuses these values.
     """
-    from threadpoolctl import threadpool_limits
-
     seen, shares = levels_seen(digits, sizes, numbers), weights / weights.mean()
     x = learner_columns(digits, seen, ordered, numbers)
     estimator = make_regressor(model, x.shape[1], seed)
-    with threadpool_limits(1):
+    with one_thread():
         _fit_weighted(estimator, x, y, shares)
         fitted = np.asarray(estimator.predict(x), dtype=np.float64)
     nothing = np.empty((0, 0))

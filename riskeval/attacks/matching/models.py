@@ -19,6 +19,7 @@ from riskeval.attacks.matching.key_model import KeyMoments, solve_key_model
 from riskeval.attacks.matching.models_stepwise import fit_terms
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.environment import one_thread
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.text import count
@@ -180,15 +181,13 @@ class CellLearner:
         return FittedModel(_answer(cells, predict, True), self._text(cells))
 
     def _trained(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray, on_event: Listener) -> Any:
-        from threadpoolctl import threadpool_limits  # two threads on busy cores are slower than one
-
         estimator, grows = self._estimator()
         steps = [TREES] if grows is None else range(STEPS, TREES + 1, STEPS)
         for done in steps:
             if grows is not None:
                 estimator.set_params(**{grows: done})
             try:
-                with threadpool_limits(1, user_api="openmp"):
+                with one_thread("openmp"):  # two threads on busy cores are slower than one
                     estimator.fit(x, y, sample_weight=weight)
             except (ValueError, TypeError) as error:
                 faults = Faults("model of scenario 5")

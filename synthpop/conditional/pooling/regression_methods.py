@@ -24,6 +24,7 @@ from synthpop.conditional.pooling.choose import (
     search,
 )
 from synthpop.conditional.pooling.regression import Unit, centre_of
+from synthpop.microdata.environment import one_thread
 from synthpop.models.regression import RegressionModel, predict_regression
 
 AMOUNTS = (np.inf, 10_000.0, 3_000.0, 1_000.0, *GRID[1:])
@@ -90,11 +91,9 @@ def fit_partial_regressions(
     seed: deals households to folds
     amount: "cross-validated" or a number above 0
     """
-    from threadpoolctl import threadpool_limits
-
     inside = is_kept(y, design.weights)
     used = {int(s): _rows_of(design, y, int(s), is_kept) for s in np.flatnonzero(enough)}
-    with threadpool_limits(1):  # sums in one order, whatever the machine
+    with one_thread():
         pooling = RegressionPooling("partial", np.inf)
         if amount == "cross-validated":
             pooling = _choose(kind, design, y, inside, used, seed)
