@@ -15,7 +15,7 @@ def _same_column(name: object, left: pd.Series, right: pd.Series) -> None:
         np.testing.assert_array_equal(left.cat.codes, right.cat.codes, err_msg=str(name))
     elif isinstance(left.dtype, np.dtype) and left.dtype.kind in "iufb":
         np.testing.assert_array_equal(left.to_numpy(), right.to_numpy(), err_msg=str(name))
-    else:
+    elif not left.equals(right):
         pd.testing.assert_series_equal(left, right, check_exact=True)
 
 

@@ -54,7 +54,10 @@ def one_thread(user_api: str | None = None) -> AbstractContextManager[Any]:
     ...     {item["num_threads"] for item in threadpool_info() if item["user_api"] == "blas"}
     {1}
     """
-    return _libraries(len(sys.modules)).limit(limits=1, user_api=user_api)
+    limited: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(
+        limits=1, user_api=user_api
+    )
+    return limited
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import riskeval
@@ -23,6 +22,7 @@ from synthpop.microdata.errors import InputError, OutputError, WorkerError
 from synthpop.pipeline import run as run_module
 from synthpop.sampling import SimpleRandom, simulate_study
 from synthpop.sampling.draw import draw_sample
+from tests.same import assert_same_frame
 from tests.small import small_pipeline, small_survey
 from tests.synthpop.pipeline.tasks import (
     Deadly,
@@ -162,7 +162,7 @@ def at(started) -> str:
 def test_a_cluster_of_two_processes_makes_the_same_bytes(fitted, dask_cluster, tmp_path) -> None:
     one = fitted.simulate(rows_per_block=ROWS)
     two = fitted.simulate(rows_per_block=ROWS, workers=at(dask_cluster))
-    pd.testing.assert_frame_equal(one.frame(), two.frame())
+    assert_same_frame(one.frame(), two.frame())
     fitted.simulate(out=tmp_path / "one", rows_per_block=ROWS)
     fitted.simulate(out=tmp_path / "two", rows_per_block=ROWS, workers="processes:2")
     fitted.simulate(out=tmp_path / "three", rows_per_block=ROWS, workers=at(dask_cluster))

@@ -13,6 +13,7 @@ from synthpop.pipeline.whole_strata import row_blocks
 from synthpop.population.folders import stratum_folders
 from synthpop.population.verify import verify
 from synthpop.stages.id_columns import IdColumns
+from tests.same import assert_same_frame
 from tests.small import small_frame
 
 PERSON = Field.number("pid")
@@ -48,8 +49,8 @@ def test_memory_and_disk_hold_the_same_levels(tmp_path, kind: str) -> None:
     frame["new"] = LEVELS[kind](frame["age"])
     in_memory = simulate(frame, "new")
     on_disk = simulate(frame, "new", tmp_path / "p")
-    pd.testing.assert_frame_equal(in_memory.frame(), on_disk.frame())
-    pd.testing.assert_frame_equal(in_memory.frame(), open_population(tmp_path / "p").frame())
+    assert_same_frame(in_memory.frame(), on_disk.frame())
+    assert_same_frame(in_memory.frame(), open_population(tmp_path / "p").frame())
     assert in_memory.frame()["new"].isna().mean() <= frame["new"].isna().mean() + 0.2
     assert set(in_memory.frame()["new"].dropna()) <= {
         *frame["new"].dropna(),
@@ -91,7 +92,7 @@ def test_strata_of_any_name(tmp_path, kind: str) -> None:
     frame["region"] = np.array(levels, dtype=object)[frame["region"].cat.codes]
     in_memory = simulate(frame, "region")
     on_disk = simulate(frame, "region", tmp_path / "p")
-    pd.testing.assert_frame_equal(in_memory.frame(), on_disk.frame())
+    assert_same_frame(in_memory.frame(), on_disk.frame())
     assert set(in_memory.frame()["region"]) == set(map(str, levels))
     assert verify(tmp_path / "p") == []
     folders = [path.name for path in (tmp_path / "p" / "population").iterdir()]

@@ -13,6 +13,7 @@ from synthpop.cli import main
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.population.verify import verify
 from tests import console
+from tests.same import assert_same_frame
 from tests.small import small_pipeline, small_survey
 
 ROWS = 900
@@ -196,4 +197,4 @@ def test_the_command_writes_for_older_stata(population, tmp_path) -> None:
 def test_what_is_exported_is_what_open_population_reads(population, tmp_path) -> None:
     open_population(population.path).to_parquet(tmp_path / "people.parquet")
     exported = pd.read_parquet(tmp_path / "people.parquet")
-    pd.testing.assert_frame_equal(exported, population.frame())
+    assert_same_frame(exported, population.frame())

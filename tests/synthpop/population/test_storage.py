@@ -11,7 +11,6 @@ from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -26,6 +25,7 @@ from synthpop.population.manifest import RUNNING, Manifest
 from synthpop.population.plain_values import content_hash
 from synthpop.population.storage import read_manifest, write_manifest
 from synthpop.population.verify import verify
+from tests.same import assert_same_frame
 from tests.small import small_frame, small_pipeline, small_survey
 from tests.synthpop.runfiles.test_runfile import TEXT
 
@@ -448,7 +448,7 @@ def test_no_flipped_bit_is_read_as_other_data(fitted, tmp_path) -> None:
         with pytest.raises(OutputError, match="is damaged"):
             open_population(tmp_path).frame()
     part.write_bytes(data)
-    pd.testing.assert_frame_equal(open_population(tmp_path).frame(), whole)
+    assert_same_frame(open_population(tmp_path).frame(), whole)
 
 
 def test_pages_are_checked_also_once_the_file_was_read(fitted, tmp_path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 
-import pandas as pd
 import pytest
 
 from synthpop import Pipeline, dump_runfile, load_runfile, run
@@ -12,6 +11,7 @@ from synthpop.microdata.errors import InputError, RunFileError
 from synthpop.runfiles.checks import check_risk
 from synthpop.runfiles.demo import demo_runfile
 from synthpop.runfiles.runfile import parse_runfile
+from tests.same import assert_same_frame
 from tests.small import small_frame, small_stages, small_survey
 
 TEXT = """
@@ -94,7 +94,7 @@ def test_variables_of_risk_are_checked_before_anything_is_simulated(runfile) -> 
 def test_a_run_file_is_the_pipeline_in_python(runfile) -> None:
     plan = load_runfile(runfile)
     by_hand = Pipeline(plan.stages).fit(small_survey(), seed=7).simulate(scale=2.0)
-    pd.testing.assert_frame_equal(run(runfile).frame(), by_hand.frame())
+    assert_same_frame(run(runfile).frame(), by_hand.frame())
 
 
 def test_out_of_the_file_is_relative_to_it_and_the_argument_wins(runfile, tmp_path) -> None:
@@ -190,7 +190,7 @@ def test_strata_of_a_run_file(runfile, tmp_path) -> None:
     runfile.write_text(TEXT.replace("seed = 7", 'seed = 7\nstrata = ["west"]'), encoding="utf-8")
     plan = load_runfile(runfile)
     expected = whole[whole["region"] == "west"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(run(plan).frame(), expected)
+    assert_same_frame(run(plan).frame(), expected)
     dump_runfile(plan, tmp_path / "again.toml")
     assert load_runfile(tmp_path / "again.toml").run == plan.run
 

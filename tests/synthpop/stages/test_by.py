@@ -27,6 +27,7 @@ from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps
 from synthpop.runfiles.runfile import parse_runfile
 from tests.continuous import continuous
+from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import EVERY
 
@@ -226,7 +227,7 @@ def test_the_same_for_any_workers(stage: Any) -> None:
     model = fitted(stage)
     one = model.simulate(rows_per_block=600).frame()
     two = model.simulate(rows_per_block=600, workers=2).frame()
-    pd.testing.assert_frame_equal(one, two)
+    assert_same_frame(one, two)
 
 
 def test_rules_and_cross_validation() -> None:

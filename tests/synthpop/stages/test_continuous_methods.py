@@ -26,6 +26,7 @@ from synthpop.stages.continuous.distributions import (
 )
 from synthpop.stages.continuous.values import ValueRule, fit_values
 from tests.continuous import continuous
+from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import (
     AGE_CLASS,
@@ -105,7 +106,7 @@ def test_workers_and_processes_draw_the_same(workers) -> None:
     ]
     fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(Survey(frame, **ROLES), seed=1)
     one, two = (fitted.simulate(rows_per_block=300, workers=number) for number in (1, workers))
-    pd.testing.assert_frame_equal(one.frame(), two.frame())
+    assert_same_frame(one.frame(), two.frame())
     assert one.fallbacks == two.fallbacks
 
 

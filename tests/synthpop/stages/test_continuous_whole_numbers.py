@@ -17,6 +17,7 @@ from synthpop import (
     open_population,
 )
 from tests.continuous import continuous
+from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import frame_with_income, income, simulate
 
@@ -53,7 +54,7 @@ def test_the_same_from_a_folder_and_for_later_steps(tmp_path) -> None:
     ]
     fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
     one, two = fitted.simulate(), fitted.simulate(out=tmp_path / "p")
-    pd.testing.assert_frame_equal(one.frame(), open_population(tmp_path / "p").frame())
+    assert_same_frame(one.frame(), open_population(tmp_path / "p").frame())
     people = two.frame()
     assert people["children"].dtype == "int64"
     assert (people["a"] + people["b"] == people["children"]).all()

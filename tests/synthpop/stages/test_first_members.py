@@ -19,6 +19,7 @@ from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps
 from synthpop.runfiles.runfile import parse_runfile
 from tests.continuous import continuous
+from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import EVERY
 
@@ -274,7 +275,7 @@ HEADED = [
 def test_the_same_for_any_workers(stage: Any) -> None:
     one = made(stage, rows_per_block=700).frame()
     two = made(stage, rows_per_block=700, workers=2).frame()
-    pd.testing.assert_frame_equal(one, two)
+    assert_same_frame(one, two)
 
 
 @pytest.mark.parametrize("roles", [ROLES, {"weight": "w", "strata": "region"}])
@@ -290,7 +291,7 @@ def test_households_of_one_person(roles: dict[str, str]) -> None:
     assert not people.fallbacks
     plain = [Categorical("faith", predictors=["sex"]), Continuous("pay", predictors=["sex"])]
     same = Pipeline([Structure(["age", "sex"]), *plain]).fit(Survey(frame, **roles), seed=1)
-    pd.testing.assert_frame_equal(people.frame(), same.simulate().frame())
+    assert_same_frame(people.frame(), same.simulate().frame())
 
 
 # other parts of the product

@@ -21,6 +21,7 @@ from synthpop.conditional.members_before import (
     before_in_sample,
     rounds,
 )
+from tests.same import assert_same_frame
 
 HOUSEHOLDS, SIZE = 500, 4
 
@@ -119,4 +120,4 @@ def test_a_word_that_is_no_form_is_refused():
 def test_results_do_not_depend_on_blocks_or_repeat(tmp_path):
     stage = Continuous("amount", predictors=["part"], by_household="sequential", pooling="none")
     first, second = population(stage), population(stage)
-    pd.testing.assert_frame_equal(first, second)
+    assert_same_frame(first, second)
