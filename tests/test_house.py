@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -40,6 +41,10 @@ WAYS_TO_A_VALUE = {
     "mine", "whose", "given", "placed", "tmp", "res", "val", "obj", "foo", "stuff",
 }  # fmt: skip
 """Names that say how a value was come by, or nothing, instead of what it is."""
+PRIVATE_WORDS = {
+    "ladder", "rung", "finisher", "crossing", "crossings", "judging", "outlook", "told", "held",
+}  # fmt: skip
+"""Words of the project's own for what the field has a word for; see docs/glossary.md."""
 PUBLIC_OPTIONS = {"synthpop/stages/impute.py: given"}
 
 SURVEY_ROLES = {"survey", "margins", "name", "path", "out", "rows_per_block", "fpc", "years"}
@@ -136,6 +141,29 @@ def test_names_say_what_a_value_is() -> None:
                 names.add((node.arg, file))
     vague = {f"{f.relative_to(ROOT.parent)}: {n}" for n, f in names if n in WAYS_TO_A_VALUE}
     assert vague == PUBLIC_OPTIONS
+
+
+def test_names_are_words_of_the_field() -> None:
+    private = set()
+    for file in files_of_both_packages():
+        words = set(re.findall(r"[A-Za-z_]+", file.stem))
+        for node in ast.walk(tree_of(file)):
+            names = (getattr(node, field, None) for field in ("id", "name", "attr", "arg"))
+            words |= {name for name in names if isinstance(name, str)}
+        for word in words - {"HeldOut", "held_out"}:
+            parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", word)}
+            private |= {(file.name, word)} if parts & PRIVATE_WORDS else set()
+    assert private == set()
+
+
+@pytest.mark.parametrize(
+    "phrase", ["even draws", "by lot", "held near", "finisher", "crossings", "rung", "judging"]
+)
+def test_texts_are_words_of_the_field(phrase: str) -> None:
+    texts = [*files_of_both_packages(), *(ROOT.parent / "docs").rglob("*.md")]
+    pattern = re.compile(rf"\b{phrase}\b", re.IGNORECASE)
+    with_it = [file.name for file in texts if pattern.search(file.read_text(encoding="utf-8"))]
+    assert with_it in ([], ["glossary.md"])  # which says what to use instead
 
 
 def test_no_module_imports_itself_over_others() -> None:

@@ -310,7 +310,7 @@ class FittedPipeline:
         Yields
         ------
         Population
-            In memory only the one at hand is held, unless the caller keeps them. Its manifest has
+            In memory one at a time, unless the caller keeps them. Its manifest has
             the replicate under ``identity``.
 
         Raises

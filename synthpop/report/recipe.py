@@ -61,11 +61,11 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
         parts = [label, f"{label} (heads)", f"{label} (others)"]
     poolings = [pooling[name] for name in parts if name in pooling]
     values = [pooling[name] for name in (f"{label} (values)",) if name in pooling]
-    text = _held("model", poolings) + _held("regression", values)
+    text = _shrunk("model", poolings) + _shrunk("regression", values)
     return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
 
 
-def _held(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
+def _shrunk(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
     """Say how the strata's models, or regressions, are shrunk towards those of all."""
     parts = []
     for item in fallbacks:

@@ -131,7 +131,7 @@ class BlockStage(Stage):
         return model
 
     def calibrate_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
-        """Return the model adjusted as that of an earlier fit, from where `hold` starts.
+        """Return the model adjusted as that of an earlier fit, from where `calibrate` starts.
 
         `digits` returns for each digit of a column that of the earlier fit, 0 for none.
         """

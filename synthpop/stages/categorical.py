@@ -242,10 +242,7 @@ class Categorical(BlockStage):
             pilot = [model.make_up.of_block(block) for block in pilot]
         return calibrate_shares(model, pilot, self.variable, first, draw, self.label)
 
-    def calibrate_as(
-        self, model: CategoricalModel, earlier: CategoricalModel,
-        digits: Callable[[str], np.ndarray],
-    ) -> CategoricalModel:  # fmt: skip
+    def calibrate_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
         """Return the model with the factors of first and other members of an earlier fit."""
         factors = earlier.sequence.factors
         if factors is None or model.sequence.targets is None:

@@ -212,22 +212,24 @@ def _factors(
     return factors
 
 
-def factors_at(
-    means: GroupMeans, earlier: GroupMeans, factors: LevelFactors, digits: np.ndarray
-) -> LevelFactors:
-    """Return the factors that an earlier fit has at the means of the classes of each group.
+def with_factors_of(model: Any, earlier: Any, digits: np.ndarray) -> Any:
+    """Return the model with the factors that an earlier fit has at the class means of each group.
 
     digits (L,): digit of each group in the earlier fit, 0 for none; those of numbers keep theirs.
     """
+    means, factors = model.means, earlier.sequence.level_factors
+    if factors is None or means is None or earlier.means is None:
+        return model
     at_means = np.ones(means.class_means.shape)
     if len(digits) < len(at_means):
-        digits = np.minimum(np.arange(len(at_means)), len(earlier.class_means) - 1)
+        digits = np.minimum(np.arange(len(at_means)), len(earlier.means.class_means) - 1)
     for level in np.flatnonzero((digits > 0) & ~np.isnan(means.targets)):
-        before = earlier.class_means[digits[level], 1:]
+        before = earlier.means.class_means[digits[level], 1:]
         order = np.argsort(before)
         known = factors.factors[digits[level], 1:][order]
         at_means[level, 1:] = np.interp(means.class_means[level, 1:], before[order], known)
-    return LevelFactors(means.term, at_means)
+    factors = LevelFactors(means.term, at_means)
+    return replace(model, sequence=replace(model.sequence, level_factors=factors))
 
 
 def tilt_to_mean(

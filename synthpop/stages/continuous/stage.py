@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, ClassVar, Unpack
 
@@ -54,7 +54,7 @@ from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
 from synthpop.stages.continuous.binned import Classes, WithinClass
 from synthpop.stages.continuous.binned_method import Binned
-from synthpop.stages.continuous.means import calibrate_means, factors_at, group_means
+from synthpop.stages.continuous.means import calibrate_means, group_means, with_factors_of
 from synthpop.stages.continuous.method_base import ValueMethod
 from synthpop.stages.continuous.methods import METHODS, MethodOptions, value_method, with_options
 from synthpop.stages.continuous.model import (
@@ -382,16 +382,9 @@ class Continuous(BlockStage):
             pilot = [model.make_up.of_block(block) for block in pilot]
         return calibrate_means(model, pilot, simulate, self.label)
 
-    def calibrate_as(
-        self, model: ContinuousModel, earlier: ContinuousModel,
-        digits: Callable[[str], np.ndarray],
-    ) -> ContinuousModel:  # fmt: skip
+    def calibrate_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
         """Return the model with the factors of classes by group of an earlier fit."""
-        factors = earlier.sequence.level_factors
-        if factors is None or model.means is None or earlier.means is None:
-            return model
-        factors = factors_at(model.means, earlier.means, factors, digits(str(self.means_by)))
-        return replace(model, sequence=replace(model.sequence, level_factors=factors))
+        return with_factors_of(model, earlier, digits(str(self.means_by)))
 
     def _of_units(
         self, model: ContinuousModel, block: Block, draw: Draw, rng: np.random.Generator
@@ -400,9 +393,7 @@ class Continuous(BlockStage):
             return drawn_given_members(block, self.name, model.coding, draw, FIRST)
         if self.by_household not in FORMS:
             return draw(block)
-        unit = first_members_of_block(block) if self.by_household == "shared" else block
-        columns = draw(unit)
         if self.by_household == "shared":
-            sizes = np.diff(block.offsets)
+            columns, sizes = draw(first_members_of_block(block)), np.diff(block.offsets)
             return {name: np.repeat(values, sizes) for name, values in columns.items()}
-        return {self.name: joined(columns[self.name], block.offsets, self.by_household, rng)}
+        return {self.name: joined(draw(block)[self.name], block.offsets, self.by_household, rng)}
