@@ -63,6 +63,7 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("session", 103, 11),
     ("riskeval.assess_synthetic", 203, 19),
     ("riskeval.compare", 208, 1),
+    ("riskeval.protect.local_suppression", 301, 115),
 ]
 
 

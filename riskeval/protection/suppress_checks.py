@@ -141,6 +141,10 @@ class SuppressionPlan:
                 seen.add(column)
 
     def _check_households(self, faults: Faults, frame: pd.DataFrame) -> None:
+        linked = [column for columns in self.linked.values() for column in columns]
+        if self.household in [*self.keys, *linked]:
+            what = f"{self.household!r} is a key too, or linked to one, and must not lose values"
+            faults.add("household", what, remedy="Leave it out of the keys.")
         check_numeric(faults, frame, self.weights, "weights")
         for total, parts in self.components.items():
             check_numeric(faults, frame, [total, *parts], "component")
