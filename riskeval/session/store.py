@@ -19,10 +19,14 @@ from synthpop._version import __version__
 from synthpop.microdata.atomic import is_temporary, replacing, write_text
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError, OutputError
+from synthpop.microdata.hashed import with_hash, without_hash
 from synthpop.microdata.native import Library
 
 FILES = ("session.json", "original.parquet")
 TEXTS = ("weights", "household")
+FORMAT = 2
+WITHOUT_HASH = 1
+"""The format of older files, which have no hash of themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +67,7 @@ def write_session(
     plain = asdict(roles)
     plain.update({role: roles.argument(role) or {} for role in ("linked", "components")})
     record = {
-        "format": 1,
+        "format": FORMAT,
         "version": __version__,
         "roles": plain,
         "steps": [{"verb": s.verb, "parameters": to_json(s.parameters)} for s in steps],
@@ -72,7 +76,7 @@ def write_session(
         "result": digest_of(current),
         "library": None if library is None else library.to_dict(),
     }
-    write_text(folder / FILES[0], json.dumps(record, indent=1), private=True)
+    write_text(folder / FILES[0], json.dumps(with_hash(record), indent=1), private=True)
     return folder
 
 
@@ -95,6 +99,8 @@ def read_session(path: str | Path) -> SavedSession:
     faults.raise_if_any()
     try:
         record = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
+        if record["format"] != WITHOUT_HASH:
+            record = without_hash(record)
         roles = dict(record["roles"])
         steps = [Step(s["verb"], from_json(s["parameters"])) for s in record["steps"]]
         position, digest, result = (record[n] for n in ("position", "original", "result"))

@@ -8,8 +8,9 @@ from synthpop._version import __version__
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.environment import environment
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.hashed import content_hash
 from synthpop.pipeline.fingerprint import described, fingerprint, stage_to_dict
-from synthpop.population.plain_values import content_hash, json_values
+from synthpop.population.plain_values import json_values
 from synthpop.population.run_identity import RunIdentity
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from synthpop.microdata.block import Fallback
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.hashed import content_hash
 from synthpop.population.plain_values import (
     Data,
     ManifestError,
     checked_values,
-    content_hash,
     json_values,
     parsed_json,
 )

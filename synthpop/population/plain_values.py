@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,6 @@ Data = dict[str, Any]
 
 class ManifestError(ValueError):
     """A manifest or a record lacks something; the text says what."""
-
-
-def content_hash(data: Any) -> str:
-    """Return the blake2b hash of plain values, independent of the layout of their JSON."""
-    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
 def json_values(data: Any, constant: Any = str) -> Any:

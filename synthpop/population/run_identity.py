@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from synthpop.population.plain_values import Data, checked_values, content_hash, json_values
+from synthpop.microdata.hashed import content_hash
+from synthpop.population.plain_values import Data, checked_values, json_values
 
 
 @dataclass(frozen=True, slots=True)

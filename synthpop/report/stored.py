@@ -13,12 +13,13 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.hashed import with_hash, without_hash
 from synthpop.microdata.intervals import interval_of_mean
 from synthpop.microdata.places import Place, place
 from synthpop.report.risk_records import key_combinations, key_contributions, riskiest_records
 
 FILE = "report-facts.json"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def store_report(folder: Place | str, report: StoredReport) -> Place:
         tables["curves"] = tables["curves"][tables["curves"]["by"] == ""]
     report = replace(report, fit=replace(report.fit, tables=tables))
     data = {"version": VERSION, **{f.name: _plain(getattr(report, f.name)) for f in fields(report)}}
-    write_text(path, json.dumps(data, ensure_ascii=False), private=True)
+    write_text(path, json.dumps(with_hash(data), ensure_ascii=False), private=True)
     return path
 
 
@@ -148,6 +149,9 @@ def load_report(folder: Place | str) -> StoredReport:
     path = place(folder) / FILE
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+        if data["version"] == 1:  # without a hash
+            raise OutputError(f"{path} was written by another version: run the run file again.")
+        data = without_hash(data)
         if data.pop("version") != VERSION:
             raise OutputError(f"{path} was written by another version: run the run file again.")
         values = {name: _read(value) for name, value in data.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 
 from synthpop.microdata.atomic import replacing
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.hashed import with_hash, without_hash
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -117,10 +119,11 @@ class SampleSetup(Result):
             "roles": self.roles,
             "strata_names": list(self.strata_names),
             "replace": list(self.replace),
+            "samples": _hash_of(self.samples),
         }
         with replacing(path) as draft:
             pq.write_table(
-                table.replace_schema_metadata({"setup": json.dumps(record)}),
+                table.replace_schema_metadata({"setup": json.dumps(with_hash(record))}),
                 draft,
                 write_page_checksum=True,
             )
@@ -197,10 +200,21 @@ def read_setup(path: Path | str) -> SampleSetup:
     faults = Faults("sample set-up")
     try:
         table = pq.read_table(path, page_checksum_verification=True)
-        record = json.loads((table.schema.metadata or {})[b"setup"])
-    except (OSError, KeyError, ValueError, pa.ArrowInvalid) as problem:
-        faults.add(str(path), "is no sample set-up", remedy="Write one with SampleSetup.write.")
+        record = without_hash(json.loads((table.schema.metadata or {})[b"setup"]))
+        samples = table.to_pandas()
+        if record.pop("samples") != _hash_of(samples):
+            raise ValueError("samples")
+    except (OSError, KeyError, ValueError, AttributeError, pa.ArrowException) as problem:
+        what = "is no sample set-up, or damaged"
+        faults.add(str(path), what, remedy="Write one with SampleSetup.write.")
         raise InputError("sample set-up", faults.found) from problem
     for name in ("strata_names", "replace"):
         record[name] = tuple(record[name])
-    return SampleSetup(table.to_pandas(), **record)
+    return SampleSetup(samples, **record)
+
+
+def _hash_of(samples: pd.DataFrame) -> str:
+    digest = blake2b(digest_size=20)
+    for name in ("repetition", "row", "probability"):
+        digest.update(np.ascontiguousarray(samples[name].to_numpy(np.float64)).tobytes())
+    return digest.hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import types
 from collections.abc import Callable
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.hashed import with_hash
 from tests.fuzz.arguments import arguments_of, is_known
 from tests.fuzz.inputs import Maker
 
@@ -223,9 +225,18 @@ def _stored_session(make: Maker, folder: Path) -> Any:
     session.local_suppression(k=2)
     session.save(folder / "session")
     path = folder / "session" / "session.json"
-    path.write_bytes(_altered(make, path.read_bytes()))
+    path.write_bytes(_forged(_altered(make, path.read_bytes())))
     loaded = ProtectionSession.load(folder / "session")
     return loaded.data, loaded.to_script()
+
+
+def _forged(data: bytes) -> bytes:
+    """Return a changed record with the hash that it should have, as a forger would write it."""
+    try:
+        record = json.loads(data)
+        return json.dumps(with_hash({k: v for k, v in record.items() if k != "hash"})).encode()
+    except (ValueError, AttributeError):
+        return data
 
 
 def _manifest(make: Maker, folder: Path) -> Any:

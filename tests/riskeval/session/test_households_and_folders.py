@@ -13,6 +13,7 @@ import pytest
 from riskeval import ProtectionSession, protect, recover
 from riskeval.session.verbs import SessionVerbs
 from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.hashed import with_hash, without_hash
 
 
 def people(n: int = 150) -> pd.DataFrame:
@@ -110,12 +111,12 @@ def test_a_parameter_name_of_a_tampered_file_never_becomes_code(tmp_path):
     job = session()
     job.local_suppression(k=2)
     folder = job.save(tmp_path / "job")
-    record = json.loads((folder / "session.json").read_text())
+    record = without_hash(json.loads((folder / "session.json").read_text()))
     code = "k=3)\n__import__('os').system('true')\n#"
     record["steps"].append(
         {"verb": "mondrian", "parameters": {"type": "mapping", "items": [[code, 1]]}}
     )
-    (folder / "session.json").write_text(json.dumps(record))
+    (folder / "session.json").write_text(json.dumps(with_hash(record)))
     with pytest.raises(InputError, match="is not allowed"):
         ProtectionSession.load(folder)
 
@@ -142,8 +143,8 @@ def test_whatever_is_changed_in_a_saved_session_is_an_input_error(tmp_path, chan
     job = session()
     job.mondrian(k=3)
     folder = job.save(tmp_path / "job")
-    record = json.loads((folder / "session.json").read_text())
-    (folder / "session.json").write_text(json.dumps({**record, **change}))
+    record = without_hash(json.loads((folder / "session.json").read_text()))
+    (folder / "session.json").write_text(json.dumps(with_hash({**record, **change})))
     with pytest.raises(InputError):
         ProtectionSession.load(folder)
 

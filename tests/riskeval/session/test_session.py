@@ -15,6 +15,7 @@ from riskeval.protection.methods import InvariantMatrix
 from riskeval.session.session import ProtectionSession
 from riskeval.session.steps import Step, from_json, plain, source, to_json
 from synthpop.microdata.errors import GuaranteeError, InputError, OutputError
+from synthpop.microdata.hashed import with_hash, without_hash
 from synthpop.microdata.text import number
 from tests.reference_data import survey_data
 
@@ -271,11 +272,17 @@ def test_what_was_tampered_with_is_not_loaded(tmp_path):
     (folder / "session.json").write_text(
         text.replace('"local_suppression"', '"global_suppression"')
     )
+    with pytest.raises(InputError, match="does not agree with its hash"):
+        ProtectionSession.load(folder)
+    record = without_hash(json.loads(text))
+    forged = json.loads(json.dumps(record).replace("local_supp", "global_supp"))
+    (folder / "session.json").write_text(json.dumps(with_hash(forged)))
     with pytest.raises(InputError, match="Did you mean 'local_suppression'"):
         ProtectionSession.load(folder)
-    record = json.loads(text)
+    (folder / "session.json").write_text(json.dumps(record | {"format": 1}))  # of an older version
+    assert len(ProtectionSession.load(folder).steps) == len(record["steps"])
     record["result"] = "0"
-    (folder / "session.json").write_text(json.dumps(record))
+    (folder / "session.json").write_text(json.dumps(with_hash(record)))
     with pytest.raises(GuaranteeError, match="another result"):
         ProtectionSession.load(folder)
     (folder / "session.json").write_text("{}")
