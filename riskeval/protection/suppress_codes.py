@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 SETS, PAIRS = 1 << 14, 1 << 20
 SLACK = 1e-9
+MOST_ROOM = 4_000_000  # patterns that suppression may make before it starts again with more room
 
 
 @dataclass(frozen=True)
@@ -214,36 +215,30 @@ def _patterns(codes: np.ndarray, strata: np.ndarray, locked: np.ndarray | None) 
 
 def _book(patterns: _Patterns, request: SuppressRequest, shares: np.ndarray, room: int) -> CellBook:
     """Return the cells of the patterns, with room for those that suppression makes."""
-    from riskeval.kernels.suppression_cells import CellBook
+    from riskeval.kernels.suppression_cells import CELL, MASK, PART, SUMS, CellBook
 
     columns, n_cells = patterns.columns, len(patterns.first)
     width = columns.shape[1]
     random = np.random.Generator(np.random.PCG64(0))  # words of a hash table, nothing else
     noise = random.integers(1, 1 << 63, (width, int(columns.max(initial=0)) + 1), dtype=np.uint64)
-    salts = random.integers(1, 1 << 63, SETS, dtype=np.uint64)
     book = CellBook(
         codes=np.empty((room, width), dtype=np.int32),
-        n_of=np.zeros(room, dtype=np.int64),
-        risky_of=np.zeros(room, dtype=np.bool_),
-        mask_of=np.zeros(room, dtype=np.int64),
-        set_of=np.zeros(room, dtype=np.int64),
-        next_cell=np.zeros(room, dtype=np.int64),
-        f=np.zeros(room),
-        masks=np.zeros(SETS, dtype=np.int64),
-        first_cell=np.zeros(SETS, dtype=np.int64),
-        first_node=np.zeros(SETS, dtype=np.int64),
-        node_mask=np.zeros(PAIRS, dtype=np.int64),
-        node_next=np.zeros(PAIRS, dtype=np.int64),
-        n_used=np.zeros(3, dtype=np.int64),
-        salts=salts,
+        cells=np.zeros(room, dtype=CELL).view(np.recarray),
+        masks=np.zeros(SETS, dtype=MASK).view(np.recarray),
+        parts=np.zeros(PAIRS, dtype=PART).view(np.recarray),
+        pairs=np.zeros(2 * PAIRS, dtype=np.uint64),
+        used=np.zeros(3, dtype=np.int64),
         noise=noise,
+        sums=np.zeros(SUMS, dtype=np.uint64),
         weight=request.weights,
         shares=shares if shares.size else np.zeros((width, 0)),
-        locked=np.zeros(room, dtype=np.int64),
+        around=np.zeros((width + 2, 2)),
     )
-    book.locked[:n_cells] = patterns.locks[patterns.first]
+    book.masks["salt"] = random.integers(1, 1 << 63, SETS, dtype=np.uint64)
+    book.cells["locked"][:n_cells] = patterns.locks[patterns.first]
+    book.cells["first_record"][:n_cells] = patterns.first
+    book.cells["number"][:n_cells] = np.bincount(patterns.ids, minlength=n_cells)
     book.codes[:n_cells] = columns[patterns.first]
-    book.n_of[:n_cells] = np.bincount(patterns.ids, minlength=n_cells)
     return book
 
 
@@ -254,22 +249,26 @@ def _greedy(
     shares: np.ndarray,
     locked: np.ndarray | None,
 ) -> np.ndarray:
+    from riskeval.kernels.suppression_cells import SLOT, PatternTable
     from riskeval.kernels.suppression_greedy import suppress
 
-    n, n_keys = codes.shape
+    n_keys = codes.shape[1]
     patterns = _patterns(codes, strata, locked)
     n_cells, k = len(patterns.first), request.k - SLACK
     tier = np.unique(request.rank - request.cost, return_inverse=True)[1].astype(np.int64)
-    room = n_cells + n // 4 + 64
+    room = n_cells + min(2 * codes.size, MOST_ROOM)  # what is not needed is never touched
     while True:
         book = _book(patterns, request, shares, room)
-        first = np.full(room, -1, dtype=np.int32)
-        first[:n_cells] = patterns.first
         cell_of, follows = patterns.ids.astype(np.int32), patterns.follows.copy()
+        chains = np.empty((room, n_keys), dtype=np.int32)
+        table, names = (
+            PatternTable(np.zeros(64, SLOT).view(np.recarray), np.zeros(64, dtype=np.int32))
+            for _ in range(2)
+        )
         try:
             done = suppress(
-                book, n_cells, first, follows, cell_of, patterns.columns, k, request.rank,
-                request.cost, tier,
+                book, n_cells, follows, cell_of, patterns.columns, k, request.rank, request.cost,
+                tier, chains, table, names,
             )  # fmt: skip
         except ValueError as error:
             what = "too many patterns of missing keys"

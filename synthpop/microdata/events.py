@@ -20,6 +20,7 @@ class Event:
 
 
 Listener = Callable[[Event], None]
+COMPILE_WATCHERS: list[Callable[[], None]] = []  # called whenever a kernel is compiled
 
 
 def silent(event: Event) -> None:

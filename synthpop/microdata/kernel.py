@@ -7,15 +7,50 @@ side by side. ``fn.py_func`` is the plain Python form that the tests compare wit
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from synthpop.microdata.events import COMPILE_WATCHERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 try:
     import numba
+    from numba.core import event
 except ImportError:  # the plain Python form is the same function, only slower
     numba = None
+
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+
+if numba is not None:
+
+    class CompileListener(event.Listener):
+        """Tell who watches, and let garbage lie while a kernel compiles (an eighth of the time).
+
+        Compilers hold a lock of numba's, so that one thread at a time is here.
+        """
+
+        def __init__(self) -> None:
+            self.depth, self.enabled = 0, False
+
+        def on_start(self, event: Any) -> None:
+            """Begin with the outermost of the kernels that are compiled."""
+            if self.depth == 0:
+                self.enabled = gc.isenabled()
+                gc.disable()
+                for watcher in list(COMPILE_WATCHERS):
+                    watcher()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            """Collect garbage again once nothing is compiled."""
+            self.depth -= 1
+            if self.depth == 0 and self.enabled:
+                gc.enable()
+
+    event.register("numba:compile", CompileListener())
 
 
 def kernel(function: F) -> F:
@@ -23,7 +58,15 @@ def kernel(function: F) -> F:
     if numba is None or numba.config.DISABLE_JIT:
         function.py_func = function  # type: ignore[attr-defined]
         return function
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return numba.njit(cache=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+
+
+def step(function: F) -> F:
+    """Compile a step of kernels of the same file: it has no cache and no entry of its own."""
+    if numba is None or numba.config.DISABLE_JIT:
+        function.py_func = function  # type: ignore[attr-defined]
+        return function
+    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
 
 
 def inlined(function: F) -> F:

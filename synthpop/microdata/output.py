@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.events import COMPILE_WATCHERS, Event, Listener, silent
 
 LOGGER = logging.getLogger("synthpop")
 LOG_FORMAT = "%(asctime)s %(name)s %(message)s"
@@ -135,8 +135,27 @@ def progress() -> Iterator[Listener]:
 
     Without bars where there is no terminal, and with ``--quiet`` or ``--json``. Notes are said.
     """
-    with _listener() as listen:
+    with _listener() as listen, _compiling_is_said():
         yield lambda event: say(event.detail) if event.kind == "note" else listen(event)
+
+
+@contextmanager
+def _compiling_is_said() -> Iterator[None]:
+    """Say on a terminal, once, that a first run compiles what it needs."""
+    if not (OUTPUT.verbose or sys.stderr.isatty()):
+        yield
+        return
+
+    def watcher() -> None:
+        COMPILE_WATCHERS.remove(watcher)
+        say("The first run on this machine compiles what it needs; later ones start at once.")
+
+    COMPILE_WATCHERS.append(watcher)
+    try:
+        yield
+    finally:
+        if watcher in COMPILE_WATCHERS:
+            COMPILE_WATCHERS.remove(watcher)
 
 
 @contextmanager
