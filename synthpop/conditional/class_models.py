@@ -26,7 +26,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import Options
-from synthpop.microdata.parameters import Between, check
+from synthpop.microdata.parameters import Between, OneOf, check
 from synthpop.microdata.text import plural
 
 SMALLEST_STRATUM = 30
@@ -35,6 +35,7 @@ LARGEST_GAP = 1e-3
 
 ALL_ROWS = slice(None)
 POOLING = ("none", "cross-validated", "complete")
+TOTALS = ("shrunk", "own")
 
 
 def check_model(faults: Faults, label: str, model: Any) -> None:
@@ -57,17 +58,23 @@ class PoolingOptions(Options):
         As ``pooling`` of the stage; None is the default of its model.
     smallest_stratum : int
         Strata with fewer sample persons use the model pooled over strata.
+    totals : "shrunk" or "own"
+        "shrunk": class totals of strata with fewer than 200 sample persons are shrunk towards those
+        that the model of all strata expects, by an amount that cross-validation chooses together
+        with the pooling (`synthpop.conditional.pooling.class_totals`). "own": every stratum keeps
+        the totals of its sample.
 
     Examples
     --------
     >>> PoolingOptions("none", smallest_stratum=5)
-    PoolingOptions(amount='none', smallest_stratum=5)
+    PoolingOptions(amount='none', smallest_stratum=5, totals='shrunk')
     """
 
-    PARAMETERS: ClassVar = {"smallest_stratum": Between(0, None)}
+    PARAMETERS: ClassVar = {"smallest_stratum": Between(0, None), "totals": OneOf(*TOTALS)}
 
     amount: str | float | None = None
     smallest_stratum: int = SMALLEST_STRATUM
+    totals: str = "shrunk"
 
     def check(self, faults: Faults, label: str) -> None:
         """Note options that cannot work."""
@@ -118,7 +125,10 @@ def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
     if not (isinstance(earlier, Pooling) and earlier.chosen == "cross-validated"):
         return stage
     options = pooling_options(stage.pooling)
-    return replace(stage, pooling=EarlierPooling(options.amount, options.smallest_stratum, earlier))
+    return replace(
+        stage,
+        pooling=EarlierPooling(options.amount, options.smallest_stratum, options.totals, earlier),
+    )
 
 
 def fit_classes(
@@ -126,7 +136,7 @@ def fit_classes(
 ) -> FallbackSequence:
     """Fit a model of classes with its fallbacks, pooled and with pairs as a step asks for."""
     options = pooling_options(pooling)
-    return fit_with_fallback(
+    sequence = fit_with_fallback(
         model,
         design,
         smallest_stratum=options.smallest_stratum,
@@ -134,6 +144,9 @@ def fit_classes(
         pooling=options.amount_for(model),
         pairs=pairs_of(predictors),
     )
+    if options.totals == "own" and sequence.common is not None:
+        sequence = replace(sequence, common=None, pooling=replace(sequence.pooling, totals=0.0))
+    return sequence
 
 
 def pairs_of(predictors: Predictors) -> tuple[tuple[int, ...], ...] | None:

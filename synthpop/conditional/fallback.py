@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.pooling.class_totals import CommonModel
 from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling, mixed
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects, shifted
 from synthpop.models.empirical import fit_empirical, predict_empirical
@@ -152,6 +153,8 @@ class FallbackSequence:
     # terms that tell nothing where they are 0: combinations that no model knows are looked up
     # again without them, before the marginal counts
     optional: tuple[int, ...] = ()
+    # towards which the predictions of small strata are shrunk
+    common: CommonModel | None = None
 
 
 def uses_strata(model: Any, design: ModelDesign | FallbackSequence) -> bool:
@@ -181,6 +184,8 @@ def predict_with_fallback(
             break
         rows = slice(None) if waiting.all() else np.flatnonzero(waiting)
         shares, known = predict(sequence, stratum, cells[rows])
+        if sequence.common is not None and number != MARGINAL:
+            shares = sequence.common.mixed(stratum, cells[rows], shares, known)
         if sequence.factors is not None:
             part = (digits[rows, -1] == sequence.first).astype(np.int64)
             shares = shares * sequence.factors[part]

@@ -117,6 +117,9 @@ class Pooling:
         `synthpop.conditional.design.pairs_within_bounds`.
     way : "effects", "cells" or "mixture"
         How a stratum is shrunk towards the others; see `synthpop.conditional.pooling.options`.
+    totals : float
+        Strength of the pull, in persons, of class totals of small strata; 0 leaves them their own
+        (`synthpop.conditional.pooling.class_totals`).
     """
 
     kind: str = "none"
@@ -126,6 +129,7 @@ class Pooling:
     scores: Scores = ()
     left_out: int = 0
     way: str = "effects"
+    totals: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
@@ -135,6 +139,7 @@ class Pooling:
             "pairs": plain_amount(self.pairs),
             "pairs_left_out": self.left_out,
             "way": self.way,
+            "totals": plain_amount(self.totals),
         }
 
     def summary(self) -> str:
@@ -145,7 +150,7 @@ class Pooling:
             return "One model for all strata, with the stratum as a predictor."
         how = choice_text(self.chosen)
         if self.way == "effects":
-            return f"{self._shifted()}, {how}; {self._pairs()}."
+            return f"{self._shifted()}, {how}; {self._pairs()}{self._totals()}."
         return f"{self._mixed()}, {how}."
 
     def _shifted(self) -> str:
@@ -163,6 +168,16 @@ class Pooling:
         if self.left_out:
             text += f" (pairs with too many cells, not tried: {self.left_out})"
         return text
+
+    def _totals(self) -> str:
+        if self.totals == 0:
+            return ""
+        if np.isinf(self.totals):
+            return "; small strata have the class totals that the model of all strata expects"
+        return (
+            "; class totals of small strata are shrunk towards those that the model of all strata "
+            f"expects, with the weight of {self.totals:g} persons"
+        )
 
     def _mixed(self) -> str:
         cells = self.way == "cells"

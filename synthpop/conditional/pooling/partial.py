@@ -24,6 +24,13 @@ from synthpop.conditional.design import (
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, uses_strata
 from synthpop.conditional.pooling import ridge_effects
 from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score, rounding, search
+from synthpop.conditional.pooling.class_totals import (
+    CommonModel,
+    HeldOut,
+    best_amount,
+    kept_shares,
+    small_strata,
+)
 from synthpop.conditional.pooling.opinion_pool import choose_mixture, fit_mixed
 from synthpop.conditional.pooling.options import Pooling
 from synthpop.conditional.pooling.ridge_effects import State, effects_of, shrink
@@ -187,7 +194,14 @@ def fit_with_effects(
     by_stratum = tuple(
         effects if sufficient else None for effects, sufficient in zip(effects, enough, strict=True)
     )
-    return FallbackSequence("multinomial", by_stratum, pooled, marginals, pooling, pair_effects)
+    # 4. Class totals of small strata, shrunk towards the model that knows no strata.
+    common = None
+    if pooling.totals > 0 and uses_strata("multinomial", design):
+        shares = kept_shares(design.strata, design.n_strata, pooling.totals)
+        common = CommonModel(_without_strata(design, everybody, cells, tolerance), shares)
+    return FallbackSequence(
+        "multinomial", by_stratum, pooled, marginals, pooling, pair_effects, common=common
+    )
 
 
 def fit_base(
@@ -196,14 +210,26 @@ def fit_base(
     """Fit the pooled model to some persons; return it and what it says of the cells, (c, R)."""
     wide = cells.wide(design)
     columns = design if wide is cells.digits else design.with_strata()
-    sample = wide[cells.of_person[rows]], design.classes[rows], design.weights[rows]
-    if with_numbers(design.numbers):
-        pooled = fit_linear_multinomial(
-            *sample, columns.sizes, columns.numbers, design.n_classes, tolerance=tolerance
-        )
-    else:
-        pooled = fit_multinomial(*sample, columns.sizes, design.n_classes, tolerance=tolerance)
+    pooled = _fit_pooled(columns, wide[cells.of_person[rows]], rows, tolerance)
     return pooled, predict_multinomial(pooled, wide)[0]
+
+
+def _without_strata(
+    design: ModelDesign, rows: np.ndarray, cells: PoolingCells, tolerance: float
+) -> MultinomialModel:
+    """Fit the model of all strata that does not know the stratum."""
+    return _fit_pooled(design, cells.digits[cells.of_person[rows]], rows, tolerance)
+
+
+def _fit_pooled(
+    columns: ModelDesign, digits: np.ndarray, rows: np.ndarray, tolerance: float
+) -> MultinomialModel:
+    sample = digits, columns.classes[rows], columns.weights[rows]
+    if with_numbers(columns.numbers):
+        return fit_linear_multinomial(
+            *sample, columns.sizes, columns.numbers, columns.n_classes, tolerance=tolerance
+        )
+    return fit_multinomial(*sample, columns.sizes, columns.n_classes, tolerance=tolerance)
 
 
 # the choice of amounts
@@ -264,14 +290,58 @@ def choose_penalty(
         hold, bases = _choose_pairs(together, trials)
     # 3. Penalty of the strata, given that of the pairs.
     layout, of_strata = cells.by_stratum(design), enough[design.strata]
+    strata_bases = [base.copy() for base in bases]
     if not of_strata.any():
-        return Pooling("partial", np.inf, hold, "cross-validated")
+        totals = _choose_totals(design, cells, splits, strata_bases, coarse)
+        return Pooling("partial", np.inf, hold, "cross-validated", totals=totals)
     trials = [
         _Trial.of(design, cells, layout, rest[of_strata[rest]], test[of_strata[test]], base)
         for (rest, test), base in zip(splits, bases, strict=True)
     ]
     scores = search(lambda amount: _score(trials, layout, amount), GRID, falls=2)
-    return Pooling("partial", best(scores), hold, "cross-validated", scores)
+    amount = best(scores)
+    # 4. Class totals of small strata, given both.
+    totals = 0.0
+    if small_strata(design.strata, design.n_strata).any():
+        _score(trials, layout, amount)
+        in_cells = np.repeat(enough, np.diff(cells.blocks))[:, None]
+        announced = [
+            np.where(in_cells, trial.state.probabilities, base)
+            for trial, base in zip(trials, strata_bases, strict=True)
+        ]
+        totals = _choose_totals(design, cells, splits, announced, coarse)
+    return Pooling("partial", amount, hold, "cross-validated", scores, totals=totals)
+
+
+def _choose_totals(
+    design: ModelDesign,
+    cells: PoolingCells,
+    splits: Sequence[tuple[np.ndarray, np.ndarray]],
+    announced: Sequence[np.ndarray],
+    tolerance: float,
+) -> float:
+    """Choose the pull on class totals of small strata, given what each fold's models announce."""
+    small = small_strata(design.strata, design.n_strata)
+    if not small.any() or not uses_strata("multinomial", design):
+        return 0.0
+    folds = []
+    for (rest, test), own in zip(splits, announced, strict=True):
+        common = _without_strata(design, rest, cells, tolerance)
+        persons = test[small[design.strata[test]]]
+        places, classes = cells.of_person[persons], design.classes[persons]
+        base, known = predict_multinomial(common, cells.digits[places])
+        own_shares = own[places, classes]
+        everybody = np.arange(len(persons))
+        sizes = np.bincount(design.strata[rest], minlength=design.n_strata)
+        folds.append(
+            HeldOut(
+                own_shares,
+                np.where(known, base[everybody, classes], own_shares),
+                sizes[design.strata[persons]],
+                design.weights[persons],
+            )
+        )
+    return best_amount(folds)
 
 
 def _choose_pairs(layout: TermLayout, trials: Sequence[_Trial]) -> tuple[float, list[np.ndarray]]:

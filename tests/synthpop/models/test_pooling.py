@@ -503,8 +503,12 @@ def test_summaries_tell_the_kind_and_its_numbers() -> None:
     assert Pooling("partial", np.inf, 3.0).to_dict()["amount"] == "infinite"
     assert Pooling("partial", 2.0).to_dict() == {
         "kind": "partial", "amount": 2.0, "pairs": "infinite", "chosen": "given", "scores": [],
-        "pairs_left_out": 0, "way": "effects",
+        "pairs_left_out": 0, "way": "effects", "totals": 0.0,
     }  # fmt: skip
+    text = Pooling("partial", 2.0, totals=30.0).summary()
+    assert text.endswith("expects, with the weight of 30 persons.")
+    text = Pooling("partial", 2.0, totals=np.inf).summary()
+    assert text.endswith("class totals that the model of all strata expects.")
 
 
 def test_pairs_are_bounded_by_their_effects(monkeypatch: pytest.MonkeyPatch) -> None:

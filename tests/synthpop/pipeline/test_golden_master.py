@@ -12,7 +12,7 @@ import pytest
 import synthpop.conditional.distribution as distribution
 from tests.small import small_pipeline, small_survey
 
-STATUS = {"works": 2604, "retired": 1861, "idle": 814}
+STATUS = {"works": 2589, "retired": 1861, "idle": 829}
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def test_counts(people) -> None:
 
 
 def test_sums(people) -> None:
-    assert np.isclose(people["income"].sum(), 84297419.67999999, rtol=1e-9)
-    assert np.isclose(people["other"].sum(), 26920484.37, rtol=1e-9)
+    assert np.isclose(people["income"].sum(), 83904699.49, rtol=1e-9)
+    assert np.isclose(people["other"].sum(), 27137739.2, rtol=1e-9)
     assert np.isclose(people["income"].max(), 73484.95, rtol=1e-9)
 
 
