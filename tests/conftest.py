@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -12,6 +13,46 @@ from hypothesis import settings
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+FIRST = (
+    "kernels/test_cases.py",  # compiles the kernels; what follows needs none or few of them
+    "synthpop/figures/test_figures.py",
+    "test_demo_population.py",
+    "riskeval/protection/test_noise.py",
+    "riskeval/utility/test_information.py",
+    "ground/microdata/test_robust.py",
+    "ground/microdata/test_round_trips.py",
+    "test_house.py",
+    "synthpop/test_cli.py",
+    # few tests that take long: the last file that a worker gets should be a short one
+    "synthpop/pipeline/test_engines.py",
+    "riskeval/replay/test_ses.py",
+    "riskeval/comparison/test_plan.py",
+    "riskeval/comparison/test_numbers.py",
+    "riskeval/session/test_search.py",
+    "riskeval/protection/test_suppress_household.py",
+    "synthpop/runfiles/test_template.py",
+    "synthpop/pipeline/test_replicates.py",
+    "test_long_service.py",
+)
+"""Files that workers begin with; then those of many tests."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the order of the tests be the order in which workers get their files."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order files for workers: one compiles kernels for both, and none has to wait at the end."""
+    if not hasattr(config, "workerinput"):
+        return
+    tests, rank = config.rootpath / "tests", {name: k for k, name in enumerate(FIRST)}
+    size = Counter(item.path for item in items)
+    names = {path: path.relative_to(tests).as_posix() for path in size}
+    items.sort(key=lambda item: (rank.get(names[item.path], len(rank)), -size[item.path]))
 
 
 def _import_a_part(config: pytest.Config) -> None:
