@@ -116,7 +116,7 @@ def test_bad_weights_are_all_named(folder: Path) -> None:
 
 def test_another_run_in_the_folder(folder: Path) -> None:
     assert call("run", "run.toml", cwd=folder).returncode == 0
-    done = in_a_process("run", "run.toml", "--seed", 8, cwd=folder)
+    done = call("run", "run.toml", "--seed", 8, cwd=folder)
     assert done.returncode == 1
     assert "holds another run: it differs in seed" in done.stderr
 
@@ -139,7 +139,7 @@ def test_version_and_help(tmp_path: Path) -> None:
 
 
 def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
-    text = TEXT.replace("scale = 2.0", "scale = 40.0\nrows_per_block = 2000")
+    text = TEXT.replace("scale = 2.0", "scale = 12.0\nrows_per_block = 600")
     (folder / "run.toml").write_text(text, encoding="utf-8")
     process = subprocess.Popen(
         [*SYNTHPOP, "run", "run.toml", "--out", "killed"],
