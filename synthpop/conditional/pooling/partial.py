@@ -45,7 +45,7 @@ from synthpop.models.multinomial import (
 from synthpop.models.numeric_predictors import in_classes, number_classes, with_numbers
 
 PAIRS_GRID = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
-REPEATED = 3e-5  # tolerance of all that is fitted again with amounts that are known
+REPEATED = 1e-4  # tolerance of all that is fitted again with amounts that are known
 COARSE = 1e-4  # tolerance while amounts are compared
 COARSE_STEPS = 1e-3  # of Newton steps, which end well below it
 

@@ -99,7 +99,7 @@ class GroupDraws:
         # 1. An order: group by group, in a group by place, in random order among 20 persons.
         counts = np.bincount(places)
         runs = (np.cumsum(counts) - counts) // FEWEST
-        order = np.lexsort((rng.random(len(groups)), runs[places], groups))
+        order = np.argsort(groups * float(len(runs)) + runs[places] + rng.random(len(groups)))
         uniforms = np.empty(len(groups))
         uniforms[order] = continued(groups[order], self.classes)
         # 2. Who is in the last class: where the sum of the probabilities passes a whole number.
@@ -114,7 +114,7 @@ class GroupDraws:
 
     def value_uniforms(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return uniform numbers by which persons of cells draw their value, shape (n,)."""
-        order = np.lexsort((rng.random(len(cells)), cells))
+        order = np.argsort(cells + rng.random(len(cells)))
         uniforms = np.empty(len(cells))
         uniforms[order] = continued(cells[order], self.values)
         return uniforms
