@@ -47,6 +47,9 @@ def test_blocks_of_a_page_run_in_order(
     for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), 1):
         code = compile(block, f"{page.name} block {number}", "exec")
         exec(code, names)
+    if page == ROOT / "README.md":  # which quotes what it prints
+        quoted = re.findall(r"^print\(population\)  # (.*), \.\.\.$", page.read_text(), re.M)
+        assert [str(names["population"]).startswith(start) for start in quoted] == [True]
     plt.close("all")
 
 
