@@ -67,10 +67,8 @@ class StoredTable:
         return f"Measured on {self.measured} with version {self.version}: {self.command}."
 
     def _repr_html_(self) -> str:
-        right = self.table.iloc[:, 1:].map(lambda text: bool(re.match(r"[-+–<\d]|$", text)))
-        table = self.table.to_html(index=False, border=0, classes="dataframe measured")
-        note = f"<p><em>{html.escape(self.source())}</em></p>"
-        return table.replace("measured", "measured" if right.all(None) else "words") + note
+        table = self.table.to_html(index=False, border=0, justify="left")
+        return f"{table}<p><em>{html.escape(self.source())}</em></p>"
 
     def __repr__(self) -> str:
         return f"{self.table.to_string(index=False)}\n{self.source()}"

@@ -42,6 +42,7 @@ KEYS = {
     "fine": ["region", "size", "age", "sex", "status", "citizen"],
 }
 NUMBERS = {"age", "age5", "size"}
+NAMES = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "slide negative binomial"}
 SAMPLES = {"broad": (12, 4), "middle": (8, 2), "fine": (8, 1)}
 """Samples of a design, and how many of them have the two-way model."""
 LARGE = {"persons 10 %", "households 10 %", "regions equal 1 %"}
@@ -162,7 +163,7 @@ def measured(
     }
     unique = population_uniqueness(sample, keys, population_size=population)
     for method in unique.table.index:
-        found["tau1", method] = float(unique.table.loc[method, "sample_uniques"])
+        found["tau1", NAMES.get(method, method)] = float(unique.table.loc[method, "sample_uniques"])
     found["tau1", "rule of Dankar"] = unique.tau1
     scores = {
         "individual risk": risk.risk[alone],

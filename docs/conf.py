@@ -133,8 +133,17 @@ def write_formula(self, node) -> None:
     raise nodes.SkipNode
 
 
+def wrap_sentences(app, doctree, page) -> None:
+    """Let printed sentences wrap; tables as text, which have gaps in their lines, do not."""
+    for node in doctree.findall(nodes.literal_block):
+        long = [line for line in node.astext().splitlines() if len(line) > 84]
+        if "output" in node["classes"] and long and not any("  " in line.strip() for line in long):
+            node["classes"].append("sentences")
+
+
 def setup(app) -> None:
     """Register the hooks."""
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
+    app.connect("doctree-resolved", wrap_sentences)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-process-docstring", add_example, priority=900)
