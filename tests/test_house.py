@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import riskeval
+import riskeval.protect
+import riskeval.utility
 import synthpop
 import synthpop.calibration
 import synthpop.heaping
@@ -96,6 +99,16 @@ def test_only_facades_have_more_than_eight_parameters() -> None:
     unnamed = [name for name in large if not name.endswith(tuple(FACADES))]
     assert unnamed == []
     assert len(large) == len(FACADES)  # no facade is named in vain
+
+
+def test_only_public_functions_of_riskeval_have_more_than_eight_parameters() -> None:
+    public = {*riskeval.__all__, *riskeval.utility.__all__, *riskeval.protect.__all__, "__init__"}
+    large = set()
+    for name, node, _ in functions(RISKEVAL):
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        if len([one for one in arguments if one.arg not in ("self", "cls")]) > MOST_OPTIONS:
+            large.add(name.rpartition(": ")[2])
+    assert large - public == set()
 
 
 def test_files_can_be_read_at_once() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -105,8 +105,9 @@ def assess_synthetic(
     (['DiSCO'], {('membership', ''): 'it needs a hold-out'})
     """
     inputs, chosen = _read_input(
-        original, synthetic, keys, targets, holdout, household, members, categorical, n_groups,
-        replicates, attacks, workers, on_event, seed,
+        original, synthetic, keys, targets, holdout=holdout, household=household, members=members,
+        categorical=categorical, n_groups=n_groups, replicates=replicates, attacks=attacks,
+        workers=workers, on_event=on_event, seed=seed,
     )  # fmt: skip
     jobs = [
         (name, target)
@@ -199,34 +200,45 @@ def _check_releases(faults: Faults, releases: list[Any], request: AttackRequest)
             check_columns(faults, first, request.needed, f"key or target of the {role} file")
 
 
+class _Options(TypedDict):
+    holdout: Any
+    household: str | None
+    members: str
+    categorical: Sequence[str] | str
+    n_groups: int
+    replicates: Iterable[Any]
+    attacks: Sequence[str] | str
+    workers: int
+    on_event: Listener | None
+    seed: int | None
+
+
 def _read_input(
     original: Any,
     synthetic: Any,
     keys: Scenario | Sequence[str] | str,
     targets: Sequence[str] | str | None,
-    holdout: Any,
-    household: str | None,
-    members: str,
-    categorical: Sequence[str] | str,
-    n_groups: int,
-    replicates: Any,
-    attacks: Sequence[str] | str,
-    workers: int,
-    on_event: Listener | None,
-    seed: int | None,
+    **options: Unpack[_Options],
 ) -> tuple[AttackInput, Sequence[str]]:
     """Check what was asked, every fault together, and put it into one record."""
     faults = Faults(SUBJECT)
+    household, workers, n_groups = options["household"], options["workers"], options["n_groups"]
+    holdout, asked = options["holdout"], options["attacks"]
     frame = as_frame(original, "original")
     others = None if holdout is None else as_frame(holdout, "holdout")
-    chosen = list(ATTACKS) if attacks == "all" else listed_names(attacks)
+    chosen = list(ATTACKS) if asked == "all" else listed_names(asked)
     for name in chosen:
         check_choice(faults, "attacks", name, ATTACKS)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         faults.add("workers", f"{workers!r} is not a whole number of at least 1")
-    further = check_intervals(faults, 0, 0.5, replicates)
+    further = check_intervals(faults, 0, 0.5, options["replicates"])
     request = read_request(
-        SUBJECT, keys, targets, household=household, members=members, categorical=categorical
+        SUBJECT,
+        keys,
+        targets,
+        household=household,
+        members=options["members"],
+        categorical=options["categorical"],
     )
     check_request(faults, request, frame)
     if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2:
@@ -244,13 +256,15 @@ def _read_input(
     scenario = keys if isinstance(keys, Scenario) else None
     if household is not None:
         scenario = Scenario(
-            request.keys, request.targets, unit="household", household=household, members=members,
-            who="everyone", categorical=[n for n in request.categorical if n in request.targets],
+            request.keys, request.targets, unit="household", household=household,
+            members=options["members"], who="everyone",
+            categorical=[name for name in request.categorical if name in request.targets],
         )  # fmt: skip
     declared = () if scenario is not None else request.categorical
     inputs = AttackInput(
-        frame, synthetic, request.keys, request.targets, others, resolve_seed(seed), scenario,
-        further, declared, n_groups, workers, on_event or silent,
+        frame, synthetic, request.keys, request.targets, others,
+        resolve_seed(options["seed"]), scenario, further, declared, n_groups, workers,
+        options["on_event"] or silent,
     )  # fmt: skip
     return inputs, chosen
 

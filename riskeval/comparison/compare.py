@@ -146,16 +146,25 @@ def compare(
     faults = Faults("comparison of releases")
     frame = as_frame(original, "original")
     index = original.index if isinstance(original, pd.DataFrame) else pd.RangeIndex(len(frame))
-    roles = getattr(original, "roles", None)  # those of a Survey
+    of_survey = getattr(original, "roles", None)
     if weights is not None and not isinstance(weights, str):
         faults.add("weights", f"is a {type(weights).__name__}", remedy="Name a column.")
         weights = None
-    weights = weights or getattr(roles, "weight", None)
-    household = household or getattr(roles, "household", None)
-    request = _request(
-        faults, frame, keys, numeric, sensitive, weights, household, strata, indicators,
-        regressions, holdout, limits, sample_sizes, level, seed,
+    weights = weights or getattr(of_survey, "weight", None)
+    household = household or getattr(of_survey, "household", None)
+    roles = {"keys": keys, "numeric": numeric, "sensitive": sensitive}
+    names = _names(faults, frame, roles, {"household": household, "strata": strata})
+    check_level(faults, level)
+    request = CompareRequest(
+        frame, read_weights(faults, frame, weights, "weights"), **names, household=household,
+        strata=strata, design={}, holdout=None, level=level, seed=resolve_seed(seed),
+        indicators=read_indicators(faults, frame, indicators, names["numeric"], strata),
+        regressions=read_regressions(faults, frame, regressions),
+        limits=read_limits(faults, limits),
+        sample_sizes=read_sample_sizes(faults, sample_sizes),
     )  # fmt: skip
+    outside = read_holdout(faults, holdout, list(request.roles()))
+    request = replace(request, holdout=outside)
     sides = _sides(faults, releases, request, index, weights)
     check(faults, {"workers": Whole(1)}, {"workers": workers})
     faults.raise_if_any()
@@ -168,51 +177,27 @@ def compare(
     return _result(measured, request, weights)
 
 
-def _request(
+def _names(
     faults: Faults,
     frame: pd.DataFrame,
-    keys: Any,
-    numeric: Any,
-    sensitive: Any,
-    weights: str | None,
-    household: str | None,
-    strata: str | None,
-    indicators: Any,
-    regressions: Any,
-    holdout: Any,
-    limits: Any,
-    sample_sizes: Any,
-    level: float,
-    seed: int | None,
-) -> CompareRequest:
+    roles: Mapping[str, Any],
+    columns: Mapping[str, str | None],
+) -> dict[str, tuple[str, ...]]:
+    """Return the variables by role; `columns` are those of single roles."""
     if len(frame) == 0:
         faults.add("original", "has no records")
-    names = {
-        "keys": read_names(faults, frame, keys, "keys"),
-        "numeric": read_names(faults, frame, numeric, "numeric"),
-        "sensitive": read_names(faults, frame, sensitive, "sensitive"),
-    }
+    names = {role: read_names(faults, frame, asked, role) for role, asked in roles.items()}
+    keys = roles["keys"]
     if keys is None or (hasattr(keys, "__len__") and len(keys) == 0):
         faults.add("keys", "no key is given", remedy="Name the columns that an intruder knows.")
     check_numbers_of(faults, frame, "original", names["numeric"], "numeric variable")
     others = dict.fromkeys([*names["keys"], *names["sensitive"]])
     others = {name: None for name in others if name not in names["numeric"]}
     check_finite(faults, frame, others, "the original")
-    for role, name in (("household", household), ("strata", strata)):
+    for role, name in columns.items():
         if name is not None:
             check_columns(faults, frame, [name], role)
-    check_level(faults, level)
-    values = read_weights(faults, frame, weights, "weights")
-    request = CompareRequest(
-        frame, values, **names, household=household, strata=strata, design={},
-        indicators=read_indicators(faults, frame, indicators, names["numeric"], strata),
-        regressions=read_regressions(faults, frame, regressions),
-        holdout=None, limits=read_limits(faults, limits),
-        sample_sizes=read_sample_sizes(faults, sample_sizes),
-        level=level, seed=resolve_seed(seed),
-    )  # fmt: skip
-    outside = read_holdout(faults, holdout, list(request.roles()))
-    return replace(request, holdout=outside)
+    return names
 
 
 def _sides(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -225,42 +225,45 @@ def _run_measure(
         measured.setdefault(one.key, (name, one))
 
 
+class FileRoles(TypedDict):
+    """Roles of the columns of a file beside its keys."""
+
+    weights: Any  # str or array of shape (n,), or None
+    household: str | None
+    sensitive: Sequence[str]  # none of them a key
+
+
 def file_measurements(
     frame: pd.DataFrame,
     keys: Sequence[str],
     *,
-    weights: Any = None,
-    household: str | None = None,
-    sensitive: Sequence[str] = (),
+    kind: str,
     limits: Limits | None = None,
-    kind: str = "original",
-    missing: str = "wildcard",
     options: Mapping[str, Mapping[str, Any]] | None = None,
     numbers: Collection[str] | None = None,
+    **roles: Unpack[FileRoles],
 ) -> list[Measurement]:
     """Run the measures that comparisons and sessions run on every file; arguments checked before.
 
     frame: DataFrame, n records
-    weights: str or array of shape (n,)
-    sensitive: None of them a key
     limits: without them nothing is judged
     kind: {"original", "perturbed", "synthetic"}
-    missing: treatment of missing keys
     options: mapping of measure to arguments
     numbers: collection of str; names of the numbers that are wanted: measures that give none of
         them are not run
     Returns list of Measurement: numbers that cannot be measured are there without a value, with the
         reason as note.
     """
+    weights = roles["weights"]
     values = read_weights(Faults("weights"), frame, weights)
     accepted = limits or Limits(**dict.fromkeys(LIMITS))
     request = AssessRequest(
         frame=frame,
         keys=tuple(keys),
-        sensitive=tuple(sensitive),
+        sensitive=tuple(roles["sensitive"]),
         weights=weights,
-        household=household,
-        counts=count_keys(tabulate(frame, keys, values), missing, 1.0, values is not None),
+        household=roles["household"],
+        counts=count_keys(tabulate(frame, keys, values), "wildcard", 1.0, values is not None),
         population_size=None if values is None else max(float(np.sum(values)), len(frame)),
         k=tuple(sorted({2, 3, 5, accepted.k or 3})),
         limits=accepted,

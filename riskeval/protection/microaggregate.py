@@ -173,7 +173,7 @@ def microaggregate(
     resolved = read_seed(faults, seed)
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
-        components=components, strata=strata, keep_signs=keep_signs, verb_keeps_signs=True,
+        components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
     known = read_known(faults, household_keys, names, order, grouping)
     order = replace(order, household_keys=known, k=k)

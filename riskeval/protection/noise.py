@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -158,6 +158,7 @@ def add_noise(
         faults, frame, names, household=household, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
+    order = replace(order, verb_keeps_signs=False)
     resolved = read_seed(faults, seed)
     keep_zeros = listed_names(keep_zeros)
     for name in keep_zeros:

@@ -47,7 +47,7 @@ class Order:
     strata: tuple[str, ...] = ()
     keep_signs: tuple[str, ...] = ()
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    verb_keeps_signs: bool = False
+    verb_keeps_signs: bool = True
     household_keys: tuple[str, ...] = ()
     k: int = 1
 
@@ -77,13 +77,12 @@ def read_order(
     components: Mapping[str, Sequence[str]] | None,
     keep_signs: Sequence[str] | str = (),
     strata: Sequence[str] | str | None = None,
-    verb_keeps_signs: bool = False,
 ) -> tuple[Order, HouseholdRoles | None]:
     """Check what a verb must respect; return it and the households."""
     parts = {total: names_of(columns) for total, columns in (components or {}).items()}
     order = Order(
         household, tuple(names_of(household_variables)), tuple(names_of(strata)),
-        tuple(names_of(keep_signs)), parts, verb_keeps_signs,
+        tuple(names_of(keep_signs)), parts,
     )  # fmt: skip
     for total, columns in parts.items():
         check_numeric(faults, frame, [total, *columns], "components")

@@ -138,7 +138,7 @@ def rank_swap(
     read_strata(faults, frame, strata)
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
-        components=components, strata=strata, keep_signs=keep_signs, verb_keeps_signs=True,
+        components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
     faults.raise_if_any()
     share = USUAL_P if p is None else float(p)

@@ -114,7 +114,7 @@ def shuffle(
     faults.raise_if_any()
     order, homes = read_order(
         faults, frame, responses, household=household, household_variables=household_variables,
-        components=components, keep_signs=keep_signs, verb_keeps_signs=True,
+        components=components, keep_signs=keep_signs,
     )  # fmt: skip
     faults.raise_if_any()
 

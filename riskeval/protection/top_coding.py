@@ -104,7 +104,7 @@ def mv_top_code(
     read_numbers(faults, frame, names, "variable")
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
-        components=components, keep_signs=keep_signs, verb_keeps_signs=True,
+        components=components, keep_signs=keep_signs,
     )  # fmt: skip
     faults.raise_if_any()
 

@@ -135,7 +135,8 @@ def recover(
         tuple(names_of(strata)), parts,
     )  # fmt: skip
     names = list(frame.columns) if columns is None else names_of(columns)
-    _check(faults, frame, household, ways, names, files, names_of(keys), k, rules)
+    _check(faults, frame, household, ways, names, files, names_of(keys))
+    _check_options(faults, ways, k, rules)
     faults.raise_if_any()
     used = dict.fromkeys([*names, *ways.weights, *parts, *(n for p in parts.values() for n in p)])
     evidence = _evidence(frame, [n for n in used if n != household], household, files, suppressed)
@@ -202,8 +203,6 @@ def _check(
     names: Sequence[str],
     files: Mapping[str, pd.DataFrame | None],
     keys: Sequence[str],
-    k: int,
-    rules: Sequence[str] | None,
 ) -> None:
     roles = {
         "columns": names,
@@ -223,6 +222,9 @@ def _check(
     for name, other in files.items():
         if other is not None and len(other) != len(frame):
             faults.add(name, f"has {count(len(other))} records, the release {count(len(frame))}")
+
+
+def _check_options(faults: Faults, ways: Ways, k: int, rules: Sequence[str] | None) -> None:
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
         faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
     if not isinstance(ways.certainty, (int, float)) or not 0.5 < ways.certainty <= 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,9 @@ POVERTY = ("at_risk_of_poverty", "poverty_gap")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EstimateRequest:
-    """What to estimate from both files, checked."""
+    """What to estimate from both files."""
 
     sides: FilePair
-    # pair of Series or None: domain of each record of original and release
-    domains: tuple[pd.Series | None, pd.Series | None]
     # gender, men, women: as in ``indicators.gender_pay_gap``
     gender: str | None
     men: Any
@@ -45,31 +43,24 @@ class EstimateRequest:
     # {"own", "original"}: poverty line of the release: from its own median, or that of the
     # original
     line: str = "own"
+    # pair of Series or None: domain of each record of original and release
+    domains: tuple[pd.Series | None, pd.Series | None] = (None, None)
 
 
-def read_request(
-    faults: Faults,
-    sides: FilePair,
-    by: Sequence[str] | str | None,
-    gender: str | None,
-    men: Any,
-    women: Any,
-    strata: str | None,
-    cluster: str | None,
-    level: float,
-    line: str = "own",
+def with_domains(
+    faults: Faults, request: EstimateRequest, by: Sequence[str] | str | None
 ) -> EstimateRequest:
     """Note columns that either file lacks, and code the domains."""
+    sides = request.sides
     names = () if by is None else as_names(faults, by, "by")
     fine = check_both(faults, sides, names, "by")
-    roles = {"gender": gender, "strata": strata, "cluster": cluster}
+    roles = {"gender": request.gender, "strata": request.strata, "cluster": request.cluster}
     for role, name in roles.items():
         if name is not None:
             check_both(faults, sides, [name], role)
-    domains: tuple[pd.Series | None, pd.Series | None] = (None, None)
     if names and fine:
-        domains = (_domains(sides.x, names), _domains(sides.y, names))
-    return EstimateRequest(sides, domains, gender, men, women, strata, cluster, level, line)
+        return replace(request, domains=(_domains(sides.x, names), _domains(sides.y, names)))
+    return request
 
 
 def _domains(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series:

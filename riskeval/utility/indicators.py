@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.files import check_level, check_numbers, check_option, read_files
-from riskeval.utility.estimates import STATISTICS, domain_table, read_request
+from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
@@ -150,9 +150,8 @@ def indicator_comparison(
     check_level(faults, level)
     if "gender_pay_gap" in names and gender is None:
         faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
-    request = read_request(
-        faults, sides, by, gender, men, women, strata, cluster, level, poverty_line
-    )
+    asked = EstimateRequest(sides, gender, men, women, strata, cluster, level, poverty_line)
+    request = with_domains(faults, asked, by)
     faults.raise_if_any()
     x, y = sides.x[variable], sides.y[variable]
     parts = [domain_table(request, name, name, x, y) for name in names]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from riskeval.files import check_both, check_level, check_numbers, check_option, read_files
-from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, read_request
+from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
@@ -252,7 +252,8 @@ def interval_overlap(
     check_option(faults, "statistic", statistic, tuple(STATISTICS))
     check_option(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
-    request = read_request(faults, sides, by, gender, men, women, strata, cluster, level)
+    asked = EstimateRequest(sides, gender, men, women, strata, cluster, level)
+    request = with_domains(faults, asked, by)
     if check_both(faults, sides, names, "variable"):
         numeric = [
             name

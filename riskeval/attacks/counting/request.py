@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -84,6 +84,20 @@ class CountingRequest:
         return frame.assign(**{target: number_groups(frame[target], self.breaks)})
 
 
+class CountingOptions(TypedDict, total=False):
+    """Options of a counting measure as the user gave them."""
+
+    holdout: Required[Any]
+    missing: Required[str]
+    household: Required[str | None]
+    members: str
+    n_groups: int | None
+    replicates: Required[Iterable[Any]]
+    draws: Required[int]
+    confidence: Required[float]
+    seed: Required[int | None]
+
+
 def read_counting(
     name: str,
     original: Any,
@@ -92,29 +106,24 @@ def read_counting(
     target: str | None = None,
     *,
     n_targets: int,
-    holdout: Any,
-    missing: str,
-    household: str | None,
-    members: str = "any",
-    n_groups: int | None = None,
-    replicates: Iterable[Any],
-    draws: int,
-    confidence: float,
-    seed: int | None,
+    **options: Unpack[CountingOptions],
 ) -> CountingRequest:
     """Check the arguments of a counting measure."""
+    n_groups, holdout = options.get("n_groups"), options["holdout"]
+    draws, confidence = options["draws"], options["confidence"]
     honoured = (
         HONOURED if n_targets else [f for f in HONOURED if f not in ("members", "categorical")]
     )
     request = read_request(
-        name, keys, target, household=household, members=members, honoured=honoured,
+        name, keys, target, household=options["household"], honoured=honoured,
+        members=options.get("members", "any"),
         n_targets=n_targets if n_targets or isinstance(keys, Scenario) else None,
     )  # fmt: skip
     faults = Faults(name)
     if len(request.targets) != n_targets:
         what = f"{len(request.targets)} targets are given, {n_targets} wanted"
         faults.add("target", what, remedy="Name what the intruder looks for.")
-    further = check_intervals(faults, draws, confidence, replicates)
+    further = check_intervals(faults, draws, confidence, options["replicates"])
     if n_groups is not None and (
         isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2
     ):
@@ -128,8 +137,8 @@ def read_counting(
     if n_targets and check_columns(Faults(name), files["original"], request.targets, "target"):
         breaks, notes = _groups(files["original"][request.targets[0]], request, n_groups)
     return CountingRequest(
-        name, request, files, (release, *further), missing, draws, confidence, resolve_seed(seed),
-        breaks, notes,
+        name, request, files, (release, *further), options["missing"], draws, confidence,
+        resolve_seed(options["seed"]), breaks, notes,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -67,30 +67,36 @@ class ScenarioRequest:
         return self.intervals.get(target) if used else None
 
 
+class ScenarioOptions(TypedDict):
+    """Options of `intruder_scenarios` as the user gave them."""
+
+    accuracy: Sequence[float] | float | None
+    intervals: Any
+    scenarios: Sequence[int]
+    weights: str | np.ndarray | None
+    uniqueness: PopulationUniqueness | None
+    missing: str
+    open_interval: str
+    holdout: Any
+    model: Any
+    seed: int | None
+    on_event: Listener
+
+
 def read_scenario_request(
     sample: Any,
     population: Any,
     keys: Scenario | Sequence[str] | str,
     target: Sequence[str] | str | None,
-    *,
-    accuracy: Sequence[float] | float | None,
-    intervals: Any,
-    scenarios: Sequence[int],
-    weights: str | np.ndarray | None,
-    uniqueness: PopulationUniqueness | None,
-    missing: str,
-    open_interval: str,
-    holdout: Any,
-    model: Any,
-    seed: int | None,
-    on_event: Listener,
+    **options: Unpack[ScenarioOptions],
 ) -> ScenarioRequest:
     """Check the arguments of `intruder_scenarios` and the first block of the population."""
     faults = Faults(SUBJECT)
-    scenario = _scenario(faults, keys, target, accuracy)
+    scenarios, holdout = options["scenarios"], options["holdout"]
+    scenario = _scenario(faults, keys, target, options["accuracy"])
     survey = as_frame(sample, "sample")
     others = None if holdout is None else as_frame(holdout, "holdout")
-    bounds = _pairs(faults, intervals, scenario.targets)
+    bounds = _pairs(faults, options["intervals"], scenario.targets)
     household = [] if scenario.household is None else [scenario.household]
     columns = [*scenario.keys, *scenario.targets, *sum(bounds.values(), ()), *household]
     frames = open_chunks(population, columns=columns, rows=CHUNK)
@@ -101,19 +107,20 @@ def read_scenario_request(
     _check_scenarios(faults, asked, [name for name in numeric if name not in bounds])
     for name in sorted(set(bounds) & categorical):
         faults.add("intervals", f"{name!r} is a category, which has no intervals")
-    check_choice(faults, "missing", missing, TREATMENTS)
-    check_choice(faults, "open_interval", open_interval, ["value", "zero"])
+    check_choice(faults, "missing", options["missing"], TREATMENTS)
+    check_choice(faults, "open_interval", options["open_interval"], ["value", "zero"])
     _check_persons(faults, survey, scenario, categorical, "sample")
     if others is not None:
         _check_persons(faults, others, scenario, categorical, "hold-out")
     check_block(faults, first, scenario, categorical, bounds)
-    check_model(faults, model, len(numeric) > 0, len(categorical) > 0)
-    values = _weights(faults, survey, weights)
-    _check_uniqueness(faults, scenario, uniqueness)
+    check_model(faults, options["model"], len(numeric) > 0, len(categorical) > 0)
+    values = _weights(faults, survey, options["weights"])
+    _check_uniqueness(faults, scenario, options["uniqueness"])
     faults.raise_if_any()
     return ScenarioRequest(
         scenario, survey, others, chain([first], frames), categorical, bounds, asked, values,
-        uniqueness, missing, open_interval, model, resolve_seed(seed), on_event,
+        options["uniqueness"], options["missing"], options["open_interval"], options["model"],
+        resolve_seed(options["seed"]), options["on_event"],
     )  # fmt: skip
 
 

@@ -95,9 +95,9 @@ def rank_by_tree(
         for original in patterns:
             shared = np.flatnonzero(patterns_y[released[0]] & patterns_x[original[0]])
             if len(shared):
-                _add_pairs(
-                    ranks, x, y, true_distance, original[1], released[1], shared, norm, transform
-                )
+                points = transform(x[original[1]], y[released[1]], shared)
+                scale = _scale(x.shape[1], len(shared), norm)
+                _add_pairs(ranks, points, scale, true_distance, original[1], released[1], norm)
     known = ~np.isnan(true_distance)
     ranks.ties[:] = np.where(known, np.maximum(ranks.ties, 1), 0)
     return ranks
@@ -166,22 +166,19 @@ def _scale(p: int, q: int, norm: int) -> float:
 
 def _add_pairs(
     ranks: Ranks,
-    x: np.ndarray,
-    y: np.ndarray,
+    points: tuple[np.ndarray, np.ndarray],
+    scale: float,
     true_distance: np.ndarray,
     original: np.ndarray,
     released: np.ndarray,
-    shared: np.ndarray,
     norm: int,
-    transform: Transform,
 ) -> None:
     """Count the originals of one pattern that are nearer and as near as the own one."""
     from scipy.spatial import KDTree
 
-    scale = _scale(x.shape[1], len(shared), norm)
-    points_x, points_y = transform(x[original], y[released], shared)
-    points, first, copies = _distinct(points_x)
-    tree = KDTree(points, balanced_tree=False)
+    points_x, points_y = points
+    distinct, first, copies = _distinct(points_x)
+    tree = KDTree(distinct, balanced_tree=False)
     near, who = tree.query(points_y, k=[1, 2], p=norm)
     near = near * scale
     # 1. The nearest original so far, the first of equals

@@ -206,8 +206,8 @@ def record_linkage(
     _check_options(faults, method, metric, standardise, weights, assign, agreement, threshold)
     blocks = listed_names(block)
     sides = read_sides(
-        faults, original, released, variables, blocks, identifier, _mapping(weights),
-        _mapping(agreement),
+        faults, original, released, variables, blocks, identifier,
+        {"weights": _mapping(weights), "agreement": _mapping(agreement)},
         numeric_only=method in ("distance", "mahalanobis"),
     )  # fmt: skip
     blocks_of_rows = _blocks(sides)

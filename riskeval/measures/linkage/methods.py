@@ -54,8 +54,7 @@ def read_sides(
     variables: Sequence[str] | str,
     block: tuple[str, ...],
     identifier: str | None,
-    weights: Mapping[str, float] | None,
-    agreement: Mapping[str, float] | None,
+    by_variable: Mapping[str, Mapping[str, float] | None],
     *,
     numeric_only: bool,
 ) -> LinkageFiles:
@@ -69,7 +68,7 @@ def read_sides(
         fine = check_columns(faults, frame, block, f"block of the {side}") and fine
         if identifier is not None:
             fine = check_columns(faults, frame, [identifier], f"identifier of the {side}") and fine
-    for argument, by_column in (("weights", weights), ("agreement", agreement)):
+    for argument, by_column in by_variable.items():
         for name, value in (by_column or {}).items():
             if name not in names:
                 faults.add(argument, f"{name!r} is not one of the variables")
@@ -87,14 +86,14 @@ def read_sides(
     check_finite(faults, r_numbers, numeric, "release")
     faults.raise_if_any()
     keys = _stacked(o, r, coded)
-    by_column = weights or {}
+    by_column = by_variable["weights"] or {}
     return LinkageFiles(
         o_numbers, r_numbers,
         keys.codes[: len(o)].astype(np.int64), keys.codes[len(o) :].astype(np.int64), keys.levels,
         numeric, coded,
         np.array([by_column.get(name, 1.0) for name in numeric], dtype=np.float64),
         np.array([by_column.get(name, 1.0) for name in coded], dtype=np.float64),
-        _stacked(o, r, block) if block else None, truth, dict(agreement or {}),
+        _stacked(o, r, block) if block else None, truth, dict(by_variable["agreement"] or {}),
     )  # fmt: skip
 
 

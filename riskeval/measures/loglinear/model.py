@@ -8,6 +8,7 @@ model, which lends strength to a cell from the cells that share levels with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 from warnings import warn
 
@@ -251,10 +252,11 @@ def loglinear_risk(
         warn(what, ConvergenceWarning, stacklevel=2)
     text = format_formula(terms, table.names, _written_as_levels(frame, table, numbers))
     homes = None if household is None else pd.factorize(frame[household])[0]
-    return _assemble(
-        table, fitted, text, terms, numbers, method, fit, inclusion, float(bound), distribution,
-        dispersion, homes,
+    asked = _Settings(
+        text, _as_numbers(table, terms, numbers), method, fit, inclusion, float(bound),
+        distribution, dispersion,
     )  # fmt: skip
+    return _assemble(table, fitted, asked, homes)
 
 
 def _written_as_levels(
@@ -288,25 +290,27 @@ def _household_risk(risk: np.ndarray, homes: np.ndarray | None) -> np.ndarray | 
     return household_risks(np.nan_to_num(risk), number)
 
 
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    formula: str
+    as_numbers: tuple[str, ...]
+    method: str
+    fit: str
+    inclusion: str
+    bound: float
+    distribution: str
+    dispersion: float | None
+
+
 def _assemble(
-    table: CellCounts,
-    fitted: Fit,
-    text: str,
-    terms: Sequence[Term],
-    numbers: Sequence[np.ndarray | None],
-    method: str,
-    fit: str,
-    inclusion: str,
-    bound: float,
-    distribution: str,
-    dispersion: float | None,
-    homes: np.ndarray | None,
+    table: CellCounts, fitted: Fit, asked: _Settings, homes: np.ndarray | None
 ) -> LogLinearRisk:
     """Turn fitted cell means into the measures (Skinner and Manning 2008, section 2)."""
     # 1. Means of the cells of the population
-    pi, population_mean = _population_means(table, fitted, method, fit, inclusion)
+    pi, population_mean = _population_means(table, fitted, asked.method, asked.fit, asked.inclusion)
     # 2. Risks of a cell by its count, of uniques by those of a sample unique
-    spread = dispersion or estimated_dispersion(distribution, table.counts, fitted.mean)
+    distribution = asked.distribution
+    spread = asked.dispersion or estimated_dispersion(distribution, table.counts, fitted.mean)
     unique, match = unique_risks(population_mean, pi)
     every = match_risks(distribution, spread, table.counts, population_mean, pi)
     if distribution != "poisson":
@@ -314,7 +318,7 @@ def _assemble(
     alone = table.counts == 1
     every = np.where(alone, match, every)
     # 3. The measures of the reference program, of cells below its bound
-    gr1, gr2, n_used = program_measures(table, fitted.mean, bound)
+    gr1, gr2, n_used = program_measures(table, fitted.mean, asked.bound)
     # 4. From cells to records, and to their households
     complete = table.cell_of >= 0
     cell = table.cell_of[complete]
@@ -331,17 +335,11 @@ def _assemble(
         risk_match=_spread(complete, np.where(alone, match, np.nan)[cell]),
         risk=risk,
         household_risk=_household_risk(risk, homes),
-        distribution=distribution,
-        dispersion=spread,
+        **asdict(asked) | {"dispersion": spread},
         n_uniques=int(alone.sum()),
         n_left_out=int((~complete).sum()),
         cells=cells.assign(**{"lambda": population_mean}),
         n_cells=fitted.n_cells,
-        formula=text,
-        as_numbers=_as_numbers(table, terms, numbers),
-        method=method,
-        fit=fit,
-        inclusion=inclusion,
         n_parameters=fitted.n_parameters,
         deviance=fitted.deviance,
         converged=fitted.converged,
@@ -349,7 +347,6 @@ def _assemble(
         program_gr1=gr1,
         program_gr2=gr2,
         program_cells=n_used,
-        bound=bound,
     )
 
 

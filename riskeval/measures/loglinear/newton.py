@@ -81,6 +81,10 @@ def _crossed(left: sparse.csr_matrix, right: sparse.csr_matrix) -> sparse.csr_ma
     return sparse.csr_matrix(sparse.hstack(blocks, format="csr"))
 
 
+TOLERANCE = 1e-11  # relative change of the deviance
+MOST_ITERATIONS = 100
+
+
 def fit_newton(
     codes: np.ndarray,
     counts: np.ndarray,
@@ -91,8 +95,6 @@ def fit_newton(
     offset: np.ndarray | None = None,
     empty_offset: float = 0.0,
     covariate: np.ndarray | None = None,
-    tolerance: float = 1e-11,
-    max_iterations: int = 100,
 ) -> Fit:
     """Fit a Poisson log-linear model by Newton's method, summing over parts of the table.
 
@@ -104,7 +106,6 @@ def fit_newton(
     offset: float64, shape (n_observed,); known part of the log mean of the observed cells
     empty_offset: the same for all other cells
     covariate: float64, shape (n_observed,); one more covariate, 0 in the other cells
-    tolerance: relative change of the deviance
     Returns Fit: `parts` are without offset and covariate, except `empty_offset`.
     """
     system = _System.build(codes, sizes, terms, numbers, offset, empty_offset, covariate)
@@ -112,7 +113,7 @@ def fit_newton(
     beta[0] = np.log(counts.sum() / system.start_total())
     state = system.evaluate(beta, counts)
     converged, iterations = False, 0
-    while not converged and iterations < max_iterations:
+    while not converged and iterations < MOST_ITERATIONS:
         iterations += 1
         step = _solve(state.hessian, state.score)
         scale, trial = 1.0, state
@@ -123,7 +124,7 @@ def fit_newton(
             scale /= 2
         change = abs(state.deviance - trial.deviance) / (abs(trial.deviance) + 0.1)
         beta, state = beta + scale * step, trial
-        converged = change < tolerance
+        converged = change < TOLERANCE
     return Fit(
         mean=state.mean,
         parts=system.parts_at(beta),

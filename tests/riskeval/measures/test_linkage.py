@@ -36,7 +36,14 @@ def people() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def sides_of(original, released, variables, weights=None):
     return read_sides(
-        Faults("test"), original, released, variables, (), None, weights, None, numeric_only=False
+        Faults("test"),
+        original,
+        released,
+        variables,
+        (),
+        None,
+        {"weights": weights, "agreement": None},
+        numeric_only=False,
     )
 
 
