@@ -225,7 +225,7 @@ def _run_measure(
         measured.setdefault(one.key, (name, one))
 
 
-class FileRoles(TypedDict):
+class RolesBesideKeys(TypedDict):
     """Roles of the columns of a file beside its keys."""
 
     weights: Any  # str or array of shape (n,), or None
@@ -241,7 +241,7 @@ def file_measurements(
     limits: Limits | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     numbers: Collection[str] | None = None,
-    **roles: Unpack[FileRoles],
+    **roles: Unpack[RolesBesideKeys],
 ) -> list[Measurement]:
     """Run the measures that comparisons and sessions run on every file; arguments checked before.
 
