@@ -15,6 +15,7 @@ from riskeval import protect
 from riskeval.protection.result import changed_cells
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import InputError
+from tests.same import assert_same_frame
 
 EMPTY = inspect.Parameter.empty
 
@@ -147,7 +148,7 @@ def test_arguments_have_their_public_names(verb: str) -> None:
 @pytest.mark.parametrize("verb", list(protect.VERBS))
 def test_a_verb_keeps_the_file_it_was_given_and_what_it_does_not_work_on(verb: str) -> None:
     data, result = run(verb, seed=1)
-    pd.testing.assert_frame_equal(data, people())
+    assert_same_frame(data, people())
     assert isinstance(result, protect.Protected)
     pd.testing.assert_index_equal(result.data.index, data.index)
     assert list(result.data.columns) == list(data.columns)
@@ -186,7 +187,7 @@ def test_a_verb_counts_what_it_changed(verb: str) -> None:
 @pytest.mark.parametrize("verb", list(protect.VERBS))
 def test_a_seed_repeats_the_draws_and_another_gives_others(verb: str) -> None:
     first, again, other = (run(verb, seed)[1] for seed in (1, 1, 2))
-    pd.testing.assert_frame_equal(first.data, again.data)
+    assert_same_frame(first.data, again.data)
     assert first.data.equals(other.data) == (verb not in DRAWS)
     if verb in DRAWS:
         assert first.seed == 1
