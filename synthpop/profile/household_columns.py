@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.names import RELATION
-from synthpop.profile.dependence import codes_of
+from synthpop.profile.dependence import codes_of, mapping_of, same_partition
 
 CONSTANT_SHARE = 0.999
 FEWEST_MISSING = 10  # households that lack a value, to say that all members do
@@ -93,13 +94,16 @@ def relation_column(frame: pd.DataFrame, names: Sequence[str], index: HouseholdI
     return None
 
 
-def household_column(frame: pd.DataFrame, codes: Mapping[str, np.ndarray]) -> str | None:
-    """Return the ids of households where no name tells them: texts or whole numbers in blocks.
+def household_column(
+    frame: pd.DataFrame, codes: Mapping[str, np.ndarray]
+) -> tuple[str, str] | None:
+    """Return the ids of households where no name tells them, and why; texts or whole numbers.
 
-    Rows of one value follow each other and are nowhere else, 1.2 to 12 rows a value on average,
-    and another column is constant in these blocks. Of several, the one with most values.
+    There are 1.2 to 12 rows a value on average. Rows of one value follow each other and another
+    column is constant in these blocks; or, in any order of the rows, two columns are constant
+    neither of which is a function of the other. Of several, the one with most values, blocks first.
     """
-    blocks = {}
+    blocks, scattered = {}, {}
     for name, code in codes.items():
         column = frame[name]
         whole = pd.api.types.is_integer_dtype(column.dtype)
@@ -107,14 +111,28 @@ def household_column(frame: pd.DataFrame, codes: Mapping[str, np.ndarray]) -> st
         in_range = MOST_PER_ID * n_values > len(code) > FEWEST_PER_ID * n_values
         if not in_range or column.isna().any() or not (whole or column.dtype.kind in "OTU"):
             continue
-        if 1 + np.count_nonzero(np.diff(code)) == n_values >= FEWEST_HOUSEHOLDS:
-            blocks[name] = household_index(column)
-    ranked = sorted(blocks, key=lambda name: -len(blocks[name].sizes))
-    for name in ranked:
-        others = (code for other, code in codes.items() if other != name and code.max() > 0)
-        if any(blocks[name].constant(code) for code in others):
-            return name
+        if n_values < FEWEST_HOUSEHOLDS:
+            continue
+        in_blocks = 1 + np.count_nonzero(np.diff(code)) == n_values
+        (blocks if in_blocks else scattered)[name] = household_index(column)
+    for candidates, needed, why in (
+        (blocks, 1, "its rows follow each other, as those of a household"),
+        (scattered, 2, "rows with the same value share others, as members of a household"),
+    ):
+        for name in sorted(candidates, key=lambda name: -len(candidates[name].sizes)):
+            others = (code for other, code in codes.items() if other != name and code.max() > 0)
+            constant = [code for code in others if candidates[name].constant(code)]
+            if len(constant) >= needed and (needed == 1 or _independent(constant)):
+                return name, why
     return None
+
+
+def _independent(columns: Sequence[np.ndarray]) -> bool:
+    """Whether neither of some two columns is a function of the other."""
+    return any(
+        not (mapping_of(a, b) or mapping_of(b, a) or same_partition(a, b))
+        for a, b in itertools.combinations(columns, 2)
+    )
 
 
 def is_member_number(codes: np.ndarray, index: HouseholdIndex) -> bool:

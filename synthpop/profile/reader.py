@@ -33,6 +33,8 @@ FEW_NUMBERS = 30
 RARE_LEVEL = 5
 OLDEST, FEWEST_AGES = 125, 20
 MOST_SEXES = 4
+MOST_WEIGHT = 200  # times the smallest one
+POSSIBLE_WEIGHT = "may be the weight: above 0, with fractions, one value in each household"
 ROLE_WORDS = {
     "weight": "weight",
     "household": "household",
@@ -51,7 +53,7 @@ class ColumnReader:
         self.frame = frame
         self.codes = {name: dependence.codes_of(frame[name]) for name in frame.columns}
         self.numbers = {name: number_column(frame[name]) for name in frame.columns}
-        self.by_values: set[str] = set()  # roles that no name tells
+        self.by_values: dict[str, str] = {}  # why a column has a role that no name tells
         self.roles = self._roles()
         self.index: HouseholdIndex | None = None
         if "household" in self.roles:
@@ -78,10 +80,10 @@ class ColumnReader:
                 roles[role] = column
         if "household" not in roles:
             free = {n: c for n, c in self.codes.items() if n not in roles.values()}
-            column = household_column(self.frame, free)
-            if column is not None:
-                roles["household"] = column
-                self.by_values = {column}
+            by_values = household_column(self.frame, free)
+            if by_values is not None:
+                roles["household"] = by_values[0]
+                self.by_values = dict([by_values])
         return roles
 
     def _suits(self, role: str, column: str) -> bool:
@@ -121,6 +123,12 @@ class ColumnReader:
         assert self.index is not None
         if column is not None and not is_size(self.frame[column], self.index):
             del self.roles["household_size"]
+        if "household_size" not in self.roles and int(self.index.sizes.max()) > 1:
+            free = (n for n in self.frame.columns if n not in self.roles.values())
+            sizes = [n for n in free if is_size(self.frame[n], self.index)]
+            if sizes:
+                self.roles["household_size"] = sizes[0]
+                self.by_values[sizes[0]] = "the number of rows of the household"
         if "household_weight" in self.roles:
             codes = self.codes[self.roles["household_weight"]]
             if not self.index.constant(codes) and (self.index.sizes > 1).any():
@@ -136,7 +144,20 @@ class ColumnReader:
         columns = named_or_containing(AGE, names)
         exact = [column for column in columns if column.lower() in AGE]
         ages = [column for column in columns if self._are_ages(column, column in exact)]
-        return next(iter(ages), next(iter(exact), None))
+        return next(iter([*ages, *exact]), None) or self._age_of_birth(names)
+
+    def _age_of_birth(self, names: list[str]) -> str | None:
+        """Return the column that a year of birth beside it shows to be the age."""
+        ages = [name for name in names if self._are_ages(name, exact=False)]
+        for name in ages:
+            age = self.numbers[name]
+            for other in names:
+                born = self.numbers[other]
+                if born is None or age is None or not np.all((born > 1850) & (born < 2100)):
+                    continue
+                if np.ptp(born) > 0 and np.ptp(age + born) <= 1:
+                    return name
+        return None
 
     def _are_ages(self, name: str, exact: bool) -> bool:
         """Whether numbers are ages; of everybody, where the name only contains a word for it."""
@@ -155,12 +176,7 @@ class ColumnReader:
         for role, named in self.roles.items():
             if named == name:
                 note = self._note_of_weight() if role == "weight" else ""
-                what = (
-                    "its rows follow each other, as those of"
-                    if name in self.by_values
-                    else "named like"
-                )
-                why = f"{what} a {ROLE_WORDS[role]}"
+                why = self.by_values.get(name, f"named like a {ROLE_WORDS[role]}")
                 return ColumnProfile(name, "role", why, role, note=note)
         column, codes, values = self.frame[name], self.codes[name], self.numbers[name]
         n_values = int(column.nunique())
@@ -181,7 +197,7 @@ class ColumnReader:
         if self.index is not None and n_values > 2 and is_member_number(codes, self.index):
             return ColumnProfile(name, "left out", "the number of the member in the household")
         if values is not None and (n_values > FEW_NUMBERS or not are_whole(values)):
-            note = _missing_codes(values)
+            note = joined_notes(_missing_codes(values), self._note_of_possible_weight(name, values))
             why = f"a number with {number(n_values)} values"
             return ColumnProfile(name, "continuous", why, note=note)
         if n_values > MOST_LEVELS:
@@ -195,6 +211,14 @@ class ColumnReader:
             return ""
         same = self.index.constant(self.codes[self.roles["weight"]])
         return "" if same else "differs between members of a household: its mean is taken"
+
+    def _note_of_possible_weight(self, name: str, values: np.ndarray) -> str:
+        """Say that a number may be the weight, where none is known by its name."""
+        fractions = bool(np.all(values > 0)) and not are_whole(values)
+        if "weight" in self.roles or not fractions or values.max() > MOST_WEIGHT * values.min():
+            return ""
+        of_households = self.index is not None and self.index.constant(self.codes[name])
+        return POSSIBLE_WEIGHT if of_households else ""
 
     def _is_id(self, name: str, codes: np.ndarray, values: np.ndarray | None) -> bool:
         if name in (self.age, self.sex):

@@ -20,6 +20,7 @@ from synthpop.microdata.text import count, join
 from synthpop.profile.ages import class_labels
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
 from synthpop.profile.profile import profile_survey, simulation_order
+from synthpop.profile.reader import POSSIBLE_WEIGHT
 from synthpop.runfiles.template_text import listed, number_list, plain, quoted, rounded_up
 from synthpop.stages.id_columns import SIZE_NAME
 
@@ -87,7 +88,11 @@ def _head(path: str, profile: SurveyProfile) -> list[str]:
             name = MEAN_OF_MEMBERS
         lines.append(f"{role} = {quoted(name)}" if name else f'# {role} = "..."')
     if "weight" not in profile.roles:
-        lines += ["# No column of weights was recognised: every row counts 1.", "unweighted = true"]
+        lines.append("# No column of weights was recognised: every row counts 1.")
+        names = [plain(c.name) for c in profile.columns if POSSIBLE_WEIGHT in c.note]
+        if names:
+            lines.append(f"# It may be {' or '.join(names)}: name it above then, not below.")
+        lines.append("unweighted = true")
     for stratum, persons in profile.small_strata.items():
         lines.append(f"# Stratum {plain(stratum)} has {count(persons)} sample persons only: models")
         lines.append("# borrow from the others there.")

@@ -11,7 +11,7 @@ from synthpop.microdata.errors import InputError
 from synthpop.profile.dependence import class_limits, parts_of_total, shortest_between
 from synthpop.profile.household_columns import household_index
 from synthpop.profile.household_sums import household_sum
-from synthpop.runfiles.template import template_text
+from synthpop.runfiles.template import starter_runfile, template_text
 from tests.reference_data import survey_data
 
 
@@ -272,3 +272,48 @@ def test_numbers_that_whole_households_lack_are_drawn_together(whole: bool) -> N
     profile = profile_survey(frame)
     assert profile.roles["household"] == "hid"
     assert profile.column("amount").together == ("first" if whole else None)
+
+
+def villages(n: int = 120) -> pd.DataFrame:
+    """Households of another language, rows in any order, codes for all, a year of birth."""
+    rng = np.random.default_rng(9)
+    no = np.repeat(np.arange(n), 1 + rng.poisson(3, n))
+    first = np.r_[True, np.diff(no) > 0]
+    age = np.where(first, rng.integers(20, 90, len(no)), rng.integers(0, 70, len(no)))
+    return pd.DataFrame(
+        {
+            "intara": rng.integers(1, 6, n)[no],
+            "no_urugo": no + 1,
+            "isano": np.where(first, 1, rng.integers(2, 6, len(no))),
+            "imyaka": age,
+            "yavutse": 2024 - age - rng.integers(0, 2, len(no)),
+            "igisenge": rng.integers(1, 4, n)[no],
+            "uburemere": rng.lognormal(4, 0.4, n).round(3)[no],
+            "abantu": np.bincount(no)[no],
+        }
+    ).sample(frac=1, random_state=1)
+
+
+def test_households_ages_and_sizes_that_no_name_tells() -> None:
+    profile = profile_survey(villages())
+    assert profile.roles == {"household": "no_urugo", "household_size": "abantu"}
+    assert profile.column("no_urugo").why.startswith("rows with the same value share others")
+    assert (profile.age, profile.relation) == ("imyaka", "isano")
+    assert profile.column("abantu").why == "the number of rows of the household"
+
+
+def test_codes_within_codes_are_no_households() -> None:
+    rng = np.random.default_rng(1)
+    job = rng.integers(1000, 1300, 900)
+    frame = pd.DataFrame({"isco4": job, "isco3": job // 10, "isco2": job // 100})
+    assert "household" not in profile_survey(frame).roles
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_number_that_may_be_the_weight_is_named(whole: bool, tmp_path) -> None:
+    frame = villages()
+    if whole:
+        frame["uburemere"] = frame["uburemere"].round()
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    text = starter_runfile(tmp_path / "v.csv", tmp_path)
+    assert ("# It may be uburemere: name it above then, not below." in text) is not whole
