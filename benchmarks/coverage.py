@@ -4,7 +4,8 @@ Samples of a population that is known are drawn again and again; each is synthes
 ``replicates(refit="bootstrap")``, and the intervals of `estimate_over_replicates` are compared with
 the truth. The truth is the population behind the demo survey (435,024 persons), or with ``--truth
 eusilcP`` the population of that name (58,654 persons) beside the repository. The results go into
-a CSV file, one row a sample and estimand, so that a run that was stopped goes on.
+a CSV file, one row a sample and estimand, so that a run that was stopped goes on; ``--store`` keeps
+the tables for the page about uncertainty.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.results import store_if_asked
 from synthpop import (
     Categorical,
     Continuous,
@@ -38,6 +40,8 @@ ECONOMIC_STATUS = {
     "6": "disabled", "7": "domestic",
 }  # fmt: skip
 EUSILC = Path(__file__).resolve().parents[2] / "shared" / "data" / "eusilcP.parquet"
+TEN_YEARS = [0, 9, 15, 19, 24, 29, 39, 49, 59, 64, 74, 120]
+FIVE_YEARS = [0, 9, 15, 19, 24, 29, 34, 39, 44, 49, 54, 59, 64, 69, 74, 120]
 PARTS = [f"py{number}n" for number in ("010", "050", "090", "100", "110", "120", "130", "140")]
 
 
@@ -85,11 +89,10 @@ def recipe() -> Pipeline:
     return Pipeline(
         [
             Structure(["age", "rb090", "relation"]),
-            Derive(
-                "age_class", source="age", breaks=[0, 9, 15, 19, 24, 29, 39, 49, 59, 64, 74, 120]
-            ),
+            Derive("age_class", source="age", breaks=TEN_YEARS),
+            Derive("age_five", source="age", breaks=FIVE_YEARS),
             Categorical("pl030", predictors=["age_class", "rb090", "hsize"]),
-            Continuous("netIncome", predictors=["age_class", "rb090", "hsize", "pl030"]),
+            Continuous("netIncome", predictors=["age_five", "rb090", "hsize", "pl030"]),
         ]
     )
 
@@ -228,24 +231,45 @@ def draw(table: pd.DataFrame, n_samples: int, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def page_table(table: pd.DataFrame) -> str:
-    """Return the rows of docs/methods/uncertainty.md."""
-    lines = [
-        "| estimand | truth | coverage, % | estimated / true standard error | "
-        "spread of one fit / true | bias in standard errors |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, row in table.iterrows():
-        truth = row["truth"]
-        text = f"{100 * truth:.1f} %" if str(name).startswith("share") else f"{truth:,.0f}"
-        if name in ("mean age", "slope on age, full-time") or str(name).startswith("Gini"):
-            text = f"{truth:.2f}"
-        lines.append(
-            f"| {name} | {text} | {row['coverage, %']:.1f} | "
-            f"{row['estimated / true standard error']:.2f} | "
-            f"{row['spread of one fit / true']:.2f} | {row['bias in standard errors']:.2f} |"
-        )
-    return "\n".join(lines)
+def value(name: str, number: float) -> str:
+    """Return a number as its estimand is printed."""
+    if name.startswith("share"):
+        return f"{100 * number:.1f} %"
+    fine = name in ("mean age", "slope on age, full-time") or name.startswith("Gini")
+    return f"{number:,.2f}" if fine else f"{number:,.0f}"
+
+
+def estimand_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the results of each estimand as text."""
+    texts = {
+        "estimand": list(table.index),
+        "truth": [value(str(name), number) for name, number in table["truth"].items()],
+        "coverage, %": table["coverage, %"].map("{:.1f}".format),
+    }
+    for name in ("estimated / true standard error", "spread of one fit / true"):
+        texts[name] = table[name].map("{:.2f}".format)
+    texts["bias in standard errors"] = table["bias in standard errors"].map("{:.2f}".format)
+    return pd.DataFrame(texts).reset_index(drop=True)
+
+
+def overview(table: pd.DataFrame, name: str, n_samples: int) -> pd.DataFrame:
+    """Return what all estimands of a population come to, as text in one row."""
+    coverage, ratio = table["coverage, %"], table["estimated / true standard error"]
+    error = 100 * np.sqrt(0.95 * 0.05 / n_samples)
+    ends = f"{coverage.mean():.1f} % ({coverage.min():.1f} to {coverage.max():.1f})"
+    return pd.DataFrame(
+        {
+            "population": [name],
+            "samples": [str(n_samples)],
+            "Monte Carlo error of a coverage": [f"{error:.1f} points"],
+            "estimands with 93 to 97 %": [f"{coverage.between(93, 97).sum()} of {len(table)}"],
+            "below 90 %": [str((coverage < 90).sum())],
+            "mean coverage (lowest to highest)": [ends],
+            "estimated / true standard error (lowest to highest)": [
+                f"{ratio.mean():.2f} ({ratio.min():.2f} to {ratio.max():.2f})"
+            ],
+        }
+    )
 
 
 def main() -> None:
@@ -257,6 +281,7 @@ def main() -> None:
     parser.add_argument("--households", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=Path("coverage.csv"))
     parser.add_argument("--figure", type=Path)
+    parser.add_argument("--store", action="store_true", help="keep the tables for the page")
     options = parser.parse_args()
     truth = {"demo": demo, "eusilcP": eusilc}[options.truth]()
     people = truth.people
@@ -272,17 +297,12 @@ def main() -> None:
             rows = one_sample(truth, sampler, number, options.replicates)
             rows.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
     rows = pd.read_csv(options.out)
-    table = summary(rows, values)
+    table, n_samples = summary(rows, values), rows["sample"].nunique()
     if options.figure is not None:
-        draw(table, rows["sample"].nunique(), options.figure)
-    coverage = table["coverage, %"]
-    print(page_table(table))
-    print(
-        f"{rows['sample'].nunique()} samples; {coverage.between(93, 97).sum()} of {len(table)} "
-        f"between 93 and 97 %, {(coverage < 90).sum()} below 90 %; mean {coverage.mean():.1f} % "
-        f"({coverage.min():.1f} to {coverage.max():.1f}); standard errors "
-        f"{table['estimated / true standard error'].mean():.2f} of the true ones"
-    )
+        draw(table, n_samples, options.figure)
+    store_if_asked("coverage", options.truth, estimand_rows(table))
+    everything = overview(table, options.truth, n_samples)
+    store_if_asked("coverage", f"{options.truth}, all estimands", everything)
 
 
 if __name__ == "__main__":
