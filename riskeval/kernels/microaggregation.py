@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
-LEAF = 64
+LEAF, LEAF_OF_MANY, MANY = 64, 512, 5  # records in a box, and from so many columns on
 
 
-@kernel
+@step
 def less(x, axis, a, b):
     """Whether row `a` stands before row `b`: by value, then by row number."""
     return x[a, axis] < x[b, axis] or (x[a, axis] == x[b, axis] and a < b)
 
 
-@kernel
+@step
 def place_middle(x, axis, order, first, last, middle):
     """Rearrange ``order[first:last]`` so that what is before `middle` stands before it."""
     left, right = first, last - 1
@@ -47,7 +47,7 @@ def place_middle(x, axis, order, first, last, middle):
             return
 
 
-@kernel
+@step
 def widest(x, order, first, last):
     """Column with the largest range of the rows ``order[first:last]``."""
     best, axis = -1.0, 0
@@ -94,22 +94,36 @@ def halved(x, most):
     return order, bounds
 
 
-@kernel
-def refresh_leaf(points, rows, start, number, node, low, high, total, smallest):
-    """Box, sum and smallest row of the first `number` records from `start`."""
-    for c in range(points.shape[1]):
-        low[node, c], high[node, c], total[node, c] = np.inf, -np.inf, 0.0
+@step
+def refresh_leaf(points, rows, start, number, node, low, high, smallest):
+    """Box and smallest row of the first `number` records from `start`."""
     smallest[node] = np.iinfo(np.int64).max
     for t in range(start, start + number):
         smallest[node] = min(smallest[node], rows[t])
-        for c in range(points.shape[1]):
-            value = points[t, c]
-            low[node, c] = min(low[node, c], value)
-            high[node, c] = max(high[node, c], value)
-            total[node, c] += value
+    for c in range(len(points)):
+        least, most = np.inf, -np.inf
+        for t in range(start, start + number):
+            least, most = min(least, points[c, t]), max(most, points[c, t])
+        low[node, c], high[node, c] = least, most
 
 
-@kernel
+@step
+def sum_leaf(points, start, number, node, total):
+    """Sum of the first `number` records from `start`, in four parts side by side."""
+    for c in range(len(points)):
+        column = points[c, start : start + number]
+        s0 = s1 = s2 = s3 = 0.0
+        for i in range(number // 4):
+            s0 += column[4 * i]
+            s1 += column[4 * i + 1]
+            s2 += column[4 * i + 2]
+            s3 += column[4 * i + 3]
+        for i in range(number // 4 * 4, number):
+            s0 += column[i]
+        total[node, c] = (s0 + s1) + (s2 + s3)
+
+
+@step
 def refresh_above(node, low, high, total, number, smallest):
     """Box, sum, number and smallest row of a node from its children."""
     a, b = 2 * node + 1, 2 * node + 2
@@ -121,25 +135,30 @@ def refresh_above(node, low, high, total, number, smallest):
         total[node, c] = total[a, c] + total[b, c]
 
 
-@kernel
+@step
 def take(row, points, rows, place, leaf_of, starts, low, high, total, number, smallest):
     """Take a record out of the tree."""
     node = leaf_of[row]
     start = starts[node - (len(number) - 1) // 2]
     number[node] -= 1
-    position, end = place[row], start + number[node]
+    here, end = place[row], start + number[node]
     other = rows[end]
-    for c in range(points.shape[1]):
-        points[position, c], points[end, c] = points[end, c], points[position, c]
-    rows[position], rows[end] = other, row
-    place[other], place[row] = position, end
-    refresh_leaf(points, rows, start, number[node], node, low, high, total, smallest)
+    touches = smallest[node] == row  # most records lie inside of the box
+    for c in range(len(points)):
+        value = points[c, here]
+        touches = touches or value == low[node, c] or value == high[node, c]
+        points[c, here], points[c, end] = points[c, end], value
+    rows[here], rows[end] = other, row
+    place[other], place[row] = here, end
+    sum_leaf(points, start, number[node], node, total)
+    if touches:
+        refresh_leaf(points, rows, start, number[node], node, low, high, smallest)
     while node > 0:
         node = (node - 1) // 2
         refresh_above(node, low, high, total, number, smallest)
 
 
-@kernel
+@step
 def nearest_bound(q, low, high, node):
     """Squared distance from `q` to the nearest point of a box."""
     bound = 0.0
@@ -153,7 +172,7 @@ def nearest_bound(q, low, high, node):
     return bound
 
 
-@kernel
+@step
 def farthest_bound(q, low, high, node):
     """Squared distance from `q` to the farthest point of a box."""
     bound = 0.0
@@ -163,18 +182,20 @@ def farthest_bound(q, low, high, node):
     return bound
 
 
-@kernel
-def squared(q, points, t):
-    """Squared distance from `q` to a point."""
-    distance = 0.0
+@step
+def measure_leaf(q, points, start, number, lengths):
+    """Squared distances from `q` to the first `number` records from `start`, column by column."""
+    for i in range(number):
+        lengths[i] = 0.0
     for c in range(len(q)):
-        gap = abs(q[c] - points[t, c])
-        distance += gap * gap
-    return distance
+        value, column = q[c], points[c, start : start + number]
+        for i in range(len(column)):  # a slice: places that cannot be negative let it vectorise
+            gap = value - column[i]
+            lengths[i] += gap * gap
 
 
-@kernel
-def farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds):
+@step
+def farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds, lengths):
     """Row of the record farthest from `q`, the first of equals."""
     n_inner = (len(number) - 1) // 2
     best, best_row = -1.0, np.int64(-1)
@@ -187,10 +208,11 @@ def farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds
             continue
         if node >= n_inner:
             start = starts[node - n_inner]
-            for t in range(start, start + number[node]):
-                distance = squared(q, points, t)
-                if distance > best or (distance == best and rows[t] < best_row):
-                    best, best_row = distance, rows[t]
+            measure_leaf(q, points, start, number[node], lengths)
+            for i in range(number[node]):
+                distance = lengths[i]
+                if distance > best or (distance == best and rows[start + i] < best_row):
+                    best, best_row = distance, rows[start + i]
             continue
         a, b = 2 * node + 1, 2 * node + 2
         bound_a = farthest_bound(q, low, high, a) if number[a] else -1.0
@@ -207,11 +229,12 @@ def farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds
     return best_row
 
 
-@kernel
+@step
 def nearest(
-    q, points, rows, starts, low, high, number, smallest, stack, bounds, neighbours, distances
-):
-    """Put the rows of the ``len(found)`` records nearest to `q` into `found`, in order."""
+    q, points, rows, starts, low, high, number, smallest, stack, bounds, lengths,
+    neighbours, distances,
+):  # fmt: skip
+    """Put the rows of the ``len(neighbours)`` records nearest to `q` there, in order."""
     n_inner = (len(number) - 1) // 2
     wanted, have = len(neighbours), 0
     worst, worst_row = np.inf, np.iinfo(np.int64).max
@@ -224,10 +247,12 @@ def nearest(
             continue
         if node >= n_inner:
             start = starts[node - n_inner]
-            for t in range(start, start + number[node]):
-                distance, row = squared(q, points, t), rows[t]
-                if distance > worst or (distance == worst and row > worst_row):
+            measure_leaf(q, points, start, number[node], lengths)
+            for i in range(number[node]):
+                distance = lengths[i]
+                if distance > worst or (distance == worst and rows[start + i] > worst_row):
                     continue
+                row = rows[start + i]
                 j = min(have, wanted - 1)
                 while j > 0 and (
                     distances[j - 1] > distance
@@ -255,7 +280,7 @@ def nearest(
 
 
 @kernel
-def mdav(x, k, leaf=LEAF):
+def mdav(x, k, leaf):
     """Maximum distance to average vector, exactly, in much less than quadratic time.
 
     While 3 k records or more are left: a group is made around the record r farthest from the mean
@@ -266,7 +291,8 @@ def mdav(x, k, leaf=LEAF):
     ----------
     x : float64, shape (n, p); standardised values
     k : int, at least 1
-    leaf : int; most records in a box that is not halved any more (changes the time only)
+    leaf : int; most records in a box that is not halved any more (changes the time only): `LEAF`,
+        or `LEAF_OF_MANY` with `MANY` columns or more, where boxes hardly tell what lies in them
 
     Returns
     -------
@@ -280,19 +306,20 @@ def mdav(x, k, leaf=LEAF):
     order, starts = halved(x, leaf)
     n_leaves = len(starts) - 1
     n_inner, n_nodes = n_leaves - 1, 2 * n_leaves - 1
-    points = np.empty((n, p), dtype=np.float64)
+    points, lengths = np.empty((p, n), dtype=np.float64), np.empty(leaf, dtype=np.float64)
     rows, place, leaf_of = order.copy(), np.empty(n, np.int64), np.empty(n, np.int64)
     low, high = np.empty((n_nodes, p)), np.empty((n_nodes, p))
     total = np.empty((n_nodes, p))
     number, smallest = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     for i in range(n_leaves):
         for t in range(starts[i], starts[i + 1]):
-            points[t], place[order[t]], leaf_of[order[t]] = x[order[t]], t, n_inner + i
-        number[n_inner + i] = starts[i + 1] - starts[i]
-        refresh_leaf(
-            points, rows, starts[i], number[n_inner + i], n_inner + i,
-            low, high, total, smallest,
-        )  # fmt: skip
+            place[order[t]], leaf_of[order[t]] = t, n_inner + i
+            for c in range(p):
+                points[c, t] = x[order[t], c]
+        node = n_inner + i
+        number[node] = starts[i + 1] - starts[i]
+        refresh_leaf(points, rows, starts[i], number[node], node, low, high, smallest)
+        sum_leaf(points, starts[i], number[node], node, total)
     for node in range(n_inner - 1, -1, -1):
         refresh_above(node, low, high, total, number, smallest)
     stack, bounds = np.empty(200, np.int64), np.empty(200, np.float64)
@@ -304,12 +331,14 @@ def mdav(x, k, leaf=LEAF):
         q = total[0] / number[0]
         # 2. r, the farthest from the centre, and then s, the farthest from r (with 3 k records)
         for _ in range(2 if left >= 3 * k else 1):
-            r = farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds)
+            r = farthest(
+                q, points, rows, starts, low, high, number, smallest, stack, bounds, lengths
+            )
             q = x[r]
             # 3. it and its k - 1 nearest are a group and leave
             take(r, points, rows, place, leaf_of, starts, low, high, total, number, smallest)
             nearest(
-                q, points, rows, starts, low, high, number, smallest, stack, bounds,
+                q, points, rows, starts, low, high, number, smallest, stack, bounds, lengths,
                 neighbours, distances,
             )  # fmt: skip
             group[r] = last

@@ -259,11 +259,11 @@ def give_back(table, book, n_cells, cell_of, before, moves, tier, k, names):
     last = book.codes.shape[1]
     n_tiers = 0  # np.max takes a third of a second to compile
     for v in range(len(tier)):
-        n_tiers = max(n_tiers, tier[v] + 1)  # type: ignore[assignment]
+        n_tiers = max(n_tiers, tier[v] + 1)
     for i in range(n_tiers * len(moves)):
         move = moves[len(moves) - 1 - i % len(moves)]
         record, v = move // MOST_KEYS, move % MOST_KEYS
-        c, code = np.int64(cell_of[record]), before[record, v]
+        c, code = np.int64(cell_of[record]), before[record, v]  # type: ignore[assignment]
         if tier[v] != i // len(moves) or book.codes[c, v] >= 0:
             continue
         if n_cells == len(book.codes):

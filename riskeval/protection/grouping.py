@@ -27,16 +27,17 @@ def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.n
     >>> mdav_groups(np.array([[0.0], [9.0], [1.0], [8.0]]), 2).tolist()
     [0, 1, 0, 1]
     """
-    from riskeval.kernels.microaggregation import halved, mdav
+    from riskeval.kernels.microaggregation import LEAF, LEAF_OF_MANY, MANY, halved, mdav
 
+    leaf = LEAF_OF_MANY if values.shape[1] >= MANY else LEAF
     if block is None or len(values) <= block:
-        return np.asarray(mdav(np.ascontiguousarray(values), k))
+        return np.asarray(mdav(np.ascontiguousarray(values), k, leaf))
     order, bounds = halved(values, block)
     groups = np.empty(len(values), dtype=np.int64)
     before = 0
     for first, last in pairwise(bounds):
         rows = np.sort(order[first:last])
-        groups[rows] = mdav(values[rows], k) + before
+        groups[rows] = mdav(values[rows], k, leaf) + before
         before = int(groups[rows].max()) + 1
     return groups
 

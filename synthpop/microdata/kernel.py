@@ -18,6 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 try:
     import numba
     from numba.core import event
+    from numba.core.registry import CPUDispatcher
 except ImportError:  # the plain Python form is the same function, only slower
     numba = None
 
@@ -52,6 +53,13 @@ if numba is not None:
 
     event.register("numba:compile", CompileListener())
 
+    class Step(CPUDispatcher):  # type: ignore[misc]
+        """A compiled step, which only compiled code can enter: Python runs the plain form."""
+
+        def __call__(self, *args: Any) -> Any:
+            """Run the plain Python form."""
+            return self.py_func(*args)
+
 
 def kernel(function: F) -> F:
     """Compile `function` in nopython mode, cached, without the interpreter lock."""
@@ -62,11 +70,13 @@ def kernel(function: F) -> F:
 
 
 def step(function: F) -> F:
-    """Compile a step of kernels of the same file: it has no cache and no entry of its own."""
+    """Compile a step of kernels: it has no cache and no entry from Python of its own."""
     if numba is None or numba.config.DISABLE_JIT:
         function.py_func = function  # type: ignore[attr-defined]
         return function
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+    compiled = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+    compiled.__class__ = Step
+    return compiled  # type: ignore[no-any-return]
 
 
 def inlined(function: F) -> F:

@@ -260,7 +260,7 @@ def test_tree_and_plain_mdav_agree(n, p, k):
 
 def test_tree_of_several_full_boxes():
     x = np.random.default_rng(3).normal(size=(500, 3))
-    assert same_partition(kernels.mdav(x, 4), naive_mdav(x, 4))
+    assert same_partition(kernels.mdav(x, 4, 64), naive_mdav(x, 4))
 
 
 def test_python_form_of_the_kernels_agrees():

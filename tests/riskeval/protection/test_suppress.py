@@ -430,3 +430,12 @@ def test_suppress_risky_hides_more_where_the_rest_of_the_file_tells_the_value():
     alone = suppress_risky(people.drop(columns="district"), keys, **asked)
     assert alone.cells_suppressed < result.cells_suppressed
     assert "filled in" not in alone.summary()
+
+
+def test_suppression_does_not_depend_on_the_room_for_new_patterns(monkeypatch):
+    """Needless values came back only while there was room: a third more cells were lost."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.integers(0, 10, (120, 5))).rename(columns=str)
+    roomy = local_suppression(frame, list(frame), k=3)
+    monkeypatch.setattr("riskeval.protection.suppress_codes.MOST_ROOM", 1)
+    pd.testing.assert_frame_equal(local_suppression(frame, list(frame), k=3).data, roomy.data)

@@ -1,0 +1,30 @@
+"""Compiling is said once, runs without garbage collection, and steps run from Python."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from synthpop.microdata import kernel, output
+
+
+@pytest.mark.skipif(kernel.numba is None, reason="numba is not installed")
+def test_compiling_is_said_once_and_garbage_lies_meanwhile(monkeypatch, capsys):
+    monkeypatch.setattr(output.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(output.OUTPUT, "quiet", False)
+    listener = kernel.CompileListener()
+    with output.progress():
+        for _ in range(2):
+            listener.on_start(None)
+            assert not gc.isenabled()
+            listener.on_end(None)
+            assert gc.isenabled()
+    assert capsys.readouterr().out.count("The first run on this machine compiles") == 1
+    assert not output.COMPILE_WATCHERS
+
+
+def test_a_step_called_from_python_runs_its_plain_form():
+    from riskeval.kernels.microaggregation import nearest_bound
+
+    low, high = np.array([[1.0, 0.0]]), np.array([[2.0, 1.0]])
+    assert nearest_bound(np.array([0.0, 3.0]), low, high, 0) == 5.0
