@@ -4,6 +4,8 @@ Names behind it choose commands (`judge run`); `demo` and `export` run in any ca
 need what they write.
 
 Each command is a process of its own; the peak is its resident memory (MB), children not included.
+The app opens the million records in Chromium, takes the roles that it suggests and counts the risk;
+its row is that of the app and of the largest process that it started.
 """
 
 from __future__ import annotations
@@ -107,6 +109,47 @@ def run(name: str, package: str, *arguments: str, cwd: Path) -> None:
     print(f"| {name}{what} | {seconds:.0f} | {processor:.0f} | {peak:,.0f} |", flush=True)
 
 
+def memory_of(process: int) -> tuple[float, float]:
+    """Return the largest resident memory (MB) and the processor seconds of a process so far."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+    times = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
+    return int(peak) / 1024, (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def children_of(process: int) -> list[int]:
+    """Return the processes that a process started."""
+    lists = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for one in lists for child in one.read_text(encoding="utf-8").split()]
+
+
+def run_app(folder: Path) -> None:
+    """Open a file in the app, take the roles that it suggests, and print a row."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.synthpop.app.browsing import CHROMIUM, FLAGS, Server, new_page, take_roles
+
+    started = time.perf_counter()
+    server = Server()
+    try:
+        with sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            page = new_page(browser.new_context(), server)
+            page.set_default_timeout(600_000)
+            page.click("#begin-protect")
+            page.set_input_files("#data-file", folder / "people.parquet")
+            page.wait_for_selector("text=/[0-9] records, /")
+            take_roles(page)
+            own, seconds = memory_of(server.process.pid)
+            others = [memory_of(child) for child in children_of(server.process.pid)]
+            browser.close()
+    finally:
+        server.process.kill()
+    seconds += sum(one[1] for one in others)
+    peaks = f"{own:,.0f}, {max((one[0] for one in others), default=0):,.0f}"
+    print(f"| synthpop app | {time.perf_counter() - started:.0f} | {seconds:.0f} | {peaks} |")
+
+
 def main() -> None:
     """Print one row a command."""
     os.environ["PYTHONPATH"] = os.getcwd()
@@ -141,6 +184,10 @@ def main() -> None:
         measure("calibrate", "synthpop", "calibrate", "calibrate.toml")
         measure("init", "riskeval", "init", "people.parquet", "--plan", "assess", "--out", "a.toml")
         measure("export (SPSS)", "riskeval", "export", "people.parquet", "--to", "people.sav")
+        measure("schema", "synthpop", "schema")
+        measure("schema", "riskeval", "schema", "compare")
+        if not wanted or "app" in wanted:
+            run_app(folder)
         for command in ("assess", "protect", "compare", "judge", "intruders"):
             measure(command, "riskeval", command, f"{command}.toml")
 
