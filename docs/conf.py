@@ -61,7 +61,13 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "header_links_before_dropdown": 5,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        # wide tables have the room
+        "methods/which-risk-measure": [],
+        "methods/closer-to-the-truth": [],
+        "methods/uncertainty": [],
+    },
 }
 
 MODULES = {
