@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import inlined, kernel
+from synthpop.microdata.kernel import inlined, kernel, step
 
 
 @inlined
@@ -155,7 +155,7 @@ def gower_nearest(
     return nearest
 
 
-@kernel
+@step
 def farthest_from_centre(left, n_left, numeric, nominal, n_levels, ones):
     """Place in `left` of the record farthest from the means and most frequent levels."""
     centre = np.zeros((1, numeric.shape[1]))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 
-@kernel
+@step
 def holes_of_match(first, second, missing):
     """Holes that pair the members of two households of one size; -1 when they cannot be paired.
 

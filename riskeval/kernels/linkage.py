@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 
-@kernel
+@step
 def _pattern(o_numbers, r_numbers, reach, o_codes, r_codes, agree, start, width, j, i):
     """Agreement pattern of a pair in base 3: 0 disagrees, 1 agrees, 2 missing."""
     pattern = 0

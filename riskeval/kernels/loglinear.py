@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 
-@kernel
+@step
 def slope_and_bend(mean, c):
     """Return h' and h'' of h(x) = (1 - exp(-c x)) / (c x)."""
     x = c * mean
@@ -21,7 +21,7 @@ def slope_and_bend(mean, c):
     return slope, bend
 
 
-@kernel
+@step
 def error_terms(f, mean, pi, out, sign):
     """Add the terms of one cell: of B_1, B_2, and of the variances of both.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 
 @kernel
@@ -37,7 +37,7 @@ def improve_pairs(pairs, gap, needs):
                     changed = True
 
 
-@kernel
+@step
 def cost_of_pair(first, second, gap, needs):
     """Return the gap of two, 0 where neither needs a partner."""
     if not needs[first] and not needs[second]:

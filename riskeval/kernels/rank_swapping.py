@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 TRIES = 32
 NOBODY = -1
 
 
-@kernel
+@step
 def draw_free(free, low, high, rng):
     """Draw one free rank from low to high - 1; -1 where none is free."""
     width = high - low
@@ -31,7 +31,7 @@ def draw_free(free, low, high, rng):
     return NOBODY
 
 
-@kernel
+@step
 def join_pair(source, i, reach, rng):
     """Let the idle rank i enter a pair within its reach: the three values go round.
 
@@ -87,8 +87,8 @@ def swap_ranks(n, reach, rng):
                 free[i], free[partner] = False, False
                 source[i], source[partner] = partner, i
     # 2. downwards, and whoever was left above
-    for step in range(n):
-        i = start - 1 - step if step < start else n - 1 - (step - start)
+    for turn in range(n):
+        i = start - 1 - turn if turn < start else n - 1 - (turn - start)
         if free[i]:
             free[i] = False
             partner = draw_free(free, max(i - reach, 0), min(i + reach + 1, n), rng)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 
-@kernel
+@step
 def contains_found(mask, row, head, following, masks):
     """Whether a set found before for this row lies inside `mask`."""
     place = head[row]
@@ -25,15 +25,32 @@ def contains_found(mask, row, head, following, masks):
     return False
 
 
-@kernel
+@step
 def grown(values, size):
     """Return `values` with room for `size` entries at least."""
     larger = np.empty(max(2 * len(values), size), dtype=values.dtype)
-    larger[: len(values)] = values
+    for i in range(len(values)):  # a slice takes two seconds more to compile
+        larger[i] = values[i]
     return larger
 
 
-@kernel
+@step
+def sort_first(values, n):
+    """Sort the first `n` values (Shell 1959; the sort of NumPy takes a second to compile)."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            value, j = values[i], i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3
+
+
+@step
 def count_items(
     items, absent, copies, rows, n_current, depth, prefix, wildcard,
     alive, count, lone, candidates, owner, na_count, touched,
@@ -67,11 +84,11 @@ def count_items(
             for c in range(n_cols):
                 if (absent[row] >> c) & 1:
                     na_count[depth, c] += amount
-    touched[depth, :n_seen].sort()
+    sort_first(touched[depth], n_seen)
     return records, n_seen
 
 
-@kernel
+@step
 def add_set(row, mask, size, weight, score, share, n_sets, sizes, smallest):
     """Step 3: score a minimal sample unique of a row."""
     for c in range(share.shape[1]):
@@ -84,7 +101,7 @@ def add_set(row, mask, size, weight, score, share, n_sets, sizes, smallest):
     sizes[size] += 1
 
 
-@kernel
+@step
 def list_rows(items, absent, rows, n_current, depth, wildcard, alive, ends, na_ends, entries):
     """Step 4: list the rows of each item that goes on, behind the lists of the tables above."""
     n_cols, n_items = items.shape[1], alive.shape[1]
@@ -105,7 +122,7 @@ def list_rows(items, absent, rows, n_current, depth, wildcard, alive, ends, na_e
                     na_ends[depth, c] += 1
 
 
-@kernel
+@step
 def rows_below(items, item, entries, first, last, na_first, na_last, rows):
     """Step 5: rows that hold an item, and those that may hold it. Returns how many."""
     n_cols = items.shape[1]
@@ -191,7 +208,7 @@ def minimal_uniques(
     for r in range(n_rows):
         rows[r] = r * stride
     n_current = n_rows
-    depth = 0
+    depth = np.int64(0)  # of one type from the start: one form of each step
     bottom = np.int64(0)
     fresh = True
     while depth >= 0:

@@ -6,7 +6,7 @@ areas. Row h of the sparse table holds how much household h counts for each cell
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 
 @kernel
@@ -19,7 +19,7 @@ def _count(indptr, indices, counts, table, target, household, sign, current, cha
         change[table[k]] += abs(current[k] - target[k]) - before
 
 
-@kernel
+@step
 def _uncount(indptr, indices, counts, household, sign, current):
     for p in range(indptr[household], indptr[household + 1]):
         current[indices[p]] -= sign * counts[p]

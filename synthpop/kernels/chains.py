@@ -6,10 +6,10 @@ t tables of gaps; v values 0 ... v - 1.
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 
-@kernel
+@step
 def factors_of_chain(first, last, low, numbers, kinds, sides, values, weight):
     """Write the factors of the numbers that members first ... last - 1 can get.
 
@@ -28,13 +28,13 @@ def factors_of_chain(first, last, low, numbers, kinds, sides, values, weight):
                 weight[i - first, a] = values[kinds[i], value]
 
 
-@kernel
+@step
 def gap_factor(gaps, table, gap):
     """Return the factor of a gap, 0 of one that is not possible."""
     return gaps[table, gap] if 0 <= gap < gaps.shape[1] else 0.0
 
 
-@kernel
+@step
 def messages_up(first, last, low, kinds, tables, gaps, weight, up):
     """Write what the lower members say about each number of a member; the largest is 1.
 

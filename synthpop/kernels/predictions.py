@@ -5,7 +5,7 @@ c cells, m predictors, R classes, L levels of all predictors or terms stacked.
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 TABLE_OF_CODES = 200  # entries of a table for each cell that is looked up in it
 
@@ -36,7 +36,7 @@ def multiply_factors(digits, offsets, seen, factors, products, known):
                     products[c, r] /= largest
 
 
-@kernel
+@step
 def row_of_code(code, low, high, codes):
     """Return the row of a code among the sorted ones of the rows low ... high - 1, -1 for none."""
     last = high

@@ -6,18 +6,18 @@ is an argument.
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 NEARLY = 1e-9
 
 
-@kernel
+@step
 def to_whole(fraction):
     """Return 0 or 1, whichever is nearer (np.round takes a third of a second to compile)."""
     return 1.0 if fraction > 0.5 else 0.0
 
 
-@kernel
+@step
 def other_column(fractions, row, column):
     """Return a column other than `column` in which the row has a fraction; -1 for none."""
     for c in range(fractions.shape[1]):
@@ -26,7 +26,7 @@ def other_column(fractions, row, column):
     return -1
 
 
-@kernel
+@step
 def link_columns(fractions, following, preceding, head):
     """Chain the rows of each column that have a fraction.
 
@@ -45,7 +45,7 @@ def link_columns(fractions, following, preceding, head):
                 last = r
 
 
-@kernel
+@step
 def settle(fractions, row, column, following, preceding, head):
     """Set a fraction that is nearly 0 or 1 to it and take its row out of the column's chain."""
     value = fractions[row, column]
@@ -61,7 +61,7 @@ def settle(fractions, row, column, following, preceding, head):
         preceding[after, column] = before
 
 
-@kernel
+@step
 def find_cycle(fractions, row, following, head, stamp, row_place, column_place, rows, columns):
     """Walk from a row along fractions, by turns within a row and a column, until a cycle closes.
 

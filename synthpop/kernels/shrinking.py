@@ -5,7 +5,7 @@ c cells, m terms, R classes, L levels of all terms stacked, B blocks of cells th
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.kernel import kernel, step
 
 LARGEST_CHANGE = 3.0
 LOWEST_EFFECT = -300.0
@@ -13,7 +13,7 @@ NEWTON_STEPS = 25
 SMALL_STEP = 1e-4  # of an effect; what is left is about its square
 
 
-@kernel
+@step
 def change_of_effect(target, fitted, ridge, effect):
     """Solve target - fitted exp(d) = ridge (effect + d) for d, by Newton steps."""
     if ridge == 0.0:
@@ -33,7 +33,7 @@ def change_of_effect(target, fitted, ridge, effect):
     return d
 
 
-@kernel
+@step
 def change_rows(low, high, ridge, target, effects, margin, factors, fits):
     """Change the effects of the rows low ... high - 1, given the fitted weights in margin.
 
@@ -56,7 +56,7 @@ def change_rows(low, high, ridge, target, effects, margin, factors, fits):
     return gap
 
 
-@kernel
+@step
 def centre_rows(low, high, constant, effects, fits):
     """Give the effects of a penalised term the sums of zero that they have at the maximum.
 
@@ -89,7 +89,7 @@ def centre_rows(low, high, constant, effects, fits):
                     effects[level, r] -= total / count
 
 
-@kernel
+@step
 def multiply_and_add(first, last, now, following, totals, factors, probabilities, margin):
     """Multiply cells first ... last - 1 by the factors of one term, add up margins of the next.
 
@@ -108,7 +108,7 @@ def multiply_and_add(first, last, now, following, totals, factors, probabilities
             margin[row, r] += weight * probabilities[c, r]
 
 
-@kernel
+@step
 def shrink_block(
     first, last, levels, starts, totals, target, ridge, effects, probabilities, margin, factors,
     fits, tolerance, max_sweeps,
