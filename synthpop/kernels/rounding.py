@@ -9,6 +9,7 @@ import numpy as np
 from synthpop.microdata.kernel import kernel, step
 
 NEARLY = 1e-9
+NONE = np.int64(-1)  # places are of one type, so that each step has one form
 
 
 @step
@@ -71,7 +72,7 @@ def find_cycle(fractions, row, following, head, stamp, row_place, column_place, 
     """
     path_rows = np.empty(fractions.shape[1] + 2, np.int64)
     path_columns = np.empty(fractions.shape[1] + 2, np.int64)
-    k, column = 0, -1
+    k, column = 0, NONE
     while True:
         # 1. Leave the row by another column, unless that closes the cycle.
         leave = other_column(fractions, row, column)
@@ -132,9 +133,9 @@ def round_fractions(fractions, rng):
     column_place = np.full((n_columns, 2), -1, dtype=np.int64)
     rows = np.empty(2 * n_columns + 4, dtype=np.int64)
     columns = np.empty(2 * n_columns + 4, dtype=np.int64)
-    row, stamp = 0, 0
+    row, stamp = np.int64(0), np.int64(0)
     while row < n_rows:
-        if other_column(fractions, row, -1) < 0:
+        if other_column(fractions, row, NONE) < 0:
             row += 1
             continue
         # 2. Find a cycle of fractions, by turns within a row and a column.
@@ -154,8 +155,8 @@ def round_fractions(fractions, rng):
             rise, fall = (1.0 - value, value) if k % 2 == 0 else (value, 1.0 - value)
             up, down = min(up, rise), min(down, fall)
         # 4. Up with chance down / (up + down): the expectation of each cell stays as it was.
-        step = up if rng.random() * (up + down) < down else -down
+        change = up if rng.random() * (up + down) < down else -down
         # 5. At least one cell becomes whole, and leaves the chains.
         for k in range(n):
-            fractions[rows[k], columns[k]] += step if k % 2 == 0 else -step
+            fractions[rows[k], columns[k]] += change if k % 2 == 0 else -change
             settle(fractions, rows[k], columns[k], following, preceding, head)
