@@ -13,6 +13,8 @@ SUM_TOLERANCE = 1e-6
 ROWS_OFF = 0.001
 FEWEST_ROWS = 20
 LARGEST_COPY = 4
+NEARER = (0.2, 0.1, 0.04, 0.02)  # of the coefficient of a part to one
+LEAST_SPLIT = 0.75  # share of the totals that are zero or have parts at all
 
 
 def codes_of(column: pd.Series) -> np.ndarray:
@@ -120,7 +122,8 @@ def parts_of_total(
     Notes
     -----
     Non-negative least squares of the total on the candidates; those with a coefficient of one are
-    the parts, which then must add up to the total but for one row in a thousand.
+    the parts, which then must add up to the total but for one row in a thousand. Up to a quarter of
+    the totals may have no parts at all, as of persons who were asked for the total only.
 
     Examples
     --------
@@ -138,19 +141,33 @@ def parts_of_total(
     matrix = np.nan_to_num(np.column_stack([columns[name][known] for name in usable]))
     y = y[known]
     scale = max(float(np.abs(y).max()), 1e-12)
-    try:
-        coefficients, _ = nnls(matrix / scale, y / scale, maxiter=50 * len(usable))
-    except RuntimeError:
-        return ()
-    parts = [name for name, c in zip(usable, coefficients, strict=True) if abs(c - 1) < 0.02]
+    # 1. Columns that are nearly parts, of totals that have any of these, nearer step by step.
+    near = np.ones(len(usable), dtype=bool)
+    for distance in NEARER:
+        rows = matrix[:, near].any(axis=1)
+        if near.sum() < 2 or rows.sum() < FEWEST_ROWS:
+            return ()
+        near = np.abs(_coefficients(matrix[rows] / scale, y[rows] / scale) - 1) < distance
+    parts = [name for name, part in zip(usable, near, strict=True) if part]
     if len(parts) < 2:
         return ()
-    whole = sum(np.nan_to_num(columns[name][known]) for name in parts)
-    gap = np.abs(whole - y)
+    # 2. They add up, but for one row in a thousand.
+    values = np.nan_to_num(np.column_stack([columns[name][known] for name in parts]))
+    split = values.any(axis=1) | (y == 0)
+    gap = np.abs(values.sum(axis=1) - y)[split]
     rounding = max(SUM_TOLERANCE * scale, 0.51 * _unit(y))
-    if float((gap > rounding).mean()) > ROWS_OFF or _leading(parts, columns, known, y):
+    if float(split.mean()) < LEAST_SPLIT or float((gap > rounding).mean()) > ROWS_OFF:
         return ()
-    return tuple(parts)
+    return () if _leading(parts, columns, known, y) else tuple(parts)
+
+
+def _coefficients(matrix: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the coefficients of non-negative least squares; zeros where there is no solution."""
+    try:
+        coefficients: np.ndarray = nnls(matrix, y, maxiter=50 * matrix.shape[1])[0]
+    except RuntimeError:
+        return np.zeros(matrix.shape[1])
+    return coefficients
 
 
 def _leading(

@@ -103,7 +103,8 @@ def household_column(
     column is constant in these blocks; or, in any order of the rows, two columns are constant
     neither of which is a function of the other. Of several, the one with most values, blocks first.
     """
-    blocks, scattered = {}, {}
+    blocks: dict[str, HouseholdIndex] = {}
+    scattered: dict[str, HouseholdIndex] = {}
     for name, code in codes.items():
         column = frame[name]
         whole = pd.api.types.is_integer_dtype(column.dtype)

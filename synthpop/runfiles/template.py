@@ -228,7 +228,7 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     for name in simulation_order(list(profile.columns)):
         if profile.column(name).use == "categorical":
             lines += _derived_from(name, profile)
-    lines += _components(profile, always)
+    lines += _components(frame, profile, always)
     for name in [n for n in profile.derived if profile.column(n).detail not in _drawn(profile)]:
         lines += _derive(name, profile)
     return lines
@@ -317,7 +317,7 @@ def _continuous(
     return [*lines, *_household(item), ""]
 
 
-def _components(profile: SurveyProfile, always: Sequence[str]) -> list[str]:
+def _components(frame: pd.DataFrame, profile: SurveyProfile, always: Sequence[str]) -> list[str]:
     lines: list[str] = []
     for total in _outer_first(profile.totals):
         by = [*(profile.split_by.get(total) or always[:1]), total]
@@ -331,8 +331,11 @@ def _components(profile: SurveyProfile, always: Sequence[str]) -> list[str]:
             f"parts = {listed(parts)}",
             f"by = {listed(by)}",
             'empty = "sequential"   # donors from elsewhere: of the same first category',
-            "",
         ]
+        has_total = frame[total].notna() & (frame[total] != 0)
+        if (has_total & ~frame[list(parts)].fillna(0).any(axis=1)).any():
+            lines.append("unsplit = true      # some have a total and no parts, as in the survey")
+        lines.append("")
     return lines
 
 

@@ -17,7 +17,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Fault, Faults, InputError
-from synthpop.microdata.parameters import check
+from synthpop.microdata.parameters import Flag, check
 from synthpop.microdata.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
@@ -73,6 +73,10 @@ class Components(BlockStage):
         so that the population does not carry the exact vector of shares of a respondent; means of
         shares stay, the variance among donors with the same parts grows by 1 %, a part of zero
         stays zero (`synthpop.models.share_kernel`). "of the donor": the very shares of the donor.
+    unsplit : bool
+        Whether the total may be there where all parts are zero or all are missing, as of persons
+        who were asked for the total only. They are donors like others: who gets one of them has
+        parts of zero, or missing ones. Default: such rows are refused.
 
     Notes
     -----
@@ -95,6 +99,7 @@ class Components(BlockStage):
     empty: str = "nearest"
     decimals: int | str | None = "survey"
     shares: str = "near the donor"
+    unsplit: bool = False
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one."""
@@ -124,7 +129,7 @@ class Components(BlockStage):
             check_numeric_field(faults, self.label, name, schema)
         check_choice(faults, f"{self.label}: empty", self.empty, EMPTY)
         check_choice(faults, f"{self.label}: shares", self.shares, SHARES)
-        check(faults, {"decimals": DECIMALS}, self, label=self.label)
+        check(faults, {"decimals": DECIMALS, "unsplit": Flag()}, self, label=self.label)
         if len(self.parts) < 2 or len(set(self.parts)) != len(self.parts):
             faults.add(self.label, "needs two or more distinct parts", remedy="See parts.")
 
@@ -137,8 +142,10 @@ class Components(BlockStage):
         field = sample.fields[self.total]
         totals = numbers(field, sample.columns[self.total]).astype(np.float64)
         parts = np.column_stack([sample.columns[p].astype(np.float64) for p in self.parts])
+        lacking = np.isnan(parts).all(axis=1)
         parts = np.nan_to_num(parts)
-        self._check_sums(totals, parts, sample.rows)
+        unsplit = ~parts.any(axis=1) & (totals != 0) & self.unsplit
+        self._check_sums(totals[~unsplit], parts[~unsplit], sample.rows[~unsplit])
         near_zero = np.abs(totals) < SMALLEST_SHARE * np.abs(parts).sum(axis=1)
         has_total = (totals != 0) & ~np.isnan(totals)
         if not np.any(has_total & ~near_zero):
@@ -163,6 +170,11 @@ class Components(BlockStage):
         donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
         near = self.shares == "near the donor"
         concentration = concentrations(donors[-1]) if near else np.zeros(len(donors[-1]))
+        if self.unsplit:
+            gaps = np.where(lacking & unsplit, np.nan, 0.0)[:, None] + np.zeros_like(parts)
+            fractions = _collect(cells, np.where(near_zero, 0.0, totals), gaps, sample.weights)[-1]
+            concentration[~donors[-1].any(axis=1)] = 0.0
+            donors = (*donors[:-1], donors[-1] + fractions)
         left_out = int((near_zero & has_total).sum())
         notes: tuple[Fallback, ...] = ()
         if left_out:
@@ -216,8 +228,15 @@ class Components(BlockStage):
         out[:, some] = split_near(
             totals[some], model.fractions[near], model.concentration[near], rng
         )
+        if self.unsplit:
+            of_donors = np.flatnonzero(donors >= 0)
+            without = of_donors[~np.nan_to_num(model.fractions[donors[of_donors]]).any(axis=1)]
+            out[:, without] = model.fractions[donors[without]].T
         if model.decimals is not None:
-            _round_parts(out, totals, model.decimals)
+            split = np.nan_to_num(out).any(axis=0) if self.unsplit else slice(None)
+            of_split = out[:, split]
+            _round_parts(of_split, totals[split], model.decimals)
+            out[:, split] = of_split
         return dict(zip(self.parts, out, strict=True))
 
 

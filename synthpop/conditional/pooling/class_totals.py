@@ -55,7 +55,7 @@ def kept_shares(strata: np.ndarray, n_strata: int, amount: float) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class AnnouncedClasses:
     """What two models announce for the classes that persons of small strata turned out to have."""
 
     own: np.ndarray  # float array, shape (h,)
@@ -69,7 +69,7 @@ class HeldOut:
         return log_score(part * self.own + (1.0 - part) * self.common, self.weights)
 
 
-def best_amount(folds: Sequence[HeldOut]) -> float:
+def best_amount(folds: Sequence[AnnouncedClasses]) -> float:
     """Return the amount with the best score over all folds; of equal ones the most pooled."""
     weight = sum(float(fold.weights.sum()) for fold in folds)
     if not weight > 0:

@@ -25,8 +25,8 @@ from synthpop.conditional.fallback import FallbackSequence, ModelDesign, uses_st
 from synthpop.conditional.pooling import ridge_effects
 from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score, rounding, search
 from synthpop.conditional.pooling.class_totals import (
+    AnnouncedClasses,
     CommonModel,
-    HeldOut,
     best_amount,
     kept_shares,
     small_strata,
@@ -334,7 +334,7 @@ def _choose_totals(
         everybody = np.arange(len(persons))
         sizes = np.bincount(design.strata[rest], minlength=design.n_strata)
         folds.append(
-            HeldOut(
+            AnnouncedClasses(
                 own_shares,
                 np.where(known, base[everybody, classes], own_shares),
                 sizes[design.strata[persons]],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +18,9 @@ from synthpop import (
     Structure,
     Survey,
 )
+from synthpop.microdata.errors import InputError
 from synthpop.models.encoding import strides
+from synthpop.runfiles.template import starter_runfile
 from synthpop.stages.components import _nearest, group_by_total
 from tests.reference_data import golden, survey_data
 from tests.small import ROLES, small_frame
@@ -221,3 +225,43 @@ def test_shares_of_the_reference_come_back(adults) -> None:
     some = people[people["netIncome"] != 0]
     found = (some[list(means)].div(some["netIncome"], axis=0)).mean()
     assert (found - pd.Series(means)).abs().max() < 0.03
+
+
+def with_unsplit_totals(n: int = 600) -> pd.DataFrame:
+    """Everybody has a total; a part of the retired no parts, some of them not even zeros."""
+    rng = np.random.default_rng(2)
+    job = rng.choice(["works", "retired"], n)
+    total = rng.lognormal(9, 0.5, n).round(2)
+    wage = np.where(rng.random(n) < 0.8, total, 0.0)
+    frame = pd.DataFrame(
+        {"job": job, "total": total, "wage": wage, "other": total - wage, "w": 5.0}
+    )
+    some, none = (job == "retired") & (rng.random(n) < 0.4), rng.random(n) < 0.5
+    frame.loc[some, ["wage", "other"]] = 0.0
+    frame.loc[some & none, ["wage", "other"]] = np.nan
+    return frame
+
+
+def test_a_total_without_parts_is_that_of_somebody() -> None:
+    frame = with_unsplit_totals()
+    survey = Survey(frame, weight="w")
+    stages = [Structure(["job"]), Continuous("total", predictors=["job"])]
+    parts = Components("total", parts=["wage", "other"], by=["job", "total"], unsplit=True)
+    made = Pipeline([*stages, parts]).fit(survey, seed=1).simulate(scale=2).frame()
+    for data in (frame, made):
+        missing, zero = data["wage"].isna(), (data[["wage", "other"]] == 0).all(axis=1)
+        assert not (missing | zero)[data["job"] == "works"].any()
+        assert 0.1 < missing[data["job"] == "retired"].mean() < 0.3
+        assert 0.1 < zero[data["job"] == "retired"].mean() < 0.3
+        split = data[~missing & ~zero]
+        np.testing.assert_allclose(split["wage"] + split["other"], split["total"], atol=0.01)
+    assert (made["wage"].isna() == made["other"].isna()).all()
+    with pytest.raises(InputError, match="parts do not add up"):
+        Pipeline([*stages, replace(parts, unsplit=False)]).fit(survey, seed=1)
+
+
+def test_totals_without_parts_are_recognised(tmp_path) -> None:
+    with_unsplit_totals().to_csv(tmp_path / "s.csv", index=False)
+    text = starter_runfile(tmp_path / "s.csv", tmp_path)
+    assert 'parts = ["wage", "other"]' in text
+    assert "unsplit = true" in text
