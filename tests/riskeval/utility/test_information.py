@@ -15,7 +15,7 @@ from tests.reference_data import golden, survey_data
 
 CASES = [
     ("f1_cont_testdata_mdav3", "f1_testdata_mdav3"),
-    ("f2_cont_testdata_additive10", "f2_testdata_additive10"),
+    pytest.param("f2_cont_testdata_additive10", "f2_testdata_additive10", marks=pytest.mark.slow),
     pytest.param("f3_cont_testdata_shuffle", "f3_testdata_shuffle", marks=pytest.mark.slow),
     pytest.param("f4_cont_testdata_correlated2", "f4_testdata_correlated2", marks=pytest.mark.slow),
     ("f5_cont_tarragona_additive150", "f5_tarragona_additive150"),
