@@ -64,6 +64,10 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("riskeval.assess_synthetic", 203, 19),
     ("riskeval.compare", 208, 1),
     ("riskeval.protect.local_suppression", 301, 115),
+    ("riskeval.compare", 301, 249),
+    ("riskeval.compare", 301, 475),
+    ("file: parquet", 301, 376),
+    ("synthpop.indicators.design_variance", 301, 442),
 ]
 
 

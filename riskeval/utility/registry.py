@@ -179,7 +179,8 @@ def _moved(files: UtilityInput, names: list[str], note: str) -> list[Measurement
     if files.rows is None:
         return not_measured([IL1S], "records cannot be linked one to one")
     x = numbers(files.original, names)
-    spread = np.array([np.nanstd(column, ddof=1) if len(x) > 1 else 0.0 for column in x.T])
+    known = [column[~np.isnan(column)] for column in x.T]
+    spread = np.array([values.std(ddof=1) if len(values) > 1 else 0.0 for values in known])
     distance = np.abs(x[files.rows] - numbers(files.released, names))
     cells = ~np.isnan(distance) & (spread > 0)
     if not cells.any():

@@ -122,7 +122,7 @@ class SamplingStage:
             level[single] = u.mean()
         scale = np.where(single, 1.0, count / np.maximum(count - 1, 1))
         scale = scale * (1.0 - self.fraction) * self.factor
-        with np.errstate(invalid="ignore"):  # infinite values have no variance
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite values have no variance
             return float(np.dot(scale[h], (u - level[h]) ** 2))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -292,10 +291,17 @@ def _fault(path: Path, what: str, remedy: str) -> InputError:
     return InputError("survey file", [Fault(str(path), what, remedy=remedy)])
 
 
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path, page_checksum_verification=True)
+    except (KeyError, TypeError, AttributeError, IndexError) as problem:
+        raise ValueError(f"what pandas noted in it is damaged ({problem!r})") from None
+
+
 DELIMITED = (".csv", ".txt", ".tsv")
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     **dict.fromkeys(DELIMITED, read_delimited),
-    ".parquet": partial(pd.read_parquet, page_checksum_verification=True),
+    ".parquet": _read_parquet,
     ".arrow": pd.read_feather,
     ".feather": pd.read_feather,
     ".xlsx": _read_xlsx,
