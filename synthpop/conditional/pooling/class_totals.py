@@ -58,7 +58,7 @@ def kept_shares(strata: np.ndarray, n_strata: int, amount: float) -> np.ndarray:
 class AnnouncedClasses:
     """What two models announce for the classes that persons of small strata turned out to have."""
 
-    own: np.ndarray  # float array, shape (h,)
+    by_stratum: np.ndarray  # float array, shape (h,)
     common: np.ndarray  # float array, shape (h,)
     sizes: np.ndarray  # int array, shape (h,): persons of the stratum that were learned from
     weights: np.ndarray  # float array, shape (h,)
@@ -66,7 +66,7 @@ class AnnouncedClasses:
     def score(self, amount: float) -> float:
         """Return the weighted sum of the logarithms of the mixed probabilities."""
         part = share_of_own(self.sizes, amount)
-        return log_score(part * self.own + (1.0 - part) * self.common, self.weights)
+        return log_score(part * self.by_stratum + (1.0 - part) * self.common, self.weights)
 
 
 def best_amount(folds: Sequence[AnnouncedClasses]) -> float:

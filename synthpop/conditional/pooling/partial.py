@@ -325,18 +325,18 @@ def _choose_totals(
     if not small.any() or not uses_strata("multinomial", design):
         return 0.0
     folds = []
-    for (rest, test), own in zip(splits, announced, strict=True):
+    for (rest, test), by_cell in zip(splits, announced, strict=True):
         common = _without_strata(design, rest, cells, tolerance)
         persons = test[small[design.strata[test]]]
         places, classes = cells.of_person[persons], design.classes[persons]
         base, known = predict_multinomial(common, cells.digits[places])
-        own_shares = own[places, classes]
+        by_stratum = by_cell[places, classes]
         everybody = np.arange(len(persons))
         sizes = np.bincount(design.strata[rest], minlength=design.n_strata)
         folds.append(
             AnnouncedClasses(
-                own_shares,
-                np.where(known, base[everybody, classes], own_shares),
+                by_stratum,
+                np.where(known, base[everybody, classes], by_stratum),
                 sizes[design.strata[persons]],
                 design.weights[persons],
             )
