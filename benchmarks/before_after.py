@@ -138,6 +138,7 @@ def seconds_in(tree: Path, name: str, repetitions: int) -> float:
     """Run a job in a tree; NaN where it cannot do it."""
     command = [
         sys.executable,
+        "-P",
         str(Path(__file__).resolve()),
         name,
         "--repetitions",
