@@ -141,15 +141,15 @@ def take(row, points, rows, place, leaf_of, starts, low, high, total, number, sm
     node = leaf_of[row]
     start = starts[node - (len(number) - 1) // 2]
     number[node] -= 1
-    here, end = place[row], start + number[node]
+    position, end = place[row], start + number[node]
     other = rows[end]
     touches = smallest[node] == row  # most records lie inside of the box
     for c in range(len(points)):
-        value = points[c, here]
+        value = points[c, position]
         touches = touches or value == low[node, c] or value == high[node, c]
-        points[c, here], points[c, end] = points[c, end], value
-    rows[here], rows[end] = other, row
-    place[other], place[row] = here, end
+        points[c, position], points[c, end] = points[c, end], value
+    rows[position], rows[end] = other, row
+    place[other], place[row] = position, end
     sum_leaf(points, start, number[node], node, total)
     if touches:
         refresh_leaf(points, rows, start, number[node], node, low, high, smallest)
