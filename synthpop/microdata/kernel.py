@@ -53,7 +53,7 @@ if numba is not None:
 
     event.register("numba:compile", CompileListener())
 
-    class Step(CPUDispatcher):  # type: ignore[misc]
+    class Step(CPUDispatcher):
         """A compiled step, which only compiled code can enter: Python runs the plain form."""
 
         def __call__(self, *args: Any) -> Any:
@@ -76,7 +76,7 @@ def step(function: F) -> F:
         return function
     compiled = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
     compiled.__class__ = Step
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 def inlined(function: F) -> F:

@@ -108,8 +108,8 @@ class NumericMatcher:
         from riskeval.kernels.scenarios import match_block
 
         # one layout of all chunks: one form of the kernel instead of three
-        states = np.require(states, np.int64, "CW")
-        values, lower, upper = (np.require(part, np.float64, "CW") for part in numbers)
+        states = np.require(states, np.int64, ["C", "W"])
+        values, lower, upper = (np.require(part, np.float64, ["C", "W"]) for part in numbers)
         match_block(
             states, values, lower, upper, self.open_as_value, self.points.first[:-1], self.last,
             self.order, self.low, self.high, self.within, self.product,
