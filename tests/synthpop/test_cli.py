@@ -139,7 +139,7 @@ def test_version_and_help(tmp_path: Path) -> None:
 
 
 def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
-    text = TEXT.replace("scale = 2.0", "scale = 12.0\nrows_per_block = 600")
+    text = TEXT.replace("scale = 2.0", "scale = 6.0\nrows_per_block = 600")
     (folder / "run.toml").write_text(text, encoding="utf-8")
     process = subprocess.Popen(
         [*SYNTHPOP, "run", "run.toml", "--out", "killed"],
