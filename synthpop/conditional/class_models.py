@@ -18,6 +18,7 @@ from synthpop.conditional.fallback import (
     known_model,
 )
 from synthpop.conditional.fit_fallback import fit_with_fallback
+from synthpop.conditional.pooling.choose import CHOICES
 from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects
 from synthpop.conditional.predictors import Predictors
@@ -34,7 +35,7 @@ SMALLEST_STRATUM = 30
 LARGEST_GAP = 1e-3
 
 ALL_ROWS = slice(None)
-POOLING = ("none", "cross-validated", "complete")
+POOLING = ("none", *CHOICES, "complete")
 TOTALS = ("shrunk", "own")
 
 
@@ -54,7 +55,7 @@ class PoolingOptions(Options):
 
     Parameters
     ----------
-    amount : "none", "cross-validated", "complete" or a number, optional
+    amount : "none", "cross-validated", "one-standard-error", "complete" or a number, optional
         As ``pooling`` of the stage; None is the default of its model.
     smallest_stratum : int
         Strata with fewer sample persons use the model pooled over strata.
@@ -122,7 +123,7 @@ def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
         fit were pooled
     """
     earlier = poolings.get("")
-    if not (isinstance(earlier, Pooling) and earlier.chosen == "cross-validated"):
+    if not (isinstance(earlier, Pooling) and earlier.chosen in CHOICES):
         return stage
     options = pooling_options(stage.pooling)
     return replace(

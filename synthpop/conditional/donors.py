@@ -19,7 +19,12 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.fallback import ModelDesign
-from synthpop.conditional.pooling.choose import Scores, choice_record, choice_text
+from synthpop.conditional.pooling.choose import (
+    CROSS_VALIDATED,
+    Scores,
+    choice_record,
+    choice_text,
+)
 from synthpop.conditional.pooling.partial import choose_pooling
 from synthpop.microdata.environment import one_thread
 
@@ -74,7 +79,7 @@ class DonorPooling:
     kind: str = "none"  # "none" or "partial"
     # number of households that the donors of all strata stand for, beside a stratum's own
     amount: float = 0.0
-    chosen: str = "given"  # "given" or "cross-validated"
+    chosen: str = "given"  # "given", or how cross-validation chose
     # mean log probability of the kinds of held-out persons for each amount that was tried
     scores: Scores = ()
     # variables whose totals in each stratum are those of its own households
@@ -293,11 +298,13 @@ def choose_amount(
     weights: np.ndarray,
     seed: int,
     units: np.ndarray | None = None,
+    choice: str = CROSS_VALIDATED,
 ) -> DonorPooling:
     """Choose how far other strata are donors, by cross-validation over sampling units.
 
     Persons of a fold are predicted by the kinds of persons in households of their stratum and
-    size, with k households of all strata added; the k with the largest mean log probability wins.
+    size, with k households of all strata added; the k with the largest mean log probability wins,
+    or the one that `choice` prefers.
 
     kinds: int array, shape (n_persons,)
     offsets: int array, shape (H + 1,)
@@ -319,7 +326,8 @@ def choose_amount(
         n_strata=sample.n_strata,
         units=np.repeat(np.arange(len(members)) if units is None else units, members),
     )
-    pooling = choose_pooling("empirical", design, np.ones(sample.n_strata, dtype=bool), seed)
+    enough = np.ones(sample.n_strata, dtype=bool)
+    pooling = choose_pooling("empirical", design, enough, seed, choice=choice)
     persons = float(weights.sum() / sample.weights.sum())  # of a household
     scores = tuple((amount / persons, score) for amount, score in pooling.scores)
-    return DonorPooling("partial", pooling.amount / persons, "cross-validated", scores)
+    return DonorPooling("partial", pooling.amount / persons, choice, scores)

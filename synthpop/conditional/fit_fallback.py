@@ -26,9 +26,9 @@ def fit_with_fallback(
     model: key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier
     smallest_stratum: strata with fewer persons have no model of their own
     seed: used by models that learn with randomness, and to deal households to folds
-    pooling: "none", "complete", "cross-validated", a number or Pooling; amount of partial pooling,
-        and the way of it that the model has (`synthpop.conditional.pooling.options`); a `Pooling`
-        is what another fit has chosen
+    pooling: "none", "complete", one of `CHOICES` of `choose`, a number or Pooling; amount of
+        partial pooling, and the way of it that the model has
+        (`synthpop.conditional.pooling.options`); a `Pooling` is what another fit has chosen
     pairs: pairs of predictors that cross-validation may add to the pooled model; default: all; only
         for multinomial models
     """

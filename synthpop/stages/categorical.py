@@ -88,12 +88,14 @@ class Categorical(BlockStage):
         Structural zeros: each rule is ``{"levels": [...], "when": {predictor: [values]}}``; such a
         value is never drawn there (probabilities are set to zero and scaled back to one). A missing
         value is None, or nan as in run files.
-    pooling : "none", "cross-validated", "complete", a number or `PoolingOptions`, optional
+    pooling : str, number or `PoolingOptions`, optional
         Whether strata borrow from each other. "none": each has a model of its own. "complete": one
         model, with the stratum as a predictor. A number: the stratum's model is shrunk towards the
         pooled one with the weight of so many persons. "cross-validated": that number is chosen by
         cross-validation over households, and for the multinomial model the strength of pairs of
-        predictors in the pooled model too; a formula gets no pairs but its own. Default:
+        predictors in the pooled model too; a formula gets no pairs but its own.
+        "one-standard-error": the most pooled number (and the weakest pairs) whose score is less
+        than one standard error of the difference behind the best. Default:
         "cross-validated" for the multinomial model, otherwise "none", since other models are
         fitted about five times then. What was chosen is in `FittedPipeline.pooling`; how each model
         is shrunk, in `synthpop.conditional.pooling.options`.

@@ -25,6 +25,7 @@ from synthpop.conditional.donors import (
 )
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import cumulative
+from synthpop.conditional.pooling.choose import CHOICES
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
@@ -39,7 +40,7 @@ from synthpop.stages.jitter import JitterLaw, jitter_laws
 
 METHODS = ("direct", "distribution", "multinomial")
 """The last two are one method under two names: a multinomial model of the sizes is saturated."""
-POOLING = ("cross-validated", "none")
+POOLING = (*CHOICES, "none")
 SAME_WEIGHT = 1e-6  # relative difference of weights that is rounding
 NOTABLE = 0.01  # share of the persons that rounding to whole households may add or leave out
 TWENTIETHS = tuple(step / 20 for step in range(1, 20))
@@ -65,14 +66,15 @@ class Structure(BlockStage):
         in a stratum as estimated, rounded in the same way, and their sizes drawn from the weighted
         distribution of sizes in the stratum; "multinomial" is another name of it, since a
         multinomial model of sizes given the stratum has as many parameters as there are cells.
-    pooling : "cross-validated", "none" or a number
+    pooling : "cross-validated", "one-standard-error", "none" or a number
         "none", or 0: a household takes a sample household of its own stratum. A number k: donors
         are the stratum's n own households of its size and, with the weight of k more, those of
         the same size in all strata, so that rare kinds of households are found in every stratum.
         Their weights are calibrated such that the stratum keeps its own totals of household sizes
         and of kinds of persons: combinations of the variables, numbers in twenty classes (more
         than 60 combinations: each variable by itself). "cross-validated": k is chosen by
-        cross-validation over households. Where weights were calibrated to finer totals within
+        cross-validation over households; "one-standard-error": the largest k that is not clearly
+        worse (see `Categorical`). Where weights were calibrated to finer totals within
         strata that must hold exactly, set "none". See `synthpop.conditional.donors`.
 
     jitter : dict of name to whole number, optional
@@ -121,7 +123,9 @@ class Structure(BlockStage):
         number = isinstance(amount, Real) and not isinstance(amount, bool)
         if not (number and float(amount) >= 0) and amount not in POOLING:
             what = f"is {self.pooling!r}"
-            remedy = 'Give "cross-validated", "none" or a number of households.'
+            remedy = (
+                'Give "cross-validated", "one-standard-error", "none" or a number of households.'
+            )
             faults.add(f"{self.label}: pooling", what, remedy=remedy)
         if len(set(self.variables)) != len(self.variables):
             faults.add(self.label, "a variable is named twice", remedy="Name each once.")
@@ -195,11 +199,12 @@ class Structure(BlockStage):
         many = int(kind.max(initial=-1)) >= MOST_KINDS
         persons = persons_of_kinds(digits if many else kind[:, None], sample.offsets)
         households = DonorHouseholds(strata, sizes, weights, persons, len(levels), n_sizes)
-        if self.pooling == "cross-validated":
+        if self.pooling in CHOICES:
             seed = int(rng.integers(2**31))
             pooling = choose_amount(
-                households, kind, sample.offsets, sample.weights, seed, sample.units
-            )
+                households, kind, sample.offsets, sample.weights, seed, sample.units,
+                str(self.pooling),
+            )  # fmt: skip
         else:
             pooling = DonorPooling("partial", float(self.pooling))
         donors, failed = shared_donors(households, pooling.amount)

@@ -2,7 +2,9 @@
 
 Households are dealt to folds, each fold is predicted from the others with each amount, and the
 amount with the largest weighted mean log probability of the observed classes is taken (Stone 1974,
-doi:10.1111/j.2517-6161.1974.tb00994.x).
+doi:10.1111/j.2517-6161.1974.tb00994.x), or, by the one-standard-error rule (Breiman, Friedman,
+Olshen and Stone 1984, section 3.4.3), the most pooled one that is not clearly worse: its mean is
+less than one standard error of the difference between the two, over the folds, behind the largest.
 """
 
 from __future__ import annotations
@@ -13,12 +15,16 @@ from typing import Any
 import numpy as np
 
 FOLDS = 4
+CROSS_VALIDATED, ONE_STANDARD_ERROR = "cross-validated", "one-standard-error"
+CHOICES = (CROSS_VALIDATED, ONE_STANDARD_ERROR)
 GRID = (np.inf, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
 LEAST = 1e-4  # probability that a class is given at least when predictions are scored
 EQUAL = 1e-9  # difference of scores, as a share, that means nothing
 ROUNDING = 1e-15
 
 Scores = tuple[tuple[float, float], ...]
+FoldScores = Sequence[tuple[float, np.ndarray | float]]
+"""Amounts, and what each fold adds to the score of an amount, shape (folds,), or their sum."""
 
 
 def deal_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarray:
@@ -54,36 +60,56 @@ def log_score(probabilities: np.ndarray, weights: np.ndarray) -> float:
     return float(np.sum(weights * np.log(np.maximum(probabilities, LEAST))))
 
 
-def search(score: Callable[[float], float], grid: Sequence[float], falls: int) -> Scores:
+def search(
+    score: Callable[[float], np.ndarray | float], grid: Sequence[float], falls: int
+) -> FoldScores:
     """Score the amounts of a grid one after another, until the score has fallen `falls` times.
 
     Examples
     --------
-    >>> search(lambda amount: 50.0 - abs(amount - 30.0), [100.0, 30.0, 10.0, 3.0], falls=1)
+    >>> def score(amount):
+    ...     return np.array([50.0, -abs(amount - 30.0)])
+    >>> totals(search(score, [100.0, 30.0, 10.0, 3.0], falls=1))
     ((100.0, -20.0), (30.0, 50.0), (10.0, 30.0))
     """
-    scores: list[tuple[float, float]] = []
+    scores: list[tuple[float, np.ndarray | float]] = []
     fallen = 0
     for amount in grid:
         scores.append((amount, score(amount)))
-        fallen = fallen + 1 if len(scores) > 1 and scores[-1][1] < scores[-2][1] else 0
+        falling = len(scores) > 1 and np.sum(scores[-1][1]) < np.sum(scores[-2][1])
+        fallen = fallen + 1 if falling else 0
         if fallen == falls:
             break
-    return tuple(scores)
+    return scores
 
 
-def best(scores: Sequence[tuple[float, float]]) -> float:
+def totals(scores: FoldScores) -> Scores:
+    """Return the score of each amount over all folds."""
+    return tuple((amount, float(np.sum(folds))) for amount, folds in scores)
+
+
+def best(scores: FoldScores, choice: str = CROSS_VALIDATED) -> float:
     """Return the amount with the largest score; of equal ones the first, the most pooled.
 
-    Scores that rounding alone can tell apart are equal.
+    Scores that rounding alone can tell apart are equal; with "one-standard-error" also those that
+    are less than one standard error of their difference behind the largest.
 
     Examples
     --------
-    >>> best([(np.inf, -1.0), (300.0, -1.0 + 1e-15), (100.0, -1.2)])
-    inf
+    >>> scores = [(np.inf, [-1.0, -1.2]), (300.0, [-0.7, -1.3]), (100.0, [-2.0, -2.0])]
+    >>> scores = [(amount, np.array(folds)) for amount, folds in scores]
+    >>> best(scores), best(scores, "one-standard-error")
+    (300.0, inf)
     """
-    score = np.array([score for _, score in scores])
-    near = score >= score.max() - rounding(float(score.max()))
+    folds = np.array([np.atleast_1d(folds) for _, folds in scores])
+    score = folds.sum(axis=1)
+    highest = int(np.argmax(score))
+    allowed = np.full(len(scores), rounding(float(score[highest])))
+    if choice == ONE_STANDARD_ERROR and folds.shape[1] > 1:
+        behind = folds[highest] - folds
+        errors = np.sqrt(folds.shape[1] * behind.var(axis=1, ddof=1))
+        allowed = np.maximum(allowed, errors)
+    near = score[highest] - score <= allowed
     return float(scores[int(np.argmax(near))][0])
 
 
@@ -109,7 +135,9 @@ def plain_amount(amount: float) -> float | str:
 
 def choice_text(chosen: str) -> str:
     """Say how an amount was chosen."""
-    return "chosen by cross-validation" if chosen == "cross-validated" else "as given"
+    if chosen == ONE_STANDARD_ERROR:
+        return "the most pooled within one standard error of the best in cross-validation"
+    return "chosen by cross-validation" if chosen == CROSS_VALIDATED else "as given"
 
 
 def rounding(score: float) -> float:

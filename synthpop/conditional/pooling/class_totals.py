@@ -69,10 +69,10 @@ class AnnouncedClasses:
         return log_score(part * self.by_stratum + (1.0 - part) * self.common, self.weights)
 
 
-def best_amount(folds: Sequence[AnnouncedClasses]) -> float:
-    """Return the amount with the best score over all folds; of equal ones the most pooled."""
+def best_amount(folds: Sequence[AnnouncedClasses], choice: str) -> float:
+    """Return the amount with the best score over all folds; see `choose.best`."""
     weight = sum(float(fold.weights.sum()) for fold in folds)
     if not weight > 0:
         return 0.0
-    scores = [(k, sum(fold.score(k) for fold in folds) / weight) for k in TOTALS_GRID]
-    return best(scores)
+    scores = [(k, np.array([fold.score(k) for fold in folds]) / weight) for k in TOTALS_GRID]
+    return best(scores, choice)

@@ -17,7 +17,15 @@ from synthpop.conditional.fallback import (
     predict_model,
     uses_strata,
 )
-from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score, search
+from synthpop.conditional.pooling.choose import (
+    CROSS_VALIDATED,
+    GRID,
+    best,
+    deal_splits,
+    log_score,
+    search,
+    totals,
+)
 from synthpop.conditional.pooling.options import Mixture, Pooling, share_of_own, smoothed_shares
 from synthpop.models.encoding import distinct_cells
 
@@ -83,20 +91,25 @@ class HeldOut:
     weights: np.ndarray  # float array, shape (h,)
 
     def score(self, amount: float) -> float:
-        """Mean log probability with an amount of pooling."""
+        """Weighted sum of log probabilities with an amount of pooling."""
         share = share_of_own(self.sizes, amount)
         mixture = share * self.stratum + (1.0 - share) * self.pooled
-        return log_score(mixture, self.weights) / float(self.weights.sum())
+        return log_score(mixture, self.weights)
 
 
 def choose_mixture(
-    model: Any, design: ModelDesign, enough: np.ndarray, seed: int, way: str
+    model: Any,
+    design: ModelDesign,
+    enough: np.ndarray,
+    seed: int,
+    way: str,
+    choice: str = CROSS_VALIDATED,
 ) -> Pooling:
     """Choose the amount of pooling by cross-validation over households.
 
     Models are fitted once for each fold; all amounts are scored with them.
     """
-    nothing = Pooling("partial", np.inf, chosen="cross-validated", way=way)
+    nothing = Pooling("partial", np.inf, chosen=choice, way=way)
     splits = deal_splits(design.groups, seed)
     if len(splits) < 2 or not enough[design.strata].any():
         return nothing
@@ -104,12 +117,14 @@ def choose_mixture(
         hold_out(model, design.rows(rest), design.rows(test), enough, seed, way)
         for rest, test in splits
     ]
-    persons = HeldOut(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in HeldOut.__slots__)
-    )
+    weight = sum(float(part.weights.sum()) for part in parts)
+
+    def score(amount: float) -> np.ndarray:
+        return np.array([part.score(amount) for part in parts]) / weight
+
     grid = GRID if way == "cells" else MIXTURE_GRID
-    scores = search(persons.score, grid, falls=len(grid))
-    return replace(nothing, amount=best(scores), scores=scores)
+    scores = search(score, grid, falls=len(grid))
+    return replace(nothing, amount=best(scores, choice), scores=totals(scores))
 
 
 def hold_out(

@@ -109,7 +109,7 @@ class Pooling:
         its own, by a effects its class totals.
     pairs : float
         Strength of the pull of pairs of predictors to none; infinity is a model without pairs.
-    chosen : "given" or "cross-validated"
+    chosen : "given", "cross-validated" or "one-standard-error"
     scores : tuple of (amount, score)
         Mean log probability of held-out classes for each amount that was tried.
     left_out : int

@@ -23,7 +23,17 @@ from synthpop.conditional.design import (
 )
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, uses_strata
 from synthpop.conditional.pooling import ridge_effects
-from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score, rounding, search
+from synthpop.conditional.pooling.choose import (
+    CROSS_VALIDATED,
+    GRID,
+    ONE_STANDARD_ERROR,
+    best,
+    deal_splits,
+    log_score,
+    rounding,
+    search,
+    totals,
+)
 from synthpop.conditional.pooling.class_totals import (
     AnnouncedClasses,
     CommonModel,
@@ -77,9 +87,9 @@ def fit_partial(
     marginals: float array, shape (n_strata, R)
     enough: bool array, shape (n_strata,); strata that have something of their own
     seed: deals households to folds, and is used by models that learn with randomness
-    amount: "cross-validated", a number or Pooling; with a number the pooled model has no pairs of
-        predictors; a `Pooling` is what another fit of the same step has chosen, and all is
-        fitted to a coarser tolerance then
+    amount: "cross-validated", "one-standard-error", a number or Pooling; with a number the
+        pooled model has no pairs of predictors; a `Pooling` is what another fit of the same step
+        has chosen, and all is fitted to a coarser tolerance then
     pairs: pairs of predictors that cross-validation may add to the pooled model; default: all;
         those with too many cells are left out (`pairs_within_bounds`). Only multinomial models get
         pairs.
@@ -93,7 +103,7 @@ def fit_partial(
     if isinstance(amount, Pooling):
         pooling = amount
     elif isinstance(amount, str):
-        pooling = choose_pooling(model, design, enough, seed, wanted)
+        pooling = choose_pooling(model, design, enough, seed, wanted, choice=amount)
     else:
         pooling = Pooling("partial", float(amount), way=way)
     pooling = replace(pooling, left_out=len(asked) - len(wanted))
@@ -109,15 +119,18 @@ def choose_pooling(
     enough: np.ndarray,
     seed: int,
     pairs: Sequence[tuple[int, ...]] = (),
+    *,
+    choice: str = CROSS_VALIDATED,
 ) -> Pooling:
     """Choose the amount of pooling by cross-validation over households.
 
     Arguments as in `fit_partial`.
+    choice: one of `choose.CHOICES`
     """
     way = way_of(model)
     if way == "effects":
-        return choose_penalty(design, enough, seed, pairs)
-    return choose_mixture(model, design, enough, seed, way)
+        return choose_penalty(design, enough, seed, pairs, choice)
+    return choose_mixture(model, design, enough, seed, way, choice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,21 +273,29 @@ class _Trial:
         return log_score(self.state.probabilities[self.cells, self.classes], self.weights)
 
 
-def _score(trials: Sequence[_Trial], layout: TermLayout, amount: float) -> float:
-    """Fit with an amount and return the mean log probability of the persons held out."""
+def _score(trials: Sequence[_Trial], layout: TermLayout, amount: float) -> np.ndarray:
+    """Fit with an amount and return what each fold adds to the mean log probability."""
     for trial in trials:
         shrink(layout, trial.margins, amount, trial.state, tolerance=COARSE)
+    return _by_fold(trials)
+
+
+def _by_fold(trials: Sequence[_Trial]) -> np.ndarray:
     weight = sum(float(trial.weights.sum()) for trial in trials)
-    return sum(trial.score() for trial in trials) / weight
+    return np.array([trial.score() for trial in trials]) / weight
 
 
 def choose_penalty(
-    design: ModelDesign, enough: np.ndarray, seed: int, pairs: Sequence[tuple[int, ...]] = ()
+    design: ModelDesign,
+    enough: np.ndarray,
+    seed: int,
+    pairs: Sequence[tuple[int, ...]] = (),
+    choice: str = CROSS_VALIDATED,
 ) -> Pooling:
     """Choose the pull of pairs, then that of strata, by cross-validation over households."""
     splits = deal_splits(design.groups, seed)
     if len(splits) < 2:
-        return Pooling("partial", np.inf, chosen="cross-validated")
+        return Pooling("partial", np.inf, chosen=choice)
     # 1. The pooled model of each fold, learned from the other households.
     cells = PoolingCells.of(design)
     coarse = COARSE_STEPS if with_numbers(design.numbers) else COARSE
@@ -287,21 +308,21 @@ def choose_penalty(
             _Trial.of(design, cells, together, rest, test, base)
             for (rest, test), base in zip(splits, bases, strict=True)
         ]
-        hold, bases = _choose_pairs(together, trials)
+        hold, bases = _choose_pairs(together, trials, choice)
     # 3. Penalty of the strata, given that of the pairs.
     layout, of_strata = cells.by_stratum(design), enough[design.strata]
     strata_bases = [base.copy() for base in bases]
     if not of_strata.any():
-        totals = _choose_totals(design, cells, splits, strata_bases, coarse)
-        return Pooling("partial", np.inf, hold, "cross-validated", totals=totals)
+        of_totals = _choose_totals(design, cells, splits, strata_bases, coarse, choice)
+        return Pooling("partial", np.inf, hold, choice, totals=of_totals)
     trials = [
         _Trial.of(design, cells, layout, rest[of_strata[rest]], test[of_strata[test]], base)
         for (rest, test), base in zip(splits, bases, strict=True)
     ]
     scores = search(lambda amount: _score(trials, layout, amount), GRID, falls=2)
-    amount = best(scores)
+    amount = best(scores, choice)
     # 4. Class totals of small strata, given both.
-    totals = 0.0
+    of_totals = 0.0
     if small_strata(design.strata, design.n_strata).any():
         _score(trials, layout, amount)
         in_cells = np.repeat(enough, np.diff(cells.blocks))[:, None]
@@ -309,8 +330,8 @@ def choose_penalty(
             np.where(in_cells, trial.state.probabilities, base)
             for trial, base in zip(trials, strata_bases, strict=True)
         ]
-        totals = _choose_totals(design, cells, splits, announced, coarse)
-    return Pooling("partial", amount, hold, "cross-validated", scores, totals=totals)
+        of_totals = _choose_totals(design, cells, splits, announced, coarse, choice)
+    return Pooling("partial", amount, hold, choice, totals(scores), totals=of_totals)
 
 
 def _choose_totals(
@@ -319,6 +340,7 @@ def _choose_totals(
     splits: Sequence[tuple[np.ndarray, np.ndarray]],
     announced: Sequence[np.ndarray],
     tolerance: float,
+    choice: str,
 ) -> float:
     """Choose the pull on class totals of small strata, given what each fold's models announce."""
     small = small_strata(design.strata, design.n_strata)
@@ -341,24 +363,27 @@ def _choose_totals(
                 design.weights[persons],
             )
         )
-    return best_amount(folds)
+    return best_amount(folds, choice)
 
 
-def _choose_pairs(layout: TermLayout, trials: Sequence[_Trial]) -> tuple[float, list[np.ndarray]]:
-    """Return the amount with the best score, and the probabilities of each fold with it.
+def _choose_pairs(
+    layout: TermLayout, trials: Sequence[_Trial], choice: str
+) -> tuple[float, list[np.ndarray]]:
+    """Return the amount that is chosen, and the probabilities of each fold with it.
 
     Pairs that make no difference are left out.
     """
-    weight = sum(float(trial.weights.sum()) for trial in trials)
     starts = [trial.state.probabilities.copy() for trial in trials]
-    best, highest = np.inf, sum(trial.score() for trial in trials) / weight
+    tried = [(np.inf, _by_fold(trials), starts)]
     for amount in PAIRS_GRID:
-        score = _score(trials, layout, amount)
-        if score < highest - rounding(highest):
+        scores, highest = _score(trials, layout, amount), tried[-1][1].sum()
+        if scores.sum() < highest - rounding(highest):
             break
-        if score <= highest + rounding(highest):
+        if scores.sum() <= highest + rounding(highest):
             continue
-        best, highest = amount, score
-        for place, trial in zip(starts, trials, strict=True):
-            place[:] = trial.state.probabilities
-    return best, starts
+        probabilities = [trial.state.probabilities.copy() for trial in trials]
+        # each is better than those before it: only the one-standard-error rule looks back
+        before = tried if choice == ONE_STANDARD_ERROR else []
+        tried = [*before, (amount, scores, probabilities)]
+    chosen = best([(amount, scores) for amount, scores, _ in tried], choice)
+    return chosen, next(starts for amount, _, starts in tried if amount == chosen)

@@ -15,6 +15,7 @@ import numpy as np
 
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.choose import (
+    CHOICES,
     GRID,
     Scores,
     best,
@@ -22,6 +23,7 @@ from synthpop.conditional.pooling.choose import (
     choice_text,
     deal_splits,
     search,
+    totals,
 )
 from synthpop.conditional.pooling.regression import Unit, centre_of
 from synthpop.microdata.environment import one_thread
@@ -37,7 +39,7 @@ class RegressionPooling:
 
     kind: str = "none"  # "none", "partial" or "complete"
     amount: float = 0.0  # strength of the pull to the coefficients of all strata, in persons
-    chosen: str = "given"  # "given" or "cross-validated"
+    chosen: str = "given"  # "given", or how cross-validation chose: one of `CHOICES`
     # of values held out, for each amount that was tried: minus the mean squared error on the
     # scale of the model; for counts the mean log probability but for a constant
     scores: Scores = ()
@@ -89,14 +91,14 @@ def fit_partial_regressions(
         their shape; asked for all strata together, and for each
     enough: bool array, shape (n_strata,); strata that have a regression of their own
     seed: deals households to folds
-    amount: "cross-validated" or a number above 0
+    amount: one of `CHOICES`, how cross-validation chooses, or a number above 0
     """
     inside = is_kept(y, design.weights)
     used = {int(s): _rows_of(design, y, int(s), is_kept) for s in np.flatnonzero(enough)}
     with one_thread():
         pooling = RegressionPooling("partial", np.inf)
-        if amount == "cross-validated":
-            pooling = _choose(kind, design, y, inside, used, seed)
+        if amount in CHOICES:
+            pooling = _choose(kind, design, y, inside, used, seed, str(amount))
         else:
             pooling = replace(pooling, amount=float(amount))
         rows = np.flatnonzero(inside)
@@ -126,10 +128,12 @@ def _choose(
     inside: np.ndarray,
     used: dict[int, np.ndarray],
     seed: int,
+    choice: str,
 ) -> RegressionPooling:
     """Choose the amount that predicts persons of other households best."""
-    trials: list[tuple[Unit, ModelDesign, np.ndarray]] = []
+    folds: list[list[tuple[Unit, ModelDesign, np.ndarray]]] = []
     for rest, _ in deal_splits(design.groups, seed):
+        trials: list[tuple[Unit, ModelDesign, np.ndarray]] = []
         learned = np.zeros(len(y), dtype=bool)
         learned[rest] = True
         rows = np.flatnonzero(learned & inside)
@@ -141,16 +145,22 @@ def _choose(
             unit = Unit.of(centre, design.rows(learned_rows), y[learned_rows])
             if unit.n_persons and len(other):
                 trials.append((unit, design.rows(other), y[other]))
-    if not trials:
-        return RegressionPooling("partial", np.inf, "cross-validated")
-    weight = sum(float(part.weights.sum()) for _, part, _ in trials)
-    scores = search(partial(_score, trials, weight), AMOUNTS, FALLS)
-    return RegressionPooling("partial", best(scores), "cross-validated", scores)
+        if trials:
+            folds.append(trials)
+    if not folds:
+        return RegressionPooling("partial", np.inf, choice)
+    weight = sum(float(part.weights.sum()) for trials in folds for _, part, _ in trials)
+    scores = search(partial(_score, folds, weight), AMOUNTS, FALLS)
+    return RegressionPooling("partial", best(scores, choice), choice, totals(scores))
 
 
 def _score(
-    trials: list[tuple[Unit, ModelDesign, np.ndarray]], weight: float, amount: float
-) -> float:
+    folds: list[list[tuple[Unit, ModelDesign, np.ndarray]]], weight: float, amount: float
+) -> np.ndarray:
+    return np.array([_sum_of_scores(trials, amount) for trials in folds]) / weight
+
+
+def _sum_of_scores(trials: list[tuple[Unit, ModelDesign, np.ndarray]], amount: float) -> float:
     total = 0.0
     for unit, part, y in trials:
         fitted, known = predict_regression(unit.regression(amount), part.digits)
@@ -159,4 +169,4 @@ def _score(
             total -= float(w @ (y - f) ** 2)
         else:
             total += float(w @ (y * np.log(f) - f))
-    return total / weight
+    return total

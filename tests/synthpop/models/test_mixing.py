@@ -184,7 +184,7 @@ def test_a_score_mixes_and_weighs() -> None:
     held = HeldOut(
         np.array([0.8, 0.1]), np.array([0.4, 0.5]), np.array([10, 0]), np.array([1.0, 3.0])
     )
-    wanted = (np.log(0.5) + 3 * np.log(0.5)) / 4
+    wanted = np.log(0.5) + 3 * np.log(0.5)
     assert held.score(30.0) == pytest.approx(wanted)
     assert share_of_own(np.array([10, 0]), np.inf).tolist() == [0.0, 0.0]
     assert share_of_own(np.array([10, 0]), 0.0).tolist() == [1.0, 0.0]

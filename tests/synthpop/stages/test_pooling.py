@@ -228,3 +228,22 @@ def test_class_totals_of_small_strata_borrow_from_the_others(persons: int) -> No
     assert table.log_score["default"] < table.log_score["strata ignored"] + 0.005
     assert table.log_score["default"] < table.log_score["own totals"] - 0.01
     assert table.zero["default"] == 0 < table.zero["own totals"]
+
+
+def one_standard_error_recipe(word: str) -> Pipeline:
+    regressed = Continuous("amount", method="regression", predictors=["sex"], pooling=word)
+    empirical = Categorical("status", ["sex", "age"], model="empirical", pooling=word)
+    return Pipeline([Structure(["age", "sex"], pooling=word), empirical, regressed])
+
+
+def test_the_one_standard_error_rule_pools_more_and_never_less() -> None:
+    survey, word = uneven_survey(), "one-standard-error"
+    amounts = []
+    for seed in (1, 2, 3):
+        plain = one_standard_error_recipe("cross-validated").fit(survey, seed=seed).pooling
+        cautious = one_standard_error_recipe(word).fit(survey, seed=seed).pooling
+        assert {pooling.chosen for pooling in cautious.values()} == {word}
+        assert all("one standard error" in pooling.summary() for pooling in cautious.values())
+        amounts += [(plain[label].amount, cautious[label].amount) for label in plain]
+    assert all(more >= amount for amount, more in amounts)
+    assert sum(more > amount for amount, more in amounts) >= 4
