@@ -88,7 +88,7 @@ class Categorical(BlockStage):
         Structural zeros: each rule is ``{"levels": [...], "when": {predictor: [values]}}``; such a
         value is never drawn there (probabilities are set to zero and scaled back to one). A missing
         value is None, or nan as in run files.
-    pooling : str, number or `PoolingOptions`, optional
+    pooling : "none", "cross-validated", "one-standard-error", "complete", number, `PoolingOptions`
         Whether strata borrow from each other. "none": each has a model of its own. "complete": one
         model, with the stratum as a predictor. A number: the stratum's model is shrunk towards the
         pooled one with the weight of so many persons. "cross-validated": that number is chosen by

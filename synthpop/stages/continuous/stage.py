@@ -101,7 +101,7 @@ class Continuous(BlockStage):
         1 % are classes of their own then. "sum", "mean", "random": all members get the sum, the
         mean or one at random of their values (later steps see the sample's values joined alike).
         "shared": one value simulated with the predictors of the first member, fitted to these.
-    pooling : str or number, optional
+    pooling : "none", "cross-validated", "one-standard-error", "complete" or a number, optional
         Whether strata borrow from each other: in the model of classes, see `Categorical`, and in
         the regression, where the coefficients of a stratum are shrunk towards those of all strata
         with the weight of so many persons (`synthpop.conditional.pooling.regression`). Default:
