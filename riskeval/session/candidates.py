@@ -37,9 +37,9 @@ def key_recodings(values: pd.Series, wanted: Sequence[Any] | None = None) -> lis
     Examples
     --------
     >>> ages = pd.Series(range(80), name="age")
-    >>> key_recodings(ages)[0]
-    ('global_recode', {'column': 'age', 'breaks': [0, 4, 9, 14, 19, 24, 29, 34, 39, 44, 49, 54, \
-    64, 69, 74, inf]})
+    >>> verb, arguments = key_recodings(ages)[0]
+    >>> verb, arguments["breaks"][:3], arguments["breaks"][-2:]
+    ('global_recode', [0, 4, 9], [74, inf])
     """
     name = str(values.name)
     if wanted is not None:
