@@ -128,10 +128,7 @@ def check_paired(faults: Faults, sides: FilePair) -> None:
 
 
 def compares_rows(faults: Faults, files: FilePair, rows: str) -> bool:
-    """Return whether row i of both files is compared; note files that cannot be paired.
-
-    rows: {"auto", "paired", "unpaired"}; "auto" takes files of equal length as paired
-    """
+    """Whether row i of both files is compared; "auto" pairs files of equal length."""
     check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
     if rows == "paired" and not files.paired:
         text = f"{count(len(files.x))} and {plural(len(files.y), 'record')} cannot be paired"

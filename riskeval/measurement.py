@@ -210,12 +210,7 @@ def joined(*notes: str) -> str:
 
 
 def measurement_table(measurements: Iterable[Measurement]) -> pd.DataFrame:
-    """Return one row a measurement, with everything that its info and itself say.
-
-    Returns DataFrame: ``name``, ``target``, ``title``, ``group``, ``value``, ``unit``, ``records``,
-        ``lower``, ``upper``, ``baseline``, ``against``, ``better``, ``limit``, ``within`` (True,
-        False or None), ``limit_source``, ``applies``, ``meaning``, ``note``, ``source``.
-    """
+    """Return one row a measurement, with everything that its info and itself say."""
     rows: list[dict[str, Any]] = [
         {
             "name": one.info.name,

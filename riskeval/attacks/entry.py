@@ -63,8 +63,7 @@ class AttackInput:
         """Return the same with amounts among the keys in groups, and the keys that are amounts.
 
         Amounts are numeric keys with values that are not whole, in the original or in the first
-        block of the release. The groups are cut at quantiles of
-        the original.
+        block of the release. The groups are cut at quantiles of the original.
         """
         first = next(iter(open_chunks(self.synthetic, "synthetic", self.keys)))
         breaks = {}

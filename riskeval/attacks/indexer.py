@@ -134,11 +134,7 @@ class Multiset:
         return self._bags.size
 
     def number(self, codes: np.ndarray, bag: np.ndarray, n_bags: int) -> np.ndarray:
-        """Return the number of each multiset, int64, shape (n_bags,).
-
-        codes: int64, shape (n,); 0 ... 2 ** 31 - 1
-        bag: int64, shape (n,); the multiset 0 ... n_bags - 1 that each code is in; none is empty
-        """
+        """Number of each multiset of codes 0 ... 2 ** 31 - 1, shape (n_bags,); no bag is empty."""
         both = pair_up(bag, codes)
         both.sort()
         ordered = both & ((1 << HALF) - 1)

@@ -59,11 +59,7 @@ def read_request(
     honoured: Sequence[str] | None = None,
     n_targets: int | None = None,
 ) -> AttackRequest:
-    """Read the arguments of an attack; a Scenario holds everything, so nothing may be beside it.
-
-    Raises InputError: what `to_scenario` finds; household, members or categorical beside a
-        Scenario.
-    """
+    """Read the arguments of an attack; a Scenario holds everything, so nothing may be beside it."""
     declared = listed_names(categorical)
     if not isinstance(keys, Scenario):
         wanted = () if targets is None else listed_names(targets)

@@ -198,14 +198,9 @@ def to_scenario(
 ) -> Scenario:
     """Turn what a measure was given, a Scenario or keys and target, into one checked Scenario.
 
-    subject: the measure, for messages
-    keys, target, accuracy: as the user gave them. With a Scenario, the others must be left out.
-    honoured: names of fields; fields of the Scenario that the measure takes into account beside
-        `keys` and `targets`. Another field that differs from its default is a fault, never ignored.
-        None: all.
+    honoured: fields that the measure takes into account beside keys and targets (None: all);
+        another field that differs from its default is a fault, never ignored
     n_targets: how many targets the measure wants; None: any number
-    Raises InputError: faults of the record; a target given twice; fields that the measure does not
-        know.
 
     Examples
     --------

@@ -114,18 +114,11 @@ def excess(
     coverage: float = 1.0,
     overlap: str = "",
 ) -> Excess | None:
-    """Compare an attack on persons of the original with the same on strangers.
+    """Compare success on persons of the original, bool or in [0, 1], with success on strangers.
 
-    Parameters
-    ----------
-    members, strangers : bool or float64 in [0, 1], shapes (n,) and (m,)
-        Success on each person. None is returned when one of them is empty.
-    n_tests : int
-        How many such comparisons are made, among which somebody chooses.
-    coverage : float
-        Share of the population that the intruder has in a register: multiplies all.
-    overlap : str
-        That the strangers are none, if `strangers.overlap_of` says so.
+    n_tests: comparisons among which somebody chooses
+    coverage: share of the population that the intruder has in a register; multiplies all
+    overlap: that the strangers are none, if `strangers.overlap_of` says so
 
     Examples
     --------
@@ -157,13 +150,11 @@ def caution_of(ones: Iterable[Excess | None]) -> str:
 
 
 def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[float, float, float]:
-    """Area under the ROC curve with its interval.
+    """Area under the ROC curve with its interval; equal scores count one half.
 
     The interval is that of DeLong, DeLong and Clarke-Pearson (1988). Where one side has fewer than
-    25 scores, or all scores are separated, it is that of Newcombe (2006, method 5), whose
-    variance is taken at the ends of the interval and does not vanish.
-
-    members, others: float64, shapes (n,) and (m,); scores; equal scores count one half
+    25 scores, or all scores are separated, it is that of Newcombe (2006, method 5), whose variance
+    is taken at the ends of the interval and does not vanish.
 
     Examples
     --------

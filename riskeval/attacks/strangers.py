@@ -23,8 +23,7 @@ def overlap_of(
 ) -> str:
     """Say that the hold-out holds records of the original, where chance does not explain it.
 
-    Every attack that takes a hold-out, `assess_synthetic` and `compare` ask here. The comparison
-    is the share of original records that equal another original one in these columns.
+    Chance is the share of original records that equal another original one in these columns.
 
     Examples
     --------

@@ -49,18 +49,14 @@ class Knowledge(Protocol):
 def believed_keys(
     frame: pd.DataFrame, scenario: Knowledge, streams: Streams, role: str = "original"
 ) -> CodedKeys:
-    """Return the keys of real persons as the intruder believes them to be.
+    """Return the keys of real persons as the intruder believes them to be; -1 where missing.
 
-    frame: DataFrame, n rows
-    scenario: Scenario or AttackRequest; each key with an error p is wrong with probability p: it
-        gets another of its levels in the file, drawn in proportion to how often they occur there.
-        Missing values stay missing, and a key with a single level stays as it is. Errors are drawn
-        person by person; in attacks on households a key that all members of a household share
-        (those with a value) is wrong for the household as a whole. That is decided for each
-        household by itself.
-    streams: one stream a key and `role`; the same seed gives the same errors in every attack
-    role: name of the file
-    Returns CodedKeys: ``codes`` int32, shape (n, m), -1 where missing.
+    A key with an error p is wrong with probability p: it gets another of its levels in the file,
+    drawn in proportion to how often they occur there. Missing values stay missing, and a key with a
+    single level stays as it is. Errors are drawn person by person; in attacks on households a key
+    that all members of a household share (those with a value) is wrong for the household as a
+    whole. The same seed gives the same errors in every attack: one stream a key and `role`, the
+    name of the file.
 
     Examples
     --------
@@ -238,11 +234,7 @@ def attack_targets(
     *,
     match_missing: bool = True,
 ) -> dict[str, AttackTargets]:
-    """Describe the persons or households of files of real persons, all in the same codes.
-
-    frames: mapping of role to DataFrame; the original, then a hold-out
-    match_missing: whether missing keys are a value of their own, or match nothing
-    """
+    """Describe persons or households of files (original, then a hold-out) in the same codes."""
     streams = Streams(seed)
     rows, multisets = RowIndexer([coder.radix for coder in coders]), Multiset()
     files = {}
@@ -308,11 +300,7 @@ def combine_members(flags: np.ndarray, unit: np.ndarray, n_units: int, members: 
 def combine_probabilities(
     probabilities: np.ndarray, unit: np.ndarray, n_units: int, members: str
 ) -> np.ndarray:
-    """Probability that independent guesses are right for any or for every member.
-
-    probabilities: float64, shape (n,) or (n, a)
-    unit: int64, shape (n,)
-    Returns float64, shape (n_units,) or (n_units, a); 0 without members.
+    """Probability that independent guesses are right for any or for every member; 0 for none.
 
     Examples
     --------

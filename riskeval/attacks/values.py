@@ -78,12 +78,10 @@ def same_kind(
     names: Sequence[str],
     categorical: Sequence[str] = (),
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Bring columns of several files to the same kind: amounts everywhere, or categories.
+    """Bring columns of several files to the same kind, amounts or categories; name the amounts.
 
     A column is an amount when it is numeric in the first file, can be read as numbers in every
     other one, and is not declared categorical. Categories without any level in common are a fault.
-
-    Returns frames: dict of role to DataFrame; numeric: list of str.
 
     Examples
     --------

@@ -241,11 +241,10 @@ def _by_text(
 def learn(
     x: np.ndarray, y: np.ndarray, x_levels: Sequence[Any], y_levels: Sequence[Any]
 ) -> dict[Any, Any] | None:
-    """Learn the rule "level a became level b" from linked records; None where there is none.
+    """Learn "level a became level b" from codes of linked records, -1 missing; None for no rule.
 
-    x, y: integer arrays, shape (m,); codes of the same records in both files, -1 missing
-    Returns dict or None: None where one level became several, where nothing changed, or where a
-        rule on the same levels is no coarsening (as after an exchange of values).
+    None where one level became several, where nothing changed, or where a rule on the same levels
+    is no coarsening (as after an exchange of values).
 
     Examples
     --------

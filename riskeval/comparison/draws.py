@@ -14,12 +14,9 @@ CONFIDENCE = 0.95
 
 
 def mean_of_draws(draws: Sequence[Sequence[Measurement]]) -> list[Measurement]:
-    """Return each number of the first file as the mean over all files.
+    """Return each number of the first file as the mean over all files that have it.
 
-    draws: sequence of lists of Measurement; one list a file. A number that some file does not have
-        is the mean of the others.
-    Returns list of Measurement: `lower` and `upper` are the t interval of the mean over the files;
-        `note` has the range. The baseline is the mean of theirs.
+    `lower` and `upper` are the t interval of that mean; `note` has the range.
 
     Examples
     --------

@@ -17,12 +17,7 @@ HOUSEHOLD = (HOUSEHOLD_RISK, LARGEST_HOUSEHOLD)
 def file_risk(
     request: CompareRequest, frame: pd.DataFrame, weights: np.ndarray | None, kind: str
 ) -> list[Measurement]:
-    """Run every measure of the registry that takes any file.
-
-    frame: DataFrame, m records
-    weights: float64, shape (m,), or None
-    kind: "original", "perturbed" or "synthetic"
-    """
+    """Run every measure of the registry that takes any file."""
     keys = [name for name in request.keys if name in frame]
     absent = [name for name in request.keys if name not in frame]
     sensitive = [

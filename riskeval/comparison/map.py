@@ -91,10 +91,7 @@ def _complete(frame: pd.DataFrame) -> pd.Series:
 
 
 def make_map(comparison: Comparison, risk: str, utility: str) -> RiskUtilityMap:
-    """Return the map of two measures.
-
-    Raises InputError: an unknown measure, or one of the other kind.
-    """
+    """Return the map of two measures."""
     faults = Faults("risk-utility map")
     for argument, name, group in (("risk", risk, "risk"), ("utility", utility, "utility")):
         rows = comparison.measures[comparison.measures["group"] == group]
@@ -126,12 +123,9 @@ def make_map(comparison: Comparison, risk: str, utility: str) -> RiskUtilityMap:
 
 
 def pareto_front(risk: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    """Return which points are on the Pareto front: bool, shape (n,).
+    """Return which points are on the Pareto front: bool, shape (n,); points with NaN never are.
 
-    A point is off the front when another has no more risk and no less gain, and differs in one of
-    them. Equal points are on the front together; points with NaN never are.
-
-    risk, gain: float64, shape (n,)
+    A point is off the front when another has no more risk and no less gain, and differs in one.
 
     Examples
     --------

@@ -30,10 +30,6 @@ def worst_risk(
 ) -> Measurement:
     """Return the largest normalised risk, with the intruder who reaches it.
 
-    Parameters
-    ----------
-    release, original : mapping of key to Measurement
-
     Examples
     --------
     >>> info = MeasureInfo("disco", "attribution risk", "low", "share", "...", title="DiSCO")

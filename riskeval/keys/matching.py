@@ -18,12 +18,7 @@ LARGEST_TABLE = 1 << 24  # cells of the largest full table (every combination of
 def match_counts(
     table: KeyTable, missing: str = "wildcard", alpha: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Counts f and F of each distinct key under a treatment of missing values.
-
-    missing: one of `TREATMENTS`
-    alpha: only for "wildcard"
-    Returns f, F: float64 arrays, shape (K,).
-    """
+    """Counts f and F of each distinct key under a treatment of missing values."""
     holes = table.codes < 0
     amounts = np.column_stack([table.counts, table.weights])
     if missing == "own-category" or not holes.any():

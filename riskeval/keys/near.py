@@ -14,8 +14,6 @@ DIGITS = 9
 def near_levels(first: Iterable[Any], second: Iterable[Any]) -> list[tuple[Any, Any]]:
     """Pairs of levels that are no match, yet agree but for spaces, letter case or rounding.
 
-    first, second: iterables of levels; those of `first` that `second` has as well are left out
-
     Examples
     --------
     >>> near_levels(["2 ", "North", 0.1 + 0.2, "x"], ["2", "north", 0.3, "y"])

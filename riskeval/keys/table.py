@@ -64,11 +64,7 @@ class KeyTable:
 def tabulate(
     frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray | None = None
 ) -> KeyTable:
-    """Find the distinct keys of a file; columns must exist.
-
-    frame: DataFrame, n records
-    weights: float64 array, shape (n,)
-    """
+    """Find the distinct keys of a file; columns must exist."""
     columns, levels = [], []
     for key in keys:
         codes, values = encode(frame[key])
@@ -96,12 +92,7 @@ def _table_of(
 
 
 def number_rows(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, int]:
-    """Number the distinct rows of several code columns in lexicographic order; -1 comes first.
-
-    The same as ``cell_ids`` for columns side by side, with less memory for long files.
-
-    Returns cell: int32 or int64 array, shape (n,); n_cells: int.
-    """
+    """Number distinct rows of code columns, -1 first: as `cell_ids`, with less memory."""
     ids = np.zeros(len(columns[0]), dtype=np.int64)
     span = 1
     for column, size in zip(columns, sizes, strict=True):

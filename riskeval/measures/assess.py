@@ -183,12 +183,9 @@ COLUMNS = (
 def measure_file(
     request: AssessRequest, chosen: Sequence[str], on_event: Listener | None = None
 ) -> tuple[dict[str, Any], dict[str, str], list[tuple[str, Measurement]]]:
-    """Run measures of the registry on a file.
+    """Run measures: results, reasons of those left out, and pairs (measure, number).
 
-    chosen: names in `MEASURES`
-    Returns results: dict of measure to result; skipped: dict of measure to the reason why it was
-        left out; measured: list of pairs (measure, Measurement); a number that two measures give is
-        there once.
+    A number that two measures give is there once.
     """
     results: dict[str, Any] = {}
     skipped: dict[str, str] = {}
@@ -245,14 +242,8 @@ def file_measurements(
 ) -> list[Measurement]:
     """Run the measures that comparisons and sessions run on every file; arguments checked before.
 
-    frame: DataFrame, n records
-    limits: without them nothing is judged
-    kind: {"original", "perturbed", "synthetic"}
-    options: mapping of measure to arguments
-    numbers: collection of str; names of the numbers that are wanted: measures that give none of
-        them are not run
-    Returns list of Measurement: numbers that cannot be measured are there without a value, with the
-        reason as note.
+    Without limits nothing is judged; with `numbers`, measures that give none of them are not run.
+    What cannot be measured has no value and the reason as note.
     """
     weights = roles["weights"]
     values = read_weights(Faults("weights"), frame, weights)

@@ -85,13 +85,10 @@ class ClassificationRisk(Result):
 
 
 def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
-    """Note what keeps a weight matrix from being admissible.
+    """Note what keeps a weight matrix, (r, r), from being admissible (Truta et al., equation 5).
 
-    Admissible (Truta et al., after equation 5): lower triangular, not negative, falling down each
-    column, along each row up to the diagonal and along each diagonal, with total n.
-
-    weights: float64, shape (r, r); upper left part of the n x n matrix; the rest is zero
-    n: records
+    Lower triangular, not negative, falling down each column, along each row up to the diagonal and
+    along each diagonal, with total n. The rest of the n x n matrix is zero.
     """
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or weights.size == 0:
         faults.add("weights", f"has shape {weights.shape}", remedy="Give a square matrix.")
@@ -134,12 +131,7 @@ def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
 def record_weights(
     released: np.ndarray, original: np.ndarray, weights: str | np.ndarray
 ) -> np.ndarray:
-    """Return w_ij / w_11 of each record, with i and j the sizes of its groups.
-
-    released, original: int64, shape (n,)
-    weights: {"minimal", "maximal"} or float64 array, shape (r, r)
-    Returns float64, shape (n,): 0 where j > i, and for sizes above r.
-    """
+    """w_ij / w_11 of each record, i and j the sizes of its groups; 0 where j > i, and above r."""
     if isinstance(weights, str):
         inside = original <= (1 if weights == "minimal" else released)
         return np.where(inside & ((weights == "maximal") | (released == 1)), 1.0, 0.0)

@@ -35,8 +35,8 @@ def _plain_numbers(axis: Axis, low: float, high: float) -> None:
 def risk_distribution(result: IndividualRisk) -> Figure:
     """Histogram of the individual (and household) risks on a logarithmic scale.
 
-    Returns matplotlib.figure.Figure: the vertical line is the limit of the benchmark rule, where
-        that is a probability. Records without risk are left out.
+    The vertical line is the limit of the benchmark rule, where that is a probability. Records
+    without risk are left out.
 
     Examples
     --------
@@ -80,8 +80,7 @@ def risk_distribution(result: IndividualRisk) -> Figure:
 def sample_against_population(counts: FrequencyCounts) -> Figure:
     """Estimated population frequency F against sample frequency f, one point a distinct key.
 
-    Returns matplotlib.figure.Figure: at most 5,000 points, evenly spread over the keys in the order
-        of F; the line is F = f.
+    At most 5,000 points, evenly spread over the keys in the order of F; the line is F = f.
 
     Examples
     --------
@@ -162,11 +161,7 @@ def cell_sizes(counts: FrequencyCounts) -> Figure:
 
 
 def suda_by_record(result: Any) -> Figure:
-    """DIS-SUDA scores in descending order.
-
-    result: object with ``dis_score``, shape (n,); a SUDA result
-    Returns matplotlib.figure.Figure: records with score 0 are left out.
-    """
+    """DIS-SUDA scores in descending order; records with score 0 are left out."""
     scores = np.sort(np.asarray(result.dis_score))[::-1]
     scores = scores[scores > 0]
     with rc_context(RC):

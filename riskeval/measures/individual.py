@@ -21,17 +21,11 @@ FORMULAS = ("exact", "approximation")
 
 
 def risk_of_cells(f: np.ndarray, big_f: np.ndarray, formula: str = "exact") -> np.ndarray:
-    """Risk r = E(1/F | f) of cells under the negative binomial model.
+    """Risk r = E(1/F | f) of cells under the negative binomial model, p = f/F at most 1.
 
-    f: float64 array, shape (K,); sample frequencies, at least 1; need not be whole numbers
-    big_f: float64 array, shape (K,); estimated population frequencies; p = f/F, and p = 1 where F <
-        f
-    formula: {"exact", "approximation"}; "approximation" is p / (f - (1 - p)) from f = 3 on and
-        exact below (Capobianchi, Polettini and Lucarelli 2001): what sdcMicro does
-    Returns float64 array, shape (K,).
+    The approximation is p / (f - (1 - p)) from f = 3 on and exact below (Capobianchi, Polettini and
+    Lucarelli 2001): what sdcMicro does.
 
-    Notes
-    -----
     Equation 4 of Franconi and Polettini (2004), with q = 1 - p, is
 
         (p/q)^f * integral from 1 to 1/p of (y - 1)^(f-1) / y dy  =  (p/f) 2F1(1, 1; f+1; q),
@@ -63,9 +57,6 @@ def risk_of_cells(f: np.ndarray, big_f: np.ndarray, formula: str = "exact") -> n
 
 def household_risks(risk: np.ndarray, household: np.ndarray) -> np.ndarray:
     """Probability that at least one member is linked, 1 - prod(1 - risk), for every member.
-
-    risk: float64 array, shape (n,)
-    household: integer array, shape (n,); household of each record, numbered from 0
 
     Examples
     --------
@@ -167,12 +158,7 @@ def risk_of_counts(
     factor: np.ndarray | None = None,
     formula: str = "exact",
 ) -> IndividualRisk:
-    """Individual risk from frequency counts that are there already; arguments checked before.
-
-    household: Series, shape (n,)
-    factor: float64 array, shape (n,); product of quality, coverage and attempt
-    formula: {"exact", "approximation"}
-    """
+    """Individual risk from counts; `factor` is the product of quality, coverage and attempt."""
     if counts.weighted:
         cells = risk_of_cells(counts.cell_f, counts.cell_F, formula)
     else:
@@ -204,12 +190,7 @@ def risk_of_counts(
 
 
 def read_factors(faults: Faults, frame: pd.DataFrame, **factors: Any) -> np.ndarray:
-    """Product of the factors quality, coverage and attempt for each record, checked.
-
-    frame: DataFrame, n records
-    **factors: None, float, column name or array of shape (n,)
-    Returns float64 array, shape (n,).
-    """
+    """Product of quality, coverage and attempt (each a number, column or array), shape (n,)."""
     product = np.ones(len(frame))
     for argument, value in factors.items():
         product *= _read_factor(faults, frame, argument, value)

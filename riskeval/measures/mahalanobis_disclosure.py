@@ -204,11 +204,7 @@ def mahalanobis_disclosure(
 
 
 def scatter_of(values: np.ndarray, kind: str = "robust") -> Scatter:
-    """Covariance of the complete rows of standardised values; uncorrelated where there are few.
-
-    values: float64, shape (n, p)
-    kind: {"classical", "robust"}
-    """
+    """Covariance of complete rows of standardised values; uncorrelated where there are few."""
     complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
         why = "there are fewer than two complete records, so variables count as uncorrelated"
@@ -219,10 +215,9 @@ def scatter_of(values: np.ndarray, kind: str = "robust") -> Scatter:
 def near_truth(
     x: np.ndarray, y: np.ndarray, cloud: Scatter, k: float, rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Half-widths before k, and whether released values fall in: float64 and bool, shape (n,).
+    """Half-widths before k, and whether released values fall in, of standardised values (n, p).
 
-    x, y: float64, shape (n, p); standardised original and released values, NaN where missing.
-        Distances of `x` are from 0, on the variables that both rows have; NaN where there is none.
+    Distances of `x` are from 0, on the variables that both rows have; NaN where there is none.
     """
     n, p = x.shape
     width, hit = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
@@ -240,7 +235,7 @@ def near_truth(
 
 
 def crowded(y: np.ndarray, asked: np.ndarray, reach: float, neighbours: int) -> np.ndarray:
-    """Whether `neighbours` other rows lie within `reach`: bool, shape (n,), False if not asked.
+    """Whether `neighbours` other rows lie within `reach`; False if not asked.
 
     Rows with missing values are compared on the variables that they have, with the rows that have
     these too; distances on q of p variables are multiplied by the root of p / q.

@@ -156,9 +156,7 @@ def outlier_risk(
 
 
 def tail_of(values: np.ndarray, percentile: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """Whether values are in the upper tail, and isolated there: bool, shape (n,) each.
-
-    values: float64, shape (n,); without NaN
+    """Whether values (none missing) are in the upper tail, and isolated there; shape (n,) each.
 
     Examples
     --------

@@ -47,11 +47,9 @@ def sensitive_groups(
 ) -> Iterator[Segments]:
     """Groups of records that match each distinct key, by pattern of missing keys.
 
-    table: KeyTable, n records in K distinct keys
-    values: integer array, shape (n,); sensitive value of each record, 0 ... n_values - 1; -1 is
-        left out
-    missing: treatment of missing keys. Whatever it is, records that have no known key in common (a
-        record whose keys are all missing, for instance) do not make each other's group diverse.
+    `values` are sensitive codes 0 ... n_values - 1; -1 is left out. Whatever the treatment of
+    missing keys, records that have no known key in common (a record whose keys are all missing, for
+    instance) do not make each other's group diverse.
     """
     rows = np.flatnonzero(values >= 0)
     pair, n_pairs = number_rows([table.cell[rows], values[rows]], [len(table.codes), n_values])

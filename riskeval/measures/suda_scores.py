@@ -12,13 +12,7 @@ NORMALISATIONS = ("original", "factorial", "book")
 
 
 def msu_weights(n_keys: int, max_size: int, normalise: str) -> np.ndarray:
-    """Return the score of one MSU by its size.
-
-    n_keys: q of the paper
-    max_size: M of the paper
-    normalise: {"original", "factorial", "book"}; see `suda`
-    Returns float64, shape (n_keys + 1,): position k holds the score of a MSU of k keys; position 0
-        and sizes above M hold 0.
+    """Score of one MSU by its number of keys, float64, shape (q + 1,); 0 for none and above M.
 
     Examples
     --------
@@ -43,13 +37,9 @@ def dis_scores(
 ) -> tuple[np.ndarray, float]:
     """Return the DIS-SUDA score of each record and the DIS of the file.
 
-    With U records that are unique and P that are in pairs on all keys, and sampling fraction d,
-    DIS = U d / (U d + P (1 - d)). With Q = 1 + (8 - q) / 20 and A the sum of s ** -Q over
-    positive scores s, the score of a record is 1 / (1 + (U / DIS - U) / (A s ** Q)), else 0.
-
-    score: float64, shape (n,)
-    uniques, pairs: records, not cells
-    Returns dis_score: float64, shape (n,); dis: float; 0 when there are no uniques.
+    With U records that are unique and P that are in pairs on all keys, and sampling fraction d, DIS
+    = U d / (U d + P (1 - d)). With Q = 1 + (8 - q) / 20 and A the sum of s ** -Q over positive
+    scores s, the score of a record is 1 / (1 + (U / DIS - U) / (A s ** Q)), else 0.
     """
     dis_score = np.zeros(len(score))
     if uniques == 0:
@@ -70,12 +60,9 @@ def ranked_items(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number the values of all keys by how many records hold them, the rarest first.
 
-    rows: int64, shape (n_rows,); position of one record of each distinct row
-    copies: int64, shape (n_rows,); records with this row
-    missing: with "category" a missing value is an item like another
-    Returns items: int32, shape (n_rows, m); items of each row, ranks ascending; filled up with the
-        number of items; column_of: int32, shape (n_items,); key of each item; absent: bool, shape
-        (n_rows, m); where the value of a key is missing.
+    rows, copies: one record of each distinct row, and how many have it
+    Returns items of each row, ranks ascending, filled up with the number of items; the key of each
+    item; where the value of a key is missing (with "category" it is an item like another).
     """
     codes = coded.codes[rows].astype(np.int64)
     absent = codes < 0

@@ -69,11 +69,7 @@ class PopulationUniqueness(TableResult):
 
     @property
     def tau1_range(self) -> tuple[float, float]:
-        """Smallest and largest estimate of `tau1` over the methods that have one.
-
-        The methods differ by a factor of up to five at small sampling fractions; how far they lie
-        apart is the least that the estimate is uncertain by.
-        """
+        """Smallest and largest estimate of `tau1` over the methods that have one."""
         estimates = self.table["sample_uniques"].dropna()
         if estimates.empty:
             return float("nan"), float("nan")
@@ -229,11 +225,7 @@ def _dankar(estimates: dict[str, float], fraction: float) -> str:
 
 
 def zayatz_uniques(counts: np.ndarray, population: float) -> float:
-    """Population uniques after Zayatz (1991).
-
-    counts: int array, shape (K,); records of each distinct key of the sample
-    population: persons of the population
-    """
+    """Population uniques after Zayatz (1991), from the records of each distinct key."""
     from scipy.special import gammaln
 
     n, big = float(counts.sum()), float(population)
@@ -252,10 +244,7 @@ def zayatz_uniques(counts: np.ndarray, population: float) -> float:
 
 
 def pitman_uniques(counts: np.ndarray, population: float) -> float:
-    """Population uniques by maximum likelihood in Pitman's formula (Hoshino 2001); NaN if none.
-
-    counts: int array, shape (K,)
-    """
+    """Population uniques by maximum likelihood in Pitman's formula (Hoshino 2001); NaN if none."""
     from scipy.special import gammaln
 
     fitted = pitman_fit(counts)
@@ -355,12 +344,10 @@ def _dirichlet_loss(counts: np.ndarray) -> Callable[[np.ndarray], float]:
 def snb_uniques(counts: np.ndarray, population: float) -> float:
     """Population uniques of the slide negative binomial model; NaN where it has no solution.
 
-    Class sizes F = 1 + G with G negative binomial (shape a, mean a m). Thinned with fraction pi,
-    a class is empty with probability (1 - pi) A and a sample unique with
-    A (pi + (1 - pi) a pi m / (1 + pi m)), A = (1 + pi m)^-a. With K = N / (1 + a m) classes both
-    expected numbers are set to the observed ones; uniques are K (1 + m)^-a.
-
-    counts: int array, shape (K,)
+    Class sizes F = 1 + G with G negative binomial (shape a, mean a m). Thinned with fraction pi, a
+    class is empty with probability (1 - pi) A and a sample unique with A (pi + (1 - pi) a pi m / (1
+    + pi m)), A = (1 + pi m)^-a. With K = N / (1 + a m) classes both expected numbers are set to the
+    observed ones; uniques are K (1 + m)^-a.
     """
     from scipy.optimize import least_squares
 

@@ -14,15 +14,9 @@ def group_values(
     trim: float = 0.2,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """One value for each group.
+    """One value for each group 0 ... n_groups - 1, never outside its range; no missing values.
 
-    values: float64, shape (n,); no missing values
-    groups: int array, shape (n,); 0 ... n_groups - 1, none empty
-    aggregate: {"mean", "median", "trimmed"}
-    trim: float in [0, 0.5); share of a group that a trimmed mean drops at each end, rounded down
-    weights: float64, shape (n,); of the mean
-    Returns float64, shape (n_groups,): never outside the range of the group, so that equal values
-        keep their exact value.
+    `trim` is the share of a group that a trimmed mean drops at each end, rounded down.
 
     Examples
     --------
@@ -56,12 +50,7 @@ def _share(aggregate: str, trim: float, place: np.ndarray, size: np.ndarray) -> 
 def group_levels(
     codes: np.ndarray, groups: np.ndarray, *, ordered: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """One level for each group: the lower median of ordered levels, else the most frequent.
-
-    codes: int array, shape (n,); from 0
-    groups: int array, shape (n,); none empty
-    rng: draws among equally frequent levels
-    Returns int64, shape (n_groups,).
+    """One level for each group: lower median of ordered ones, else the most frequent (ties drawn).
 
     Examples
     --------

@@ -12,18 +12,11 @@ from synthpop.microdata.formula import Formula
 
 
 def design(faults: Faults, frame: pd.DataFrame, formula: Formula) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of the right side without a constant.
+    """Varying columns of the right side, no constant, and which of them are numbers as they are.
 
-    Numbers are standardised; a missing one becomes the mean and an indicator column says so.
-    Other columns become indicators of all levels but the first; a missing value is a level.
-    Products multiply the columns of their parts.
-
-    Returns
-    -------
-    columns : float64, shape (n, m)
-        Constant columns are left out.
-    continuous : bool, shape (m,)
-        Whether a column holds a number as it is.
+    Numbers are standardised; a missing one becomes the mean and an indicator column says so. Other
+    columns become indicators of all levels but the first; a missing value is a level. Products
+    multiply the columns of their parts.
     """
     if not check_columns(faults, frame, formula.columns, "predictor"):
         return np.empty((len(frame), 0)), np.empty(0, dtype=bool)

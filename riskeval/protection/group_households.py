@@ -30,15 +30,10 @@ def household_note(groups: np.ndarray, members: np.ndarray, k: int) -> str:
 def with_households(
     values: np.ndarray, groups: np.ndarray, members: np.ndarray, strata: np.ndarray, k: int
 ) -> np.ndarray:
-    """Join groups until each has members of at least k households.
+    """Join groups until each has members of at least k households; -1 is no group.
 
     A group with fewer joins the one with the nearest mean (standardised values) in its stratum; a
     stratum with fewer than k households becomes one group.
-
-    values: float64 array, shape (n, p), NaN for missing
-    groups, members, strata: int64 arrays, shape (n,); group (-1 for none), household and stratum of
-        each record
-    Returns int64 array, shape (n,).
     """
     if not len(values):
         return groups.copy()

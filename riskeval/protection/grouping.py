@@ -19,8 +19,7 @@ from synthpop.microdata.robust import Scatter, scatter, whitened
 def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.ndarray:
     """MDAV with Euclidean distances between the values as they are.
 
-    values: float64, shape (n, p)
-    block: cut the records into boxes of at most so many first, by medians of the widest variable
+    `block` cuts the records into boxes of at most so many first, by medians of the widest variable.
 
     Examples
     --------
@@ -43,12 +42,7 @@ def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.n
 
 
 def pca_groups(values: np.ndarray, k: int, kind: str) -> tuple[np.ndarray, str]:
-    """Neighbours in the order of the first principal component of the correlation matrix.
-
-    values: float64, shape (n, p)
-    kind: {"classical", "robust"}
-    Returns groups, note: `note` says why a classical covariance stands in for a robust one.
-    """
+    """Neighbours along the first principal component of the correlations; a note if not robust."""
     cloud = scatter(values, kind)
     return consecutive(np.argsort(first_component(values, cloud), kind="stable"), k), cloud.fallback
 
@@ -75,11 +69,8 @@ def cluster_groups(
 ) -> tuple[np.ndarray, str]:
     """Groups inside clusters of k-means, so that no group spans two of them.
 
-    values: float64, shape (n, p)
-    n_clusters: fewer where there are not so many different records; clusters with fewer than k
-        records go, record by record, to the nearest of the others
-    within: {"pca", "robust-pca", "mdav", "influence"}; how each cluster is cut; "influence" sorts
-        by the variable that varies most in it
+    Records of clusters with fewer than k go to the nearest of the others; "influence" sorts a
+    cluster by the variable that varies most in it.
     """
     z = standardised(values)
     labels = _clusters(z, k, n_clusters, rng)
@@ -124,12 +115,9 @@ def _clusters(z: np.ndarray, k: int, n_clusters: int, rng: np.random.Generator) 
 def gower_groups(
     numeric: np.ndarray, special: np.ndarray, nominal: np.ndarray, k: int
 ) -> np.ndarray:
-    """MDAV with Gower distances between records of mixed scale.
+    """MDAV with Gower distances: numbers and ordered codes, and codes of levels.
 
-    numeric: float64, shape (n, p); numbers, and codes of ordered levels; each is divided by its
-        range here
-    special: bool, shape (n, p); where a semi-continuous variable has its constant
-    nominal: int array, shape (n, q); codes of levels without an order
+    `special` is where a semi-continuous variable has its constant.
 
     Examples
     --------

@@ -75,7 +75,6 @@ def read_households(
 ) -> HouseholdRoles | None:
     """Read the households of a file; note faulty ids and variables (then None).
 
-    household: column of ids; never missing
     candidates: columns that become household variables if no household has two values of them.
         Where at most 2 % of the households with several members have, `notes` of the result names
         them.

@@ -143,19 +143,7 @@ def _positions(
 
 
 def regions(places: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray:
-    """Number the regions of the strict median cuts.
-
-    Parameters
-    ----------
-    places : float64 array, shape (n, m)
-    spans : float64 array, shape (m,)
-        Length of each axis, above zero.
-
-    Returns
-    -------
-    int64 array, shape (n,)
-        0, 1, ... in the order in which regions become final (low halves first).
-    """
+    """Number the regions of the strict median cuts, in the order in which they become final."""
     result = np.zeros(len(places), dtype=np.int64)
     waiting, n_regions = [np.arange(len(places))], 0
     while waiting:

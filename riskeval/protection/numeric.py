@@ -127,13 +127,8 @@ def put_numbers(
 ) -> pd.Series:
     """Return a column with new values at some rows, of the same type where that is possible.
 
-    before: Series, shape (n,)
-    values: float64, shape (n,); only what stands at `rows` is used; all other cells keep their
-        exact value
-    rows: bool, shape (n,)
-    integers: {"real", "round"}; what becomes of a column of whole numbers when new values are not
-        whole: reals (float64, or Float64 for a type that holds missing values), or rounded values
-        of the same type
+    `integers` says what becomes of whole numbers when new values are not whole: "real" (float64, or
+    Float64 for a type that holds missing values), or "round".
 
     Examples
     --------

@@ -120,10 +120,7 @@ def read_known(
 def once_a_household(
     frame: pd.DataFrame, names: Sequence[str], order: Order, homes: HouseholdRoles | None, run: Run
 ) -> Protected:
-    """Run a verb on household variables once a household, then on the others, then keep sums.
-
-    order, homes: as `read_order` returned them
-    """
+    """Run a verb on household variables once a household, then on the others, then keep sums."""
     if not order.asks:
         plain = run(frame, list(names), None)
         sizes = magnitude_note(frame, plain.data, names)

@@ -61,13 +61,7 @@ class Job:
 def strata_rows(
     faults: Faults, ids: np.ndarray, usable: np.ndarray, filled: np.ndarray, job: Job, what: str
 ) -> list[np.ndarray]:
-    """Rows of each stratum; those with fewer than k usable records are pooled.
-
-    ids: int64, shape (n,); stratum of each record
-    usable: bool, shape (n,); records that can start a group
-    filled: bool, shape (n,); records that have anything to protect
-    what: column or argument that a fault is about
-    """
+    """Rows of each stratum; those with fewer than k usable records are pooled."""
     n_usable = int(usable.sum())
     if filled.any() and n_usable < job.k:
         faults.add(

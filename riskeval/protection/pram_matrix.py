@@ -73,11 +73,9 @@ def estimate_counts(released: pd.Series, matrix: pd.DataFrame) -> pd.DataFrame:
 def invariant_matrix(
     frequencies: np.ndarray, diagonal: np.ndarray, alpha: float, closed: np.ndarray
 ) -> np.ndarray:
-    """Return the matrix R of two stages, mixed with the identity, that keeps the frequencies.
+    """Matrix R of two stages, mixed with the identity, that keeps the (positive) frequencies.
 
-    frequencies: float64 array, shape (L,), all positive
-    diagonal: float64 array, shape (L,); diagonal of the first stage
-    closed: bool array, shape (L, L); forbidden transitions; the way back is closed too
+    `diagonal` is that of the first stage; what is closed is closed on the way back too.
     """
     first = random_matrix(diagonal, closed)
     flow = first * frequencies[:, None]

@@ -24,11 +24,7 @@ def read_back(
     homes: HouseholdRoles | None,
     k: int,
 ) -> tuple[Recovery, list[str]]:
-    """Attack the values that are missing now, by other members, rows, columns and order.
-
-    frame, released: DataFrame, n records; before and after
-    names: keys, on which records below `k` are counted anew
-    """
+    """Attack the values that are missing now, by other members, rows, columns and order."""
     hidden = {n: (released[n].isna() & frame[n].notna()).to_numpy() for n in names}
     recovery = recover(
         released,
@@ -75,10 +71,6 @@ def withstanding(
 
     Values that can be read back are shown again, other keys become missing instead, until every
     record matches at least k after the attack or nothing more helps; a missing value matches all.
-
-    frame, released, names, homes, k: as in `read_back`
-    Returns released: DataFrame, n records; recovery: Recovery; what is read back of it; notes: list
-        of str.
     """
     recovery, notes = read_back(frame, released, names, homes, k)
     if not recovery.n_right or not records_below(recovery):

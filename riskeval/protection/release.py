@@ -114,10 +114,10 @@ def release_file(
 
 
 def released_dictionary(file: pd.DataFrame, dictionary: Dictionary) -> Dictionary:
-    """Return what a released file may say of its variables.
+    """Return what a released file may say of its variables: labels of codes that records have.
 
-    Labels of codes that no record has are left out. Missing values of a protected file may be
-    suppressed ones: none is written as the code of a missing answer.
+    Missing values of a protected file may be suppressed ones: none is written as the code of a
+    missing answer.
 
     Examples
     --------

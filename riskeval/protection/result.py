@@ -126,10 +126,7 @@ def protected(
 ) -> Protected:
     """Count what differs between two files of the same rows and wrap it up.
 
-    before, after: DataFrame, the same rows in the same order; categories that lost their last
-        record are dropped from `after`: a file shows them
-    columns: names of the columns that the method worked on
-    method, parameters, seed, notes, details: see `Protected`
+    Categories that lost their last record are dropped from `after`: a file shows them.
     """
     rows, touched = [], np.zeros(len(after), dtype=bool)
     after = after.copy(deep=False)

@@ -10,17 +10,13 @@ STEPS = 25
 
 
 def rotated(values: np.ndarray, level: float, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Mix records with random orthogonal matrices that keep the vector of ones.
+    """Mix complete records, n >= 3, with random orthogonal matrices that keep the vector of ones.
 
     Z = A X with A' A = I and A 1 = 1 keeps every sum and cross-product (Ting, Fienberg and
     Trottini). A works on random sets of about `size` records, so that time and memory stay linear
     in n. On the space orthogonal to ones, A comes from the Gram-Schmidt procedure on I + s M, M
     with independent normal numbers; s is chosen so that the mean squared change is `level` times
     the variance (2 would be without any relation to the original).
-
-    values: float64, shape (n, p); complete, n >= 3
-    size: int, at least 3
-    Returns float64, shape (n, p).
 
     Examples
     --------
@@ -57,10 +53,7 @@ def _orthogonal(matrix: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def _strength(m: int, level: float) -> float:
-    """Factor of the noise for which the mean squared change, 2 - 2 tr(A) / m, is the level.
-
-    It is found on fixed matrices, several for a small m: a constant of m and level, no draw.
-    """
+    """Factor, on fixed matrices, for which the mean squared change, 2 - 2 tr(A) / m, is level."""
     drawn = np.random.default_rng(0).standard_normal((max(1, 60 // m), m, m))
     low, high = 0.0, 1.0
     for _ in range(STEPS):

@@ -153,10 +153,7 @@ def _shuffled(
     frame: pd.DataFrame, model: Formula, formula: str, method: str, seed: int,
     household_scores: tuple[np.ndarray, ...], keep_signs: Sequence[str],
 ) -> Protected:  # fmt: skip
-    """Shuffle the responses of a model, one row a unit.
-
-    `household_scores`: of household variables before and after they were shuffled, (n, p) each.
-    """
+    """Shuffle the responses of a model, one row a unit, with household scores before and after."""
     faults = Faults("shuffle")
     responses = [factor.column for factor in model.responses]
     values = read_numbers(faults, frame, responses, "confidential variable")
@@ -216,10 +213,7 @@ def _scores(
     faults: Faults, values: np.ndarray, columns: np.ndarray, continuous: np.ndarray, method: str,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """New scores, shape (n, p), and the share of variance explained, shape (p,).
-
-    `columns`: what the scores follow before and after, shape (2, n, m).
-    """
+    """New scores and the share explained; `columns` are followed before and after, (2, n, m)."""
     scores = normal_scores(values)
     complete = ~np.isnan(scores).any(axis=1)
     n, m = int(complete.sum()), columns.shape[2]

@@ -158,8 +158,7 @@ def suppress_under_attack(
 ) -> Outcome:
     """Suppress, attack, and suppress elsewhere what the attack brings back, until nothing does.
 
-    codes: integer array, shape (n, m), -1 missing; of the original
-    start: integer array, shape (n, m); the same with what is hidden already
+    start: codes with what is hidden already, -1 missing
     suppress: function of codes and locked cells (bool, shape (n, m)) to codes
     short_of: function of codes to the records that match too few, bool, shape (n,)
     """

@@ -51,11 +51,7 @@ class SuppressRequest:
 def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressRequest) -> np.ndarray:
     """Count the records that each record matches, by tables of shared keys (exact, no hashing).
 
-    codes: integer array, shape (n, m), -1 missing
-    strata: int64 array, shape (n,); records of different strata never match; shares of categories
-        are those of the stratum
-    request: only the treatment of missing values is used
-    Returns float64 array, shape (n,).
+    Records of different strata never match; shares of categories are those of the stratum.
     """
     n = len(codes)
     columns = np.column_stack([codes, strata])
@@ -122,13 +118,7 @@ def suppress_codes(
     request: SuppressRequest,
     locked: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the codes with as few new -1 as the greedy rule needs; the input is not changed.
-
-    codes: integer array, shape (n, m), -1 missing
-    strata: int64 array, shape (n,)
-    locked: bool array, shape (n, m); cells that must stay (not for "own-category"). A record whose
-        other keys do not suffice then keeps fewer than k matches.
-    """
+    """Codes with as few new -1 as the greedy rule needs; `locked` cells stay."""
     if request.missing == "own-category":
         from riskeval.protection.suppress_merge import merge_rare
 

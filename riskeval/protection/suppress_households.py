@@ -32,13 +32,9 @@ def widen(
 ) -> list[Wide]:
     """Return the households of each size, smallest first.
 
-    The members of a household stand in the order of their keys, so that two households with the
-    same multiset of members agree in every column. With more than `MOST_COLUMNS` columns all keys
-    of a member are one column.
-
-    codes: integer array, shape (n, m); the household keys
-    shared: positions of the keys that all members share
-    by: integer array, shape (n, m); keys that order the members: those of the original
+    Members stand in the order of their keys in `by`, so that two households with the same multiset
+    of members agree in every column. With more than `MOST_COLUMNS` columns all keys of a member are
+    one column. `shared` are the keys that all members share.
     """
     personal = [j for j in range(codes.shape[1]) if j not in shared]
     order = (
@@ -92,11 +88,7 @@ def rare_households(
 def hide_rare_households(
     codes: np.ndarray, homes: HouseholdRoles, shared: Sequence[int], k: int
 ) -> tuple[np.ndarray, int]:
-    """Hide keys until every household matches at least k of its size.
-
-    Returns hidden: bool array, shape (n, m); left: int; households for which no suppression helps:
-        fewer than k have their size, or there are too many members.
-    """
+    """Cells to hide so that each household matches k of its size, and how many cannot."""
     hidden = np.zeros(codes.shape, dtype=bool)
     left = 0
     for table in widen(codes, homes, shared, codes):

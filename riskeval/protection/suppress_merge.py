@@ -22,14 +22,9 @@ def merge_rare(
     """Return codes in which every distinct row (missing is a value) occurs at least k times.
 
     Sets of keys are tried from small to large. For one set, the risky records that agree on the
-    other keys lose the keys of the set together, if they and the records that are there already
-    are k or more. Safe records join them where that takes fewer cells than a larger set, first
-    those that their own pattern can spare.
-
-    codes: integer array, shape (n, m), -1 missing
-    strata: int64 array, shape (n,); each with at least k records
-    rank: float64 array, shape (m,); 0, or 1 for the most important key
-    cost: float64 array, shape (m,)
+    other keys lose the keys of the set together, if they and the records that are there already are
+    k or more. Safe records join them where that takes fewer cells than a larger set, first those
+    that their own pattern can spare. `rank` is 0, or 1 for the most important key.
     """
     m = codes.shape[1]
     columns = np.column_stack([codes, strata]).astype(np.int64)

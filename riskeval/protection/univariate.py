@@ -6,11 +6,7 @@ import numpy as np
 
 
 def consecutive(order: np.ndarray, k: int) -> np.ndarray:
-    """Groups of k records in a given order; the last group takes the rest (k to 2 k - 1).
-
-    order: int array, shape (n,); positions of the records, first to last
-    k: int, at most n
-    Returns int64 array, shape (n,): group of each record, from 0.
+    """Groups of k records in a given order, from 0; the last group takes the rest (k to 2 k - 1).
 
     Examples
     --------
@@ -23,14 +19,7 @@ def consecutive(order: np.ndarray, k: int) -> np.ndarray:
 
 
 def ranked_groups(values: np.ndarray, k: int) -> np.ndarray:
-    """Individual ranking: groups of k neighbours in ascending order, equal values in file order.
-
-    values: float64, shape (n,); no missing values
-    k: int, at most n
-
-    Notes
-    -----
-    Defays and Anwar (1998), Journal of Official Statistics 14, 449-461.
+    """Groups of k neighbours in ascending order, ties in file order (Defays and Anwar 1998).
 
     Examples
     --------
@@ -43,14 +32,9 @@ def ranked_groups(values: np.ndarray, k: int) -> np.ndarray:
 def optimal_groups(values: np.ndarray, k: int) -> np.ndarray:
     """Groups of at least k values with the least sum of squared deviations from their means.
 
-    values: float64, shape (n,); no missing values
-    k: int, at most n
-
-    Notes
-    -----
-    Exact, in time n k and memory n: Hansen and Mukherjee (2003), A polynomial algorithm for
-    optimal univariate microaggregation, doi:10.1109/TKDE.2003.1209020. An optimal grouping of
-    sorted values has groups of neighbours with k to 2 k - 1 members.
+    Exact, in time n k and memory n: Hansen and Mukherjee (2003), A polynomial algorithm for optimal
+    univariate microaggregation, doi:10.1109/TKDE.2003.1209020. An optimal grouping of sorted values
+    has groups of neighbours with k to 2 k - 1 members.
 
     Examples
     --------

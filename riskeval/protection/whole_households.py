@@ -35,13 +35,7 @@ class MaskedHouseholds:
 def mask_whole_households(
     frame: pd.DataFrame, keys: Sequence[str], k: int, homes: HouseholdRoles, run: Run
 ) -> MaskedHouseholds:
-    """Mask the household keys so that at least k households share the values of all members.
-
-    frame: DataFrame, n records
-    keys: numeric variables
-    run: the verb, on one row a household
-    Raises InputError: no size of household occurs k times.
-    """
+    """Mask the household keys so that at least k households share the values of all members."""
     shared = [name for name in keys if name in homes.variables]
     personal = [name for name in keys if name not in shared]
     before = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in keys}

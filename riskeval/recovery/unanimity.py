@@ -57,11 +57,7 @@ class Answer:
 
 
 def unanimous(groups: Groups, codes: np.ndarray, hidden: np.ndarray) -> Answer:
-    """Answer the holes of a column whose group has filled cells that all agree.
-
-    codes: int64 array, shape (n,), -1 for a hole
-    hidden: bool array, shape (n,); cells that are asked for
-    """
+    """Answer the `hidden` holes (code -1) whose group has filled cells that all agree."""
     from riskeval.kernels.agreement import levels_of_groups
 
     # 1. of each group: filled cells, smallest and largest level

@@ -72,10 +72,7 @@ def write_comparison(
     audience: str = "internal",
     language: str = "en",
 ) -> Place:
-    """Write a comparison as one self-contained HTML file; see `Comparison.report`.
-
-    Raises InputError: an unknown audience or language; OutputError: the file cannot be written.
-    """
+    """Write a comparison as one self-contained HTML file; see `Comparison.report`."""
     check_page(audience, language)
     external = audience == "external"
     with use_language(language):

@@ -38,10 +38,9 @@ COLOURS = tuple(colour for colour in OKABE_ITO if colour != "#F0E442")
 def draw_map(result: RiskUtilityMap) -> Figure:
     """Draw risk against utility, one point a release, paths of parameters, and the Pareto front.
 
-    Returns matplotlib.figure.Figure: releases of one family are joined in the order of their
-        parameter, which stands beside the point; the original is the grey cross; the front is the
-        broad grey line. Families differ in colour and marker. Coinciding points are nested so that
-        all remain visible.
+    Releases of one family are joined in the order of their parameter, which stands beside the
+    point; the original is the grey cross; the front is the broad grey line. Coinciding points are
+    nested so that all remain visible.
     """
     with rc_context(RC):
         figure = new_figure(WIDE, 5.2)
@@ -70,11 +69,7 @@ def draw_map(result: RiskUtilityMap) -> Figure:
 
 
 def nested_sizes(known: pd.DataFrame) -> dict[str, float]:
-    """Return the marker size, in points, of each release that shares its place with others.
-
-    known: `release`, `risk`, `utility`; points nearer than 1 % of the range share a place
-    Returns dict of release to size: the first of a place is the largest; releases with a place of
-        their own are left out.
+    """Marker size, in points, of each release that shares its place (1 % of the range) with others.
 
     Examples
     --------
@@ -211,12 +206,10 @@ def _frame(axes: Axes, known: pd.DataFrame, result: RiskUtilityMap) -> None:
 
 
 def draw_overlaps(overlaps: pd.DataFrame) -> Figure:
-    """Draw the overlap of each estimate and domain, one column a release.
+    """Draw the overlap of each estimate and domain, one column a release; dark is a full overlap.
 
-    overlaps: `Comparison.overlaps`. More than 60 rows are cut to the estimates over all records and
-        the domains with the least overlap.
-    Returns matplotlib.figure.Figure: dark is a full overlap; a cell without an interval in one of
-        the files is left white.
+    More than 60 rows are cut to the estimates over all records and the domains with the least
+    overlap; a cell without an interval in one of the files is left white.
     """
     wide = overlap_grid(overlaps)
     values = wide.to_numpy(float)

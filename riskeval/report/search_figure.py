@@ -11,10 +11,7 @@ from synthpop.microdata.text import percent_tick
 
 
 def draw_search(plans: pd.DataFrame) -> Figure:
-    """Draw every plan, the front, and which plans are within the limits.
-
-    plans: `plan`, `risk`, `loss`, `within`, `front`
-    """
+    """Draw every plan, the front, and which plans are within the limits."""
     with mpl.rc_context(RC):
         figure = new_figure(WIDE, 4.6)
         axes = figure.subplots()

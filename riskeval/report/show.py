@@ -14,11 +14,9 @@ ORIGINAL = "original"
 
 
 def shown(row: Any, external: bool = False) -> str:
-    """Return a number with its unit.
+    """Return the number of a row of `Comparison.measures` with its unit; NaN becomes a dash.
 
-    row: row of `Comparison.measures`; with ``value``, ``unit``, ``group`` and ``records``; NaN
-        becomes a dash
-    external: round counts to multiples of five, and shares and mean risks of records accordingly
+    External counts are rounded to multiples of five, shares and mean risks of records accordingly.
 
     Examples
     --------

@@ -100,11 +100,7 @@ class ComparePlan:
     def run(
         self, *, seed: int | None = None, workers: int = 1, on_event: Listener = silent
     ) -> Comparison:
-        """Read the files, make the releases that are given as steps, and compare.
-
-        seed: instead of that of the plan; steps without a seed of their own draw from it too
-        workers, on_event: as in `compare`
-        """
+        """Read the files, make the releases given as steps, and compare; all draw from one seed."""
         used = resolve_seed(self.seed if seed is None else seed)
         original = read_data(self.data, self.folder, on_event)
         outside = None

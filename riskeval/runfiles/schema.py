@@ -97,8 +97,6 @@ NEXT = """Read next: [protect a survey](../tutorials/protect.md),
 def plan_schema(plan: str) -> dict[str, Any]:
     """Return the JSON schema of a run file.
 
-    plan: {"assess", "protect", "compare", "judge", "intruders"}
-
     Examples
     --------
     >>> sorted(plan_schema("assess")["properties"])

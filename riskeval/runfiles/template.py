@@ -18,13 +18,7 @@ PLANS = ("assess", "protect")
 
 
 def plan_text(plan: str, frame: pd.DataFrame, roles: RoleSuggestions, path: str) -> str:
-    """Return a run file of ``riskeval assess`` or ``riskeval protect`` for a file.
-
-    plan: {"assess", "protect"}
-    frame: the file
-    roles: see `suggest_roles`
-    path: the file as the run file names it
-    """
+    """Return a run file of ``riskeval assess`` or ``riskeval protect`` for a file."""
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     lines = [
         f"# Run file of riskeval. Run it with: riskeval {plan} THIS_FILE",

@@ -28,11 +28,9 @@ RANK_SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.2)
 def key_recodings(values: pd.Series, wanted: Sequence[Any] | None = None) -> list[Arguments]:
     """Return recodings of a key from fine to coarse, each starting from the column as it is.
 
-    values: its name is the column
-    wanted: sequence; recodings that the user names instead: lists of breaks, or mappings of a new
-        category to old ones
-    Returns list of (verb, arguments): classes of equal width for numbers; for categories the rarest
-        ones joined, two, three and more of them (neighbours only where the categories are ordered).
+    Classes of equal width for numbers; for categories the rarest ones joined, two, three and more
+    of them (neighbours only where the categories are ordered). `wanted` are breaks or mappings to
+    take instead.
 
     Examples
     --------

@@ -16,8 +16,6 @@ def role_losses(
 ) -> dict[str, float]:
     """Return the loss of each key, numeric key, sensitive and post-randomised column.
 
-    original, released: DataFrame, n records in the same order
-
     Examples
     --------
     >>> before = pd.DataFrame({"sex": [*"mfmf"], "income": [1.0, 2.0, 3.0, 4.0]})

@@ -201,10 +201,7 @@ def in_released_levels(
 
 
 def records_below(original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles, k: int) -> int:
-    """Count the records that match fewer than k on the keys after the file gave back what it can.
-
-    original, file: DataFrame, n records in the same order
-    """
+    """Count the records that match fewer than k on the keys once holes are read back."""
     from riskeval.recovery.recover import recover
 
     result = recover(

@@ -24,10 +24,6 @@ def prepare_step(
 ) -> Step:
     """Return a step with everything that is needed to repeat it: roles filled in, seed resolved.
 
-    verb: name in ``riskeval.protect``
-    values, parameters: arguments of the verb after the data, without and with names
-    Raises InputError: unknown verb or arguments, arguments that are given twice or not at all.
-
     Examples
     --------
     >>> str(prepare_step(SessionRoles(("age",)), "mondrian", parameters={"k": 3}))

@@ -19,11 +19,9 @@ Pairs = tuple[np.ndarray, np.ndarray]
 def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray) -> Pairs:
     """Pairs of rows that agree wherever the released one has a key, with the fewest holes.
 
-    real, released: int32, shapes (u, m) and (v, m); distinct key combinations
-    missing: int32, shape (m,); code of a missing key. A hole of the released row matches anything;
-        a missing key of the real row matches a hole only. Rows without any key match nothing.
-    Returns real_row, released_row: int64 arrays: of each real row, those released ones that match
-        it with the fewest holes in keys that the real row has.
+    Codes int32, (u, m) and (v, m), distinct rows; `missing` has the code of a missing key. A hole
+    of the released row matches anything, a missing key of the real row a hole only; rows without
+    any key match nothing.
 
     Examples
     --------
@@ -56,11 +54,7 @@ def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray)
 def compatible_pairs(
     real: np.ndarray, released: np.ndarray, missing: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Pairs of rows that agree wherever the released one has a key, by number of holes.
-
-    real, released, missing: as in `compatible_rows`; rows may repeat
-    Yields n_holes: int; keys that the released row lacks and the real one has; ascending; real_row,
-        released_row: int64 arrays.
+    """As `compatible_rows`, for rows that may repeat, by holes: (holes, real, released).
 
     Examples
     --------
@@ -115,10 +109,7 @@ def _joined(
 def compatible_households(
     real: list[np.ndarray], released: list[np.ndarray], missing: np.ndarray
 ) -> Pairs:
-    """Pairs of households whose members can be paired as in `compatible_rows`.
-
-    real, released: lists of int32 arrays, shape (members, m)
-    """
+    """Pairs of households whose members (lists of int32, (s, m)) pair as in `compatible_rows`."""
     from riskeval.kernels.households import fewest_holes
 
     if not real or not released or len(real) * len(released) > MOST_PAIRS:
@@ -138,10 +129,6 @@ def household_holes(
     real: list[np.ndarray], released: list[np.ndarray], missing: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of households that match only by holes, and how many holes each match has.
-
-    real, released: lists of int32 arrays, shape (members, m)
-    Returns real_household, released_household, n_holes: int64 arrays: households without any key
-        match nothing.
 
     Examples
     --------
@@ -175,10 +162,7 @@ def household_holes(
 
 
 def member_pairs(real: np.ndarray, released: np.ndarray, missing: np.ndarray) -> Pairs:
-    """Members of one household and those of another they may be, with the fewest holes for each.
-
-    real, released: int32, shapes (s, m) and (s, m)
-    """
+    """Members of one household and those of another, (s, m), they may be, with the fewest holes."""
     fits = ((real[:, None] == released[None]) | (released == missing)[None]).all(axis=2)
     holes = ((released == missing)[None] & (real != missing)[:, None]).sum(axis=2)
     fewest = np.where(fits, holes, np.iinfo(np.int64).max).min(axis=1, keepdims=True)

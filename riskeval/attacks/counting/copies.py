@@ -188,10 +188,7 @@ class Marks:
         return [*self.amounts, *self.coders, *([self.household] if self.household else [])]
 
     def of(self, frame: pd.DataFrame, factor: float = 1.0) -> dict[str, list[pd.Series]]:
-        """Return the marks of each kind: series of hashes whose index is the row.
-
-        With a factor, amounts are values close by.
-        """
+        """Hashes of the marks of each kind, by row; with a factor amounts are values close by."""
         values = {name: as_numbers(frame[name]) for name in self.amounts}
         values = {name: np.where(np.isfinite(x), x, np.nan) for name, x in values.items()}
         if factor != 1.0:

@@ -142,10 +142,7 @@ def as_points(
 def without_constants(
     points: Points, weights: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of 0 for variables with one value in a file: they tell nothing of who is in it.
-
-    Their distance differs between persons for reasons that are not in the file. Where no variable
-    varies the weights stay.
+    """Weights of 0 for variables with one value in a file, unless no variable varies.
 
     Examples
     --------
@@ -166,10 +163,7 @@ def without_constants(
 def shared_records(
     original: pd.DataFrame, holdout: pd.DataFrame, request: AttackRequest
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which hold-out records equal an original one in all variables, and which originals another.
-
-    Returns bool, shape (m,), and bool, shape (n,).
-    """
+    """Which hold-out records equal an original one in all columns, and which originals another."""
     frames = {"original": original, "holdout": holdout}
     points, _ = as_points(frames, replace(request, household=None))
     both = [np.column_stack([np.nan_to_num(it.numbers, nan=np.inf), it.codes])
@@ -193,10 +187,7 @@ def members_nearest(
     base: str,
     workers: int,
 ) -> list[np.ndarray]:
-    """Mean distance of the members of households to the nearest persons of `base`, of each file.
-
-    Members are persons of `base` themselves when a file is compared with itself: they are left out.
-    """
+    """Mean distance of members of households to the nearest other persons of `base`, by file."""
     persons, weights = as_points(frames, replace(request, household=None))
     if base == "synthetic":
         weights = without_constants(persons[base], weights)

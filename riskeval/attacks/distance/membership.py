@@ -238,10 +238,7 @@ def _all_scores(
     by_members: Sequence[np.ndarray],
     rng: np.random.Generator,
 ) -> dict[str, _Scores]:
-    """Scores of every attack; half of the hold-out, drawn at random, is the reference of density.
-
-    `by_members` has the mean distances of members of households, where they are asked for.
-    """
+    """Scores of every attack; half of the hold-out, drawn at random, is the density's reference."""
     m = len(space.points["holdout"])
     order = rng.permutation(m)
     halves = order[: m // 2], np.sort(order[m // 2 :])
@@ -291,10 +288,7 @@ _REAL = ("original", "holdout")
 
 
 def _adversarial_accuracies(space: Space, streams: Streams) -> tuple[float, float]:
-    """Nearest-neighbour adversarial accuracy of both real files against the synthetic one.
-
-    Nearness inside and between files compares files of equal size, so all are cut to the smallest.
-    """
+    """Nearest-neighbour adversarial accuracy of both real files; all are cut to the smallest."""
     n = min(len(it) for it in space.points.values())
     rows = {
         role: sample(len(it), n, streams.at("membership", "equal size", role))

@@ -142,10 +142,9 @@ def household_points(
     household: str,
     numeric: Sequence[str],
 ) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
-    """Return households as profiles: size; mean, smallest and largest of numbers; counts of levels.
+    """Households as profiles: size; mean, smallest and largest of numbers; counts of levels.
 
-    Every variable, and the size, has weight 1 in all. Missing values of members are left out; a
-    number that no member has is missing.
+    Every variable, and the size, has weight 1 in all; missing values of members are left out.
     """
     levels = {name: LevelCoder(()) for name in names if name not in numeric}
     codes = {
@@ -182,9 +181,7 @@ def draw_households(
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Draw at most so many households of a stream, each equally likely, with all their members.
 
-    Returns frame: DataFrame; members of the drawn households, wherever in the stream they stood;
-        numbers: int64, shape (households,); which households of the stream they are (0: the first),
-        in the order of the frame.
+    Returns the members, wherever in the stream they stood, and the numbers of their households.
 
     Examples
     --------

@@ -77,9 +77,8 @@ class KeyModel:
 def solve_key_model(moments: KeyMoments) -> KeyModel:
     """Solve the normal equations of the intercept and one dummy a level but the first.
 
-    A level met by no person with a value has no dummy. A dummy that is a linear combination of
-    earlier ones is left out (effect 0), as statistical packages do, so predictions of key
-    combinations that occur in the population do not depend on which one is left out.
+    A dummy of a level that nobody with a value has, or that depends on earlier ones, has effect 0:
+    predictions of combinations that occur do not depend on which one is left out.
 
     Examples
     --------

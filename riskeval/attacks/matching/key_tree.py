@@ -30,10 +30,7 @@ class KeyTree:
 
 
 def key_tree(combinations: np.ndarray, radix: Sequence[int]) -> KeyTree:
-    """Build the tree of distinct key combinations.
-
-    combinations: integer array, shape (u, m); distinct rows of codes ``0 ... radix[k] - 1``
-    radix: number of codes of each key
+    """Build the tree of distinct key combinations (u, m), codes ``0 ... radix[k] - 1`` of key k.
 
     Examples
     --------

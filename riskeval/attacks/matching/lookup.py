@@ -98,8 +98,7 @@ class PopulationLookup:
     ) -> list[BlockMatches]:
         """Count a chunk of the population; return who matches, those with few holes first.
 
-        codes: int32, shape (m, n)
-        starts: int64, shape (h + 1,), or None; where the households begin
+        starts: where the households begin, shape (h + 1,)
         silent: bool, shape (n,); persons without any value of a target. Where suppressed values
             match anything they count only where nobody else matches, with however many holes.
         """

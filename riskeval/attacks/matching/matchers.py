@@ -225,12 +225,7 @@ class HoleMatcher:
             self._matchers[block.n_holes].read(cells, part)
 
     def evidence(self, n_matches: np.ndarray, n_holes: np.ndarray, *rest: Any) -> MatchEvidence:
-        """Sum up after the last chunk.
-
-        n_matches, n_holes: int64, shape (r,); matches of each row with the fewest holes, and how
-            many holes these have
-        rest: what the matchers want beside `n_matches`
-        """
+        """Sum up after the last chunk: matches of each row with the fewest holes, and these."""
         result: MatchEvidence = self._matchers[0].evidence(n_matches, *rest)
         all_right, chance = result.all_right.copy(), result.chance.copy()
         n_known = self._with_value[0][self._lookup.cell]

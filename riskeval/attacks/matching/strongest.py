@@ -38,9 +38,7 @@ def scenario_risk(
 ) -> Measurement:
     """Return the success of the strongest of the five intruders, with an interval for the choice.
 
-    original, release: DataFrames with keys and target in the same levels
-    categorical: whether the target is a category; amounts are found within 5 %
-    holdout: real persons outside the original
+    Files have keys and target in the same levels; amounts are found within 5 %.
 
     Examples
     --------

@@ -21,14 +21,8 @@ def with_survey_baseline(
     The survey is halved, every second household in the order of the file, and each half is
     predicted by the linear model of the other one. Nothing of a person reaches the model that
     predicts it: what it finds, the keys tell of anybody. A level that the other half does not have
-    is not predicted.
-
-    risk: of keys without errors and one numeric target; others are returned as they are, as is the
-        result of a survey whose halves have no level of a key in common
-    sample: DataFrame, shape (n, ...); the survey of `risk`, in the same order
-    household: column of the household; each row is one without it
-    Returns IntruderRisk: its table has ``tau_baseline`` and ``rate_baseline`` in the rows of
-        scenario 5.
+    is not predicted. A risk with errors in the keys, several targets, or halves without a level in
+    common is returned as it is.
 
     Examples
     --------

@@ -81,13 +81,9 @@ class TargetModel:
         rng: np.random.Generator,
         order: np.ndarray | None = None,
     ) -> list[pd.DataFrame]:
-        """Train once, predict the persons of files from their keys, and say who is at risk.
+        """Train once, predict the persons of files from believed keys; `order` shuffles the target.
 
-        asked, truth: lists of DataFrame; files with the keys that the intruder believes, and with
-            the true target
-        order: int64, shape (n_train,); shuffles the target of the training records
-        Returns list of DataFrame: ``at_risk``, ``score``, ``predicted`` of each person of each
-            file.
+        Returns ``at_risk``, ``score`` and ``predicted`` of each person of each file.
         """
         # 1. The model is asked once for each distinct combination of keys
         every = pd.concat([frame[list(self.request.keys)] for frame in asked], ignore_index=True)
@@ -211,10 +207,7 @@ class UnitsAtRisk:
 def units_at_risk(
     flags: np.ndarray, known: np.ndarray, targets: AttackTargets, members: str
 ) -> UnitsAtRisk:
-    """Combine persons at risk to units; persons without a true value are left out.
-
-    flags, known: bool, shape (n,); persons at risk, and with a true value
-    """
+    """Combine persons at risk to units; persons without a true value are left out."""
     at_risk = combine_members(flags[known], targets.unit[known], targets.n, members)
     has_value = combine_members(known, targets.unit, targets.n, "any")
     return UnitsAtRisk(at_risk, has_value & targets.looked_for, has_value & targets.comparable)

@@ -66,17 +66,12 @@ distance on these variables."""
 def rank_by_tree(
     x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int, transform: Transform
 ) -> Ranks:
-    """Rank by distance of points with k-d trees.
+    """Rank by distance of points with k-d trees; norm 1 (Manhattan) or 2 (Euclidean).
 
-    A pair is compared on the variables that both records have. As in Gower's coefficient a
-    missing variable counts as the mean of the others: the distance on q of p variables is
-    multiplied by p / q (Manhattan) or its root (Euclidean and Mahalanobis).
-
-    x, y: float64, shape (n_o, p) and (n_r, p); originals and released records; NaN is missing
-    truth: int64, shape (n_r,)
-    norm: 1 or 2; manhattan or Euclidean
-    transform: function of x, y and the positions of shared variables to two arrays of points
-    Raises InputError: more combinations of missing variables than can be searched.
+    A pair is compared on the variables that both records have. As in Gower's coefficient a missing
+    variable counts as the mean of the others: the distance on q of p variables is multiplied by p /
+    q (Manhattan) or its root (Euclidean and Mahalanobis). `transform` turns x, y and the positions
+    of shared variables into two arrays of points.
     """
     ranks = Ranks.empty(len(y))
     true_distance = partial_distances(x, y, truth, norm, transform)
@@ -104,10 +99,7 @@ def rank_by_tree(
 
 
 def patterns_of(values: np.ndarray) -> tuple[list[tuple[int, np.ndarray]], np.ndarray]:
-    """Rows by pattern of known variables.
-
-    Returns rows: list of pairs (number of the pattern, int64 rows); patterns: bool, shape
-        (patterns, p).
+    """Rows by pattern of known variables, and the patterns, bool, shape (patterns, p).
 
     Examples
     --------
@@ -220,10 +212,9 @@ def _distance(x: np.ndarray, y: np.ndarray, norm: int) -> np.ndarray:
 def assign_one_to_one(
     x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int, transform: Transform
 ) -> Ranks:
-    """Link points so that the total distance is smallest; see `rank_by_tree` for the arguments.
+    """Link points so that the total distance is smallest; arguments as of `rank_by_tree`.
 
-    Records that share no variable with anybody are not linked; a pair without a shared variable
-    is farther than any other.
+    Records that share no variable with anybody are not linked.
     """
     from scipy.spatial.distance import cdist
 

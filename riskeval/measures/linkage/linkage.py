@@ -324,10 +324,7 @@ def _selecting(x: np.ndarray, y: np.ndarray, shared: np.ndarray) -> tuple[np.nda
 
 
 def _whitening(x: np.ndarray, y: np.ndarray) -> Transform:
-    """Turn Mahalanobis distance, with the sum of both covariances, into Euclidean distance.
-
-    On part of the variables it is the distance with that part of the covariance matrix.
-    """
+    """Turn Mahalanobis distance, with the sum of both covariances, into Euclidean distance."""
     total = np.zeros((x.shape[1], x.shape[1]))
     for values in (x, y):
         total += _covariance(values)

@@ -175,10 +175,7 @@ def gower_matrix(
 def rank_by_weight(
     sides: LinkageFiles, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], assign: str
 ) -> tuple[Ranks, dict[str, Any]]:
-    """Rank by Fellegi-Sunter weights, with probabilities estimated by EM over all blocks.
-
-    One to one: the links with the greatest total weight.
-    """
+    """Rank by Fellegi-Sunter weights (EM over all blocks); one to one: greatest total weight."""
     from riskeval.kernels.linkage import pair_weights, pattern_counts, weight_ranks
 
     n_variables = len(sides.numeric) + len(sides.coded)
@@ -266,11 +263,9 @@ def fit_fellegi_sunter(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Estimate the share of matching pairs and the probabilities m and u by EM.
 
-    Agreements are independent within matching and within other pairs; a missing comparison
-    tells nothing. Started at `n_matches` matching pairs, m = 0.9 and u at the overall agreement.
-
-    counts: integer, shape (3 ** variables,); pairs by agreement pattern (base 3; 0 disagrees, 1
-        agrees, 2 missing)
+    Agreements are independent within matching and within other pairs; a missing comparison tells
+    nothing. Started at `n_matches` matching pairs, m = 0.9 and u at the overall agreement. `counts`
+    are pairs by agreement pattern, base 3: 0 disagrees, 1 agrees, 2 missing.
 
     Examples
     --------

@@ -99,13 +99,8 @@ def fit_margins(
 ) -> Fit:
     """Fit a hierarchical log-linear model by iterative proportional fitting, part by part.
 
-    codes: int64, shape (n_observed, m)
-    counts: float64, shape (n_observed,)
-    sizes: levels of each key
-    terms: terms of the model; lower terms are implied
-    tolerance: largest relative deviation of a fitted margin
-    max_iterations: rounds over all margins
-    Returns Fit: a key in no term has equal means on all its levels.
+    `tolerance` is the largest relative deviation of a fitted margin. Lower terms are implied; a key
+    in no term has equal means on all its levels.
     """
     total = float(counts.sum())
     named = set().union(*terms) if terms else set()

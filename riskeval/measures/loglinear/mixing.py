@@ -24,10 +24,7 @@ LEAST, MOST = 1e-4, 1e3
 
 
 def log_transform(distribution: str, dispersion: float, f: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return log L_f(s), the f-th derivative of the Laplace transform of the factor, no sign.
-
-    dispersion: variance of the factor
-    f, s: float64 arrays of one shape
+    """Log of the f-th derivative of the factor's Laplace transform at s, without its sign.
 
     Examples
     --------
@@ -59,11 +56,7 @@ def log_transform(distribution: str, dispersion: float, f: np.ndarray, s: np.nda
 def match_risks(
     distribution: str, dispersion: float, f: np.ndarray, mean: np.ndarray, pi: np.ndarray
 ) -> np.ndarray:
-    """Return E(1 / F | f) of cells: the probability that a match drawn in the cell is right.
-
-    f: float64, shape (c,); records of the cell, from 1
-    mean: float64, shape (c,); population mean lambda
-    pi: float64, shape (c,); inclusion probability
+    """E(1 / F | f): the probability that a match in the cell is right; `mean` is the population's.
 
     Examples
     --------
@@ -104,10 +97,7 @@ def unique_probabilities(
 
 
 def estimated_dispersion(distribution: str, f: np.ndarray, mean: np.ndarray) -> float:
-    """Return the dispersion of greatest likelihood of the occupied cells, given their means.
-
-    f, mean: float64, shape (c,); records, from 1, and fitted sample means of the occupied cells.
-        Empty cells are left out, and the likelihood is that of counts of at least 1.
+    """Dispersion of greatest likelihood of the occupied cells (counts of at least 1), given means.
 
     Examples
     --------

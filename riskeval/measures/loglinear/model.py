@@ -48,10 +48,7 @@ BOOK_CONSTANT = 0.1
 
 
 def unique_risks(mean: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return P(F = 1 | f = 1) and E(1 / F | f = 1), equations 3.21 to 3.23.
-
-    mean: float64; population mean lambda
-    pi: float64; inclusion probability, at most 1
+    """P(F = 1 | f = 1) and E(1 / F | f = 1) by population mean, equations 3.21 to 3.23.
 
     Examples
     --------
@@ -73,10 +70,7 @@ def fit_model(
 ) -> Fit:
     """Fit one of the five variants; means are on the scale of the sample.
 
-    terms: terms of the model
     numbers: for each key its values by level, or None for a category
-    method, fit: see `loglinear_risk`
-    tolerance: of the margins, where the fit is by iterative proportional fitting
     """
     counts, sampled = table.counts, table.total / table.population
     offset, empty_offset, covariate = None, 0.0, None

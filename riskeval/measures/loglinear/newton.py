@@ -31,13 +31,8 @@ def design_columns(
 ) -> sparse.csr_matrix:
     """Return the design of a part over all its cells, without the intercept.
 
-    Categories are coded against their first level where the term without them is in the model,
-    with all levels otherwise; numbers are scaled, and centred where this leaves the model the same.
-
-    shape: levels of each key of the part
-    terms: positions of keys
-    numbers: for each key its values by level, or None for a category
-    Returns CSR matrix, shape (product of the levels, n_columns).
+    Categories are coded against their first level where the term without them is in the model, with
+    all levels otherwise; numbers are scaled, and centred where this leaves the model the same.
     """
     margins: set[Term] = {*terms, frozenset()}
     grid = np.indices(shape).reshape(len(shape), -1)
@@ -98,15 +93,10 @@ def fit_newton(
 ) -> Fit:
     """Fit a Poisson log-linear model by Newton's method, summing over parts of the table.
 
-    codes: int64, shape (n_observed, m)
-    counts: float64, shape (n_observed,)
-    sizes: levels of each key
-    terms: terms of the model
     numbers: for each key its values by level, or None for a category
-    offset: float64, shape (n_observed,); known part of the log mean of the observed cells
-    empty_offset: the same for all other cells
-    covariate: float64, shape (n_observed,); one more covariate, 0 in the other cells
-    Returns Fit: `parts` are without offset and covariate, except `empty_offset`.
+    offset: known part of the log mean of the observed cells; `empty_offset` of all other cells
+    covariate: one more covariate of the observed cells, 0 in the others
+    Parts of the result are without offset and covariate, except `empty_offset`.
     """
     system = _System.build(codes, sizes, terms, numbers, offset, empty_offset, covariate)
     beta = np.zeros(system.observed.shape[1])

@@ -94,19 +94,12 @@ class ModelChoice(Result):
 
 
 def estimated_error(table: CellCounts, fit: Fit, pi: float) -> ErrorEstimate:
-    """Estimate the error of tau1 and tau2 under a fitted model, over all cells of the table.
+    """Estimate the error of tau1 and tau2 under a fitted model without offset or covariate.
 
     With h(x) = exp(-(1 - pi) x) for tau1 and (1 - exp(-(1 - pi) x)) / ((1 - pi) x) for tau2, cells
     k of count f and estimated population mean x, m = pi x and g = f - m,
-
     B = sum_k x exp(-m) (-h'(x) g + h''(x) (g^2 - f) / (2 pi)), with variance
-    v = sum_k x^2 exp(-2 m) (h'(x)^2 m + h''(x)^2 m^2 / (2 pi^2)).
-
-    fit: without offset or covariate
-    pi: sampling fraction
-
-    References
-    ----------
+    v = sum_k x^2 exp(-2 m) (h'(x)^2 m + h''(x)^2 m^2 / (2 pi^2)):
     Skinner and Shlomo (2008), doi:10.1198/016214507000001328.
     """
     from riskeval.kernels.loglinear import error_sums

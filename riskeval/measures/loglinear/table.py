@@ -115,8 +115,6 @@ def program_measures(
     With p the *sum* of 1 / weight in a cell, mu the fitted *sample* mean, v = (1 - p) mu, and k
     cells of 1 to `bound` records: gr1 is the sum of exp(-v) over sample uniques divided by k, gr2
     that of (1 - exp(-v)) / v (1 where v is 0). These are not the measures of Skinner and Shlomo.
-
-    Returns gr1, gr2: float; NaN when no cell counts; n_cells: int.
     """
     used = table.counts <= bound
     alone = table.counts == 1

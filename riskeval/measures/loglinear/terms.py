@@ -14,11 +14,10 @@ Term = frozenset[int]
 def read_terms(
     faults: Faults, text: object, keys: Sequence[str]
 ) -> tuple[list[Term], set[int]] | None:
-    """Read the formula of a log-linear model, or note what is wrong with it.
+    """Read a formula such as ``"~ a + b + a:b"``, or note what is wrong with it.
 
-    text: as ``"~ a + b + a:b"``; ``.`` stands for all keys, ``C(name)`` for "as a category"
-    Returns terms: list of frozenset of int; positions in `keys`; each term once, lower orders
-        first; categorical: set of int; keys written with ``C()``.
+    ``.`` stands for all keys. Returns the terms (positions in `keys`, lower orders first) and the
+    keys written with ``C()``, as categories.
 
     Examples
     --------
@@ -43,11 +42,7 @@ def read_terms(
 def format_formula(
     terms: Sequence[Term], names: Sequence[str], categories: Sequence[int] | set[int] = ()
 ) -> str:
-    """Write terms as a formula that `read_terms` reads back.
-
-    terms: terms of the model
-    names: the keys
-    categories: keys to be written with ``C()``
+    """Write terms as a formula that `read_terms` reads back; `categories` are written with ``C()``.
 
     Examples
     --------
