@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from synthpop.app.jobs import JobRequest
 from synthpop.app.project import Project
 from synthpop.app.registry import JOBS
 from synthpop.app.workspace import Workspace
@@ -38,16 +39,8 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
             notes.append(str(message))
 
     def listen(event: Event) -> None:
-        send(
-            {
-                "number": number,
-                "event": "progress",
-                "job": event.job,
-                "done": event.done,
-                "total": event.total,
-                "detail": event.detail,
-            }
-        )
+        progress = {name: getattr(event, name) for name in ("job", "done", "total", "detail")}
+        send({"number": number, "event": "progress", **progress})
 
     try:
         with warnings.catch_warnings():
@@ -56,7 +49,7 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
             project = Project.model_validate(request["project"])
             job = JOBS[request["job"]]
             with use_language(project.language):
-                value = job.function(workspace, project, request["arguments"], listen)
+                value = job.function(JobRequest(workspace, project, request["arguments"], listen))
     except MicrodataError as problem:
         send({"number": number, "event": "fault", "message": str(problem)})
     except MemoryError:
@@ -66,14 +59,8 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
         message = f"This is a fault of the program ({type(problem).__name__}: {problem})."
         send({"number": number, "event": "fault", "message": message})
     else:
-        send(
-            {
-                "number": number,
-                "event": "result",
-                "value": finite(value),
-                "notes": list(dict.fromkeys(notes)),
-            }
-        )
+        result = {"value": finite(value), "notes": list(dict.fromkeys(notes))}
+        send({"number": number, "event": "result", **result})
 
 
 def finite(value: Any) -> Any:

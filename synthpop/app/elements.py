@@ -179,32 +179,37 @@ def table(
     """
     text_of = str if of_data else said_here
     numbers = data.get("numbers") or [False] * len(data["head"])
-    head = tags.tr(
-        *[
-            tags.th(text_of(name), scope="col", class_="number" if one else None)
-            for name, one in zip(data["head"], numbers, strict=True)
-        ]
-    )
+    kinds = ["number" if is_number else None for is_number in numbers]
+    head = [
+        tags.th(text_of(name), scope="col", class_=kind)
+        for name, kind in zip(data["head"], kinds, strict=True)
+    ]
     rows = [
         tags.tr(
-            *[
-                tags.td(text_of(cell), class_="number" if one else None)
-                for cell, one in zip(row, numbers, strict=True)
-            ]
+            *[tags.td(text_of(cell), class_=kind) for cell, kind in zip(row, kinds, strict=True)]
         )
         for row in data["rows"]
     ]
     return TagList(
-        tags.div(
-            tags.table(tags.caption(caption), tags.thead(head), tags.tbody(*rows)),
-            class_="scroll",
-            tabindex="0",
-            role="region",
-            aria_label=caption,
-            id=key,
-        ),
+        framed_table(caption, head, rows, key=key),
         tags.p(more, class_="help") if more and data.get("more") else None,
     )
+
+
+def framed_table(
+    caption: str, head: Iterable[str | Tag], rows: Iterable[Tag], *, kind: str = "scroll",
+    key: str | None = None, hidden_caption: bool = False,
+) -> Tag:  # fmt: skip
+    """Return a table in a frame that scrolls, by the keyboard too."""
+    cells = [one if isinstance(one, Tag) else tags.th(one, scope="col") for one in head]
+    return tags.div(
+        tags.table(
+            tags.caption(caption, class_="out-of-sight" if hidden_caption else None),
+            tags.thead(tags.tr(*cells)),
+            tags.tbody(*rows),
+        ),
+        class_=kind, tabindex="0", role="region", aria_label=caption, id=key,
+    )  # fmt: skip
 
 
 def card(title: str, *children: TagChild, level: int = 2, kind: str = "") -> Tag:
@@ -226,6 +231,34 @@ def sentence(text: str, **attributes: str) -> Tag:
 def waiting(text: str) -> Tag:
     """Return what stands in place of a result that is computed."""
     return tags.p(tags.span(class_="spinner", aria_hidden="true"), text, class_="waiting")
+
+
+def pending(fault: str, text: str, *retry: TagChild) -> Tag | TagList:
+    """Return what stands in place of a result: that it is computed, or why it failed."""
+    if not fault:
+        return waiting(text)
+    return TagList(sentence(fault, class_="fault", role="alert"), *retry)
+
+
+def try_again(text: str, job: str) -> Tag:
+    """Return the button that computes a result again."""
+    return button(text, {"action": "again", "job": job})
+
+
+def report_buttons(
+    t: Translate, job: str, *, key: str = "", name: str = "", **arguments: Any
+) -> TagList:
+    """Return the buttons that ask for the internal and for the external report."""
+    texts = {"internal": t("Internal report"), "external": t("External report")}
+    return TagList(
+        *[
+            button(
+                text, ask(job, **arguments, audience=audience),
+                key=f"{key}-{audience}" if key else "", label=f"{text}: {name}" if name else "",
+            )
+            for audience, text in texts.items()
+        ]
+    )  # fmt: skip
 
 
 def upload(key: str, label: str, message: Mapping[str, Any], formats: str) -> Tag:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from synthpop.microdata.events import Listener
 
@@ -15,17 +15,30 @@ if TYPE_CHECKING:
     from synthpop.app.view import View
     from synthpop.app.workspace import Workspace
 
-JobFunction = Callable[["Workspace", "Project", dict[str, Any], Listener], Any]
 Commands = list[tuple[str, dict[str, Any]]]
 Action = Callable[["View", Mapping[str, Any]], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What a job works on, and who listens to its progress."""
+
+    workspace: Workspace
+    project: Project
+    arguments: dict[str, Any] = field(default_factory=dict)  # plain values
+    listen: Listener = lambda event: None
+
+
+def audience_of(request: JobRequest) -> Literal["internal", "external"]:
+    """Return for whom a report is written."""
+    return "external" if request.arguments.get("audience") == "external" else "internal"
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
     """Something that the child process computes."""
 
-    # takes the workspace, the project, plain arguments and a listener; returns plain values
-    function: JobFunction
+    function: Callable[[JobRequest], Any]  # returns plain values
     title: str  # what the page says while it runs
     # commands that follow from the result, as (name, arguments)
     then: Callable[[Any], Commands] | None = None

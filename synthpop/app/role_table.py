@@ -7,7 +7,7 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import card, command, select
+from synthpop.app.elements import card, command, framed_table, select
 from synthpop.app.sparks import spark_bars
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
@@ -55,6 +55,7 @@ def role_table(
                 class_=f"role-{role}" if role else None,
             )
         )  # fmt: skip
+    title = t("Columns and their roles")
     names = [
         t("Column"),
         t("Role"),
@@ -63,14 +64,14 @@ def role_table(
         t("Distinct"),
         t("Why it is suggested"),
     ]
-    return card(
-        t("Columns and their roles"),
-        tags.div(
-            tags.table(
-                tags.caption(t("Columns and their roles"), class_="out-of-sight"),
-                tags.thead(tags.tr(*[tags.th(text, scope="col") for text in names])),
-                tags.tbody(*rows),
-            ),
-            class_="scroll", tabindex="0", role="region", aria_label=t("Columns and their roles"),
-        ),
-    )  # fmt: skip
+    return card(title, framed_table(title, names, rows, hidden_caption=True))
+
+
+def take_suggestions(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the command that gives every column the role that was suggested."""
+    journey = view.project.journey
+    suggested = view.value(f"{journey}.suggest")
+    if suggested is None:
+        return []
+    roles = {name: one["role"] for name, one in suggested["columns"].items()}
+    return [command(f"{journey}.set_roles", roles=roles)]

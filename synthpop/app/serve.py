@@ -16,7 +16,7 @@ from synthpop.app.guard import new_token
 from synthpop.app.project import FILE
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 
 UPLOAD_LIMIT = 2048
 LOOPBACK = "127.0.0.1"
@@ -40,11 +40,9 @@ def run_app(
     """
     import uvicorn
 
-    if project is not None and project.exists() and any(project.iterdir()):
-        faults = Faults("app")
-        if not (project / FILE).is_file():
-            faults.add(str(project), "holds other files", remedy="Give a new folder.")
-        faults.raise_if_any()
+    names = {file.name for file in project.glob("*")} if project is not None else set()
+    if names and FILE not in names:
+        raise InputError.of("app", str(project), "holds other files", "Give a new folder.")
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     os.umask(0o077)  # whatever the app writes, only the user may read
     with private_root() as root, _listening(port) as listener:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
 from synthpop.microdata.delimited import CsvOptions
 from synthpop.microdata.dictionary import Dictionary, Variable
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.tomlfile import Table
 
 if TYPE_CHECKING:
@@ -77,6 +77,19 @@ class Source(Table):
         faults.raise_if_any()
         return frame.assign(**changed)
 
+    def text_options(self) -> dict[str, Any]:
+        """Return the options of delimited text that the user chose, by name."""
+        names = (*TEXT_OPTIONS, "missing", "types") if self.is_text else ()
+        return {name: getattr(self, name) for name in names if getattr(self, name)}
+
+    def run_file_table(self, file: str) -> dict[str, Any]:
+        """Return the file and how it is read, as a table of a run file."""
+        options = self.text_options()
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+        table = {"file": file, "csv": plain, "user_missing": self.user_missing}
+        defaults = {"csv": {}, "user_missing": "missing"}
+        return {key: value for key, value in table.items() if value != defaults.get(key)}
+
     def reading(self) -> dict[str, Any]:
         """Return the options of ``read_table``.
 
@@ -85,22 +98,46 @@ class Source(Table):
         InputError
             Options that do not fit each other, or labels that are none.
         """
-        csv = None
-        if self.is_text:
-            csv = CsvOptions(
-                self.separator,
-                self.decimal,
-                self.thousands,
-                self.encoding,
-                self.missing,
-                self.types,
-            )
+        csv = CsvOptions(**self.text_options()) if self.is_text else None
         dictionary = None
         if self.labels:
             dictionary = Dictionary(
                 [Variable.from_dict(name, entry) for name, entry in self.labels.items()]
             )
         return {"csv": csv, "user_missing": self.user_missing, "dictionary": dictionary}
+
+
+def opened(source: Source | None, noun: str) -> Source:
+    """Return a file of the project, which must have been opened."""
+    if source is None:
+        raise InputError.of("project", noun, "is not opened yet", "Open it first.")
+    return source
+
+
+class ColumnRoles(Table):
+    """Columns by role: one column, or any number of them."""
+
+    def of(self, column: str) -> str:
+        """Return the role of a column; "" without one."""
+        for role, value in self:
+            if column == value or (isinstance(value, tuple) and column in value):
+                return role
+        return ""
+
+    def with_roles(self, roles: Mapping[str, str]) -> Self:
+        """Return the roles with columns in others than before; "" stands for none."""
+        values = self.model_dump()
+        for column, role in roles.items():
+            values = {
+                known: tuple(name for name in value if name != column)
+                if isinstance(value, tuple)
+                else (None if value == column else value)
+                for known, value in values.items()
+            }
+            if role:
+                is_tuple = isinstance(values[role], tuple)
+                values[role] = (*values[role], column) if is_tuple else column
+        return type(self)(**values)
 
 
 TEXT_OPTIONS = ("separator", "decimal", "thousands", "encoding")

@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from synthpop.app.folders import stored_name, too_large
 from synthpop.app.tabs import Tabs
 from synthpop.app.workspace import OUT
-from synthpop.microdata.errors import Faults, MicrodataError
+from synthpop.microdata.errors import InputError, MicrodataError
 
 
 def upload_route(tabs: Tabs) -> Callable[[Request], Any]:
@@ -51,9 +51,7 @@ async def _store(request: Request, target: Path, limit: int) -> None:
                 raise too_large(size, limit)
             stream.write(chunk)
     if size == 0:
-        faults = Faults("upload")
-        faults.add("file", "is empty", remedy="Choose a file with a header and rows.")
-        faults.raise_if_any()
+        raise InputError.of("upload", "file", "is empty", "Choose a file with a header and rows.")
 
 
 def download_route(tabs: Tabs) -> Callable[[Request], Any]:

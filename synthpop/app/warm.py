@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from synthpop.app.jobs import JobRequest
 from synthpop.app.project import Project, perform
 from synthpop.app.workspace import Workspace
 
@@ -79,10 +80,10 @@ def create(workspace: Workspace) -> None:
 
     file = {"name": "survey.parquet", "file": "data-1.parquet"}
     project = perform(Project(), "create.open_survey", file)
-    first = starter(workspace, project, {}, lambda event: None)
+    first = starter(JobRequest(workspace, project))
     recipe = {name: first[name] for name in ("roles", "stages")}
     project = perform(project, "create.take_recipe", recipe)
-    result = made_population(workspace, project.create, lambda event: None)
+    result = made_population(JobRequest(workspace, project))
     assess_fit(result["survey"], result["population"])
 
 

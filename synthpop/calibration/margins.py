@@ -269,7 +269,7 @@ def margin_list(margins: Any) -> list[Margin]:
     """Return one margin or several as a list, or say what else was given."""
     items = [margins] if isinstance(margins, Margin) else margins
     if not isinstance(items, Sequence) or not all(isinstance(m, Margin) for m in items):
-        faults = Faults("margins")
-        faults.add("margins", "must be a Margin or a list of them", remedy="Margin(table)")
-        raise InputError(faults.subject, faults.found)
+        raise InputError.of(
+            "margins", "margins", "must be a Margin or a list of them", "Margin(table)"
+        )
     return list(items)

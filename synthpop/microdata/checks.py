@@ -82,9 +82,9 @@ def _of_another_library(data: Any, subject: str) -> pd.DataFrame:
     if frame is None and hasattr(data, "to_pandas"):
         return pd.DataFrame(data.to_pandas())
     if frame is None:
-        faults = Faults(subject)
-        faults.add(subject, f"is a {type(data).__name__}", remedy="Give a table of columns.")
-        raise InputError(faults.subject, faults.found)
+        raise InputError.of(
+            subject, subject, f"is a {type(data).__name__}", "Give a table of columns."
+        )
     return frame
 
 

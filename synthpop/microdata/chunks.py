@@ -57,9 +57,7 @@ def open_chunks(
         blocks = _sized(blocks, rows)
     first = next(blocks, None)
     if first is None:
-        faults = Faults(name)
-        faults.add(name, "holds no table", remedy="Give at least one block of persons.")
-        raise InputError(faults.subject, faults.found)
+        raise InputError.of(name, name, "holds no table", "Give at least one block of persons.")
     return chain([first], blocks)
 
 

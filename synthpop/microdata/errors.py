@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,6 +97,13 @@ class InputError(MicrodataError, ValueError):
         count = len(self.faults)
         head = f"{subject}: {count} {'fault' if count == 1 else 'faults'}"
         super().__init__("\n".join([head, *(f"  - {fault}" for fault in self.faults)]))
+
+    @classmethod
+    def of(cls, subject: str, where: str, what: str, remedy: str = "", *, rows: Any = ()) -> Self:
+        """Return the error of a single fault."""
+        faults = Faults(subject)
+        faults.add(where, what, rows=rows, remedy=remedy)
+        return cls(subject, faults.found)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, tuple[Fault, ...]]]:
         return type(self), (self.subject, self.faults)

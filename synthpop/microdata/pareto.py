@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.pareto_estimators import hill, ise, ls, moment, pdc, qq, tm, wml
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
@@ -34,12 +34,10 @@ def drawn_between(
     """
     low = 0.0 if lower is None else float(tail.cdf(lower))
     high = 1.0 if upper is None else float(tail.cdf(upper))
-    faults = Faults("tail")
     if not high > low:
-        faults.add(
-            "upper", f"no probability between {lower} and {upper}", remedy="Widen the interval."
+        raise InputError.of(
+            "tail", "upper", f"no probability between {lower} and {upper}", "Widen the interval."
         )
-    faults.raise_if_any()
     drawn = tail.quantile(low + (high - low) * uniforms)
     return np.clip(drawn, lower, upper) if lower is not None or upper is not None else drawn
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.show import view
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ class Result:
         """
         figure = self._main_figure()
         if figure is None:
-            faults = Faults(type(self).__name__)
-            faults.add("plot", "there is no figure of this result", remedy="See to_frame().")
-            faults.raise_if_any()
+            raise InputError.of(
+                type(self).__name__, "plot", "there is no figure of this result", "See to_frame()."
+            )
         return figure.get_axes()[0]
 
     def _repr_html_(self) -> str:

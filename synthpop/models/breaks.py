@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults, MicrodataWarning
+from synthpop.microdata.errors import Faults, InputError, MicrodataWarning
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import as_numbers, clean, quantile
 
@@ -227,9 +227,9 @@ def classify(
 
 def _checked(points: np.ndarray) -> np.ndarray:
     if points.ndim != 1 or len(points) < 1 or not bool(np.all(np.diff(points) > 0)):
-        faults = Faults("classes")
-        faults.add("limits", "are not strictly increasing numbers", remedy="Sort them.")
-        faults.raise_if_any()
+        raise InputError.of(
+            "classes", "limits", "are not strictly increasing numbers", "Sort them."
+        )
     return points
 
 

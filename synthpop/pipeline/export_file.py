@@ -10,7 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.dictionary import dictionary_of, with_dictionary
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.files import write_table
 from synthpop.microdata.losses import losses
 from synthpop.pipeline.fingerprint import chosen_strata
@@ -46,10 +46,10 @@ def export_population(
         a version of Stata that is not written; OutputError: the file cannot be written, or cannot
         hold the data.
     """
-    faults = Faults("export")
     if seed is not None and sample is None:
-        faults.add("seed", "is given without a sample", remedy="Leave it out, or give sample.")
-    faults.raise_if_any()
+        raise InputError.of(
+            "export", "seed", "is given without a sample", "Leave it out, or give sample."
+        )
     target = Path(path)
     stream = strata is None and sample is None and not households
     stream = stream and not any(options.get(name) for name in ("csv", "dta_version"))

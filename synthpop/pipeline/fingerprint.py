@@ -16,7 +16,7 @@ from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.engines import check_workers
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.places import BucketPath
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count
@@ -166,10 +166,8 @@ def fingerprint(sample: Sample) -> str:
 
 def check_count(argument: str, n: object) -> None:
     """Refuse a number of things to make that is no whole number of 1 or more."""
-    faults = Faults(argument)
     if not (_is_a(n, int) and n >= 1):  # type: ignore[operator]
-        faults.add("n", f"is {n!r}", remedy="Give a whole number, 1 or more.")
-    faults.raise_if_any()
+        raise InputError.of(argument, "n", f"is {n!r}", "Give a whole number, 1 or more.")
 
 
 def replicate_seed(seed: int, number: int) -> int:

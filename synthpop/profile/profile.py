@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.checks import as_unique_frame
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.native import same_library
 from synthpop.microdata.text import number
 from synthpop.profile import ages, association, dependence
@@ -60,9 +60,9 @@ def profile_survey(data: Any) -> SurveyProfile:
     frame = as_unique_frame(data, "survey")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     if frame.empty:
-        faults = Faults("survey")
-        faults.add("rows", "there are none", remedy="Give a file with one row a person.")
-        faults.raise_if_any()
+        raise InputError.of(
+            "survey", "rows", "there are none", "Give a file with one row a person."
+        )
     return _Profiler(frame).profile()
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.survey import Survey
 from synthpop.sampling.affected import Rate, affected_rows, as_names, frame_to_change
 
@@ -54,9 +54,9 @@ class ContaminateAtRandom:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", as_names(self.columns))
         if not self.sd >= 0:
-            faults = Faults(self.name)
-            faults.add("sd", f"is {self.sd}", remedy="Give a number that is not negative.")
-            faults.raise_if_any()
+            raise InputError.of(
+                self.name, "sd", f"is {self.sd}", "Give a number that is not negative."
+            )
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the contaminated survey."""

@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import plural
@@ -42,9 +42,9 @@ def _check_n(name: str, n: object) -> None:
 
 def _check_room(name: str, n: int, units: Units) -> None:
     if n > units.n:
-        faults = Faults(name)
-        faults.add("n", f"is {n}, there are {plural(units.n, 'unit')}", remedy="Draw fewer.")
-        faults.raise_if_any()
+        raise InputError.of(
+            name, "n", f"is {n}, there are {plural(units.n, 'unit')}", "Draw fewer."
+        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import library_of
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -48,9 +48,7 @@ class Sampler:
         assert self.plan is not None
         rows, p = self.plan.draw(rng)
         if len(rows) == 0:
-            faults = Faults("sample")
-            faults.add("design", "drew no unit", remedy="Give a larger n.")
-            faults.raise_if_any()
+            raise InputError.of("sample", "design", "drew no unit", "Give a larger n.")
         return rows, p
 
     def survey(self, rows: np.ndarray, p: np.ndarray) -> Survey:
@@ -104,9 +102,9 @@ def prepare(
 ) -> Sampler:
     """Work out a design for a population (see `draw_sample`)."""
     if not hasattr(design, "plan"):
-        faults = Faults("sample")
-        faults.add("design", f"is a {type(design).__name__}", remedy="Give SimpleRandom(n) ...")
-        faults.raise_if_any()
+        raise InputError.of(
+            "sample", "design", f"is a {type(design).__name__}", "Give SimpleRandom(n) ..."
+        )
     source = open_source(population, columns)
     every = _walk(design)
     clusters = [one.unit for one in every if isinstance(one, Cluster)]

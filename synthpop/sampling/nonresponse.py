@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.survey import Survey
 from synthpop.sampling.affected import Rate, affected_rows, as_names, frame_to_change
 
@@ -49,9 +49,7 @@ class MissingUnits:
         """Return the survey of those who answered."""
         keep = ~affected_rows(self.name, survey.frame, self.rate, self.by, self.whole, rng)
         if not keep.any():
-            faults = Faults(self.name)
-            faults.add("rate", "nobody answered", remedy="Lower it.")
-            faults.raise_if_any()
+            raise InputError.of(self.name, "rate", "nobody answered", "Lower it.")
         return Survey(survey.frame[keep], **survey.roles.named())
 
 

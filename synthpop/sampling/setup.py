@@ -60,9 +60,9 @@ class SampleSetup(Result):
     def positions(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of one sample and their inclusion probabilities."""
         if not 0 <= number < self.n_samples:
-            faults = Faults("sample set-up")
-            faults.add("number", f"is {number}, there are {self.n_samples}")
-            faults.raise_if_any()
+            raise InputError.of(
+                "sample set-up", "number", f"is {number}, there are {self.n_samples}"
+            )
         inside = slice(self._starts[number], self._starts[number + 1])
         part = self.samples.iloc[inside]
         return part["row"].to_numpy(), part["probability"].to_numpy()

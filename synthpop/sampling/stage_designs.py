@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import plural
 from synthpop.sampling.allocation import Allocation, Fixed, Neyman, Power, Proportional
@@ -141,9 +141,9 @@ class Stratified:
 
     def __post_init__(self) -> None:
         if not self.by:
-            faults = Faults("stratified sample")
-            faults.add("by", "is not given", remedy="Name the column of strata.")
-            faults.raise_if_any()
+            raise InputError.of(
+                "stratified sample", "by", "is not given", "Name the column of strata."
+            )
 
     @property
     def names(self) -> list[str]:
@@ -247,9 +247,9 @@ def with_size(design: Any, n: int) -> Any:
     if isinstance(design, TwoStage):
         return replace(design, first=with_size(design.first, n))
     if not hasattr(design, "n"):
-        faults = Faults("stratified sample")
-        faults.add("within", f"{type(design).__name__} has no number n to allocate")
-        faults.raise_if_any()
+        raise InputError.of(
+            "stratified sample", "within", f"{type(design).__name__} has no number n to allocate"
+        )
     return replace(design, n=n)
 
 

@@ -6,48 +6,40 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from synthpop.app.create.recipe import document, folder_name, read_plan, recipe_stamp
-from synthpop.app.create.state import CreateState
-from synthpop.app.jobs import BackgroundJob, Commands
+from synthpop.app.jobs import BackgroundJob, JobRequest, audience_of
 from synthpop.app.reading import describe_columns, preview_source
-from synthpop.app.tables import plain_table
-from synthpop.app.workspace import Workspace
+from synthpop.app.state import opened
+from synthpop.app.tables import plain_table, shown_result
 from synthpop.microdata.atomic import write_text
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
 
 if TYPE_CHECKING:
-    from synthpop.app.project import Project
+    pass
 
 SHOWN_PICTURES = 6
 FORMATS = (".parquet", ".csv", ".sav", ".dta", ".xpt", ".rds", ".xlsx")
 
 
-def preview(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def preview(request: JobRequest) -> Any:
     """Return the first rows of the survey."""
-    assert project.create.survey is not None
-    return preview_source(workspace.folder, project.create.survey)
+    survey = opened(request.project.create.survey, "survey")
+    return preview_source(request.workspace.folder, survey)
 
 
-def columns(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def columns(request: JobRequest) -> Any:
     """Return what each column of the survey holds."""
-    assert project.create.survey is not None
-    return describe_columns(workspace.frame(project.create.survey))
+    survey = opened(request.project.create.survey, "survey")
+    return describe_columns(request.workspace.frame(survey))
 
 
-def starter(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def starter(request: JobRequest) -> Any:
     """Return the recipe that the survey suggests, and why each column is used as it is."""
     from synthpop import profile_survey
     from synthpop.runfiles.template import ROLES, template_text
 
-    source = project.create.survey
-    assert source is not None
-    frame = workspace.frame(source)
+    source = opened(request.project.create.survey, "survey")
+    frame = request.workspace.frame(source)
     profile = profile_survey(frame)
     recipe = tomllib.loads(template_text(frame, profile, source.file))
     return {
@@ -61,17 +53,16 @@ def starter(
     }
 
 
-def check(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def check(request: JobRequest) -> Any:
     """Check the recipe against the survey, without running it."""
-    plan = read_plan(workspace, project.create)
+    plan = read_plan(request.workspace, request.project.create)
     survey = plan.read_survey()
     return {"text": survey.summary(), "stages": [str(stage) for stage in plan.stages]}
 
 
-def made_population(workspace: Workspace, state: CreateState, listen: Listener) -> dict[str, Any]:
-    """Return plan, survey, fit and population of a recipe; a run that was stopped resumes."""
+def made_population(request: JobRequest) -> dict[str, Any]:
+    """Return survey and population of a recipe; a run that was stopped resumes."""
+    workspace, state, listen = request.workspace, request.project.create, request.listen
 
     def make() -> dict[str, Any]:
         plan = read_plan(workspace, state)
@@ -83,49 +74,43 @@ def made_population(workspace: Workspace, state: CreateState, listen: Listener) 
             rows_per_block=plan.run.rows_per_block,
             on_event=listen,
         )
-        return {
-            "survey": fitted.derived_survey(plan.run.strata),
-            "population": population,
-        }
+        return {"survey": fitted.derived_survey(plan.run.strata), "population": population}
 
     return workspace.once(f"population {recipe_stamp(state)}", make)
 
 
-def run(workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener) -> Any:
+def run(request: JobRequest) -> Any:
     """Create the population and say how well it fits the survey."""
     from synthpop import assess_fit
     from synthpop.figures.gallery import draw_all
     from synthpop.microdata.pictures import to_svg
 
-    result = made_population(workspace, project.create, listen)
+    result = made_population(request)
     survey, population = result["survey"], result["population"]
-    listen(Event("progress", "fit report", 0, 2, ""))
-    fit = workspace.once(
-        f"fit {recipe_stamp(project.create)}", lambda: assess_fit(survey, population)
+    request.listen(Event("progress", "fit report", 0, 2, ""))
+    fit = request.workspace.once(
+        f"fit {recipe_stamp(request.project.create)}", lambda: assess_fit(survey, population)
     )
     drawn = list(draw_all(fit).items())[:SHOWN_PICTURES]
-    listen(Event("progress", "fit report", 1, 2, ""))
-    columns = [field.name for field in population.fields]
+    request.listen(Event("progress", "fit report", 1, 2, ""))
+
     return {
         "texts": [*population.summary().splitlines(), *fit.summary().splitlines()],
         "pictures": [to_svg(figure, f"fit{k}", name) for k, (name, figure) in enumerate(drawn)],
         "names": [name for name, _ in drawn],
-        "columns": columns,
+        "columns": [field.name for field in population.fields],
     }
 
 
-def scenarios(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def scenarios(request: JobRequest) -> Any:
     """Measure what five intruders learn from the population."""
     from riskeval import intruder_scenarios
 
-    state = project.create
-    faults = Faults("scenarios")
+    state = request.project.create
     if not state.keys or not state.target:
-        faults.add("keys and target", "are not chosen", remedy="Choose what the intruder knows.")
-    faults.raise_if_any()
-    pair = made_population(workspace, state, listen)
+        remedy = "Choose what the intruder knows."
+        raise InputError.of("scenarios", "keys and target", "are not chosen", remedy)
+    pair = made_population(request)
     survey = pair["survey"]
     result = intruder_scenarios(
         survey.frame,
@@ -134,49 +119,42 @@ def scenarios(
         state.target,
         weights=survey.weights,
         seed=state.seed,
-        on_event=listen,
+        on_event=request.listen,
     )
-    return {
-        "texts": result.summary().splitlines(),
-        "tables": [plain_table(result.to_frame(), 100)],
-        "pictures": [],
-    }
+    return shown_result(result, plain_table(result.to_frame(), 100))
 
 
-def report(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def report(request: JobRequest) -> Any:
     """Write the fit report for one of two audiences."""
     from synthpop import write_report
 
-    audience = "external" if arguments.get("audience") == "external" else "internal"
-    result = made_population(workspace, project.create, listen)
+    audience = audience_of(request)
+    result = made_population(request)
     name = f"population-{audience}.html"
-    write_report(workspace.target(name), result["survey"], result["population"], audience=audience)
+    write_report(
+        request.workspace.target(name), result["survey"], result["population"], audience=audience
+    )
     return {"file": name}
 
 
-def export(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def export(request: JobRequest) -> Any:
     """Write the population, or a random sample of its households, to one file."""
     from synthpop import Cluster, SimpleRandom, draw_sample
     from synthpop.microdata.files import write_table
 
-    suffix = arguments.get("format", FORMATS[0])
-    faults = Faults("export")
+    suffix = request.arguments.get("format", FORMATS[0])
     if suffix not in FORMATS:
-        faults.add("format", f"{suffix!r} is not written", remedy=f"There are: {FORMATS}.")
-    faults.raise_if_any()
-    population = made_population(workspace, project.create, listen)["population"]
-    n = arguments.get("n")
+        remedy = f"There are: {FORMATS}."
+        raise InputError.of("export", "format", f"{suffix!r} is not written", remedy)
+    population = made_population(request)["population"]
+    n = request.arguments.get("n")
     if n:
         household = population.roles.household
         unit = Cluster(household, SimpleRandom(int(n))) if household else SimpleRandom(int(n))
-        survey = draw_sample(population, unit, seed=project.create.seed)
-        write_table(survey.frame, workspace.target(f"sample{suffix}"))
+        survey = draw_sample(population, unit, seed=request.project.create.seed)
+        write_table(survey.frame, request.workspace.target(f"sample{suffix}"))
         return {"file": f"sample{suffix}", "summary": survey.summary()}
-    target = workspace.target(f"population{suffix}")
+    target = request.workspace.target(f"population{suffix}")
     if suffix == ".parquet":
         population.to_parquet(target)
     elif suffix == ".csv":
@@ -186,26 +164,24 @@ def export(
     return {"file": target.name}
 
 
-def run_file(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def run_file(request: JobRequest) -> Any:
     """Write the run file of ``synthpop run``."""
     import tomli_w
 
-    text = tomli_w.dumps(document(project.create, stored=False))
-    write_text(workspace.target("population.toml"), text, private=True)
+    text = tomli_w.dumps(document(request.project.create, stored=False))
+    write_text(request.workspace.target("population.toml"), text, private=True)
     return {"file": "population.toml", "text": text}
-
-
-def _take(value: Any) -> Commands:
-    return [("create.take_recipe", {"roles": value["roles"], "stages": value["stages"]})]
 
 
 JOBS: dict[str, BackgroundJob] = {
     "preview": BackgroundJob(preview, "Reading the first rows"),
     "columns": BackgroundJob(columns, "Reading the file"),
     "starter": BackgroundJob(starter, "Writing a first recipe"),
-    "take_starter": BackgroundJob(starter, "Writing a first recipe", _take),
+    "take_starter": BackgroundJob(
+        starter,
+        "Writing a first recipe",
+        lambda recipe: [("create.take_recipe", {k: recipe[k] for k in ("roles", "stages")})],
+    ),
     "check": BackgroundJob(check, "Checking the recipe"),
     "run": BackgroundJob(run, "Creating the population"),
     "scenarios": BackgroundJob(scenarios, "Attacking the population"),

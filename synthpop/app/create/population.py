@@ -15,11 +15,14 @@ from synthpop.app.elements import (
     choose,
     command,
     entry,
+    pending,
     picture,
+    report_buttons,
     select,
     sending,
     sentence,
     table,
+    try_again,
     waiting,
 )
 from synthpop.app.view import View
@@ -62,10 +65,7 @@ def _result(view: View, stamp: str) -> list[TagChild]:
         card(
             t("How well it fits the survey"),
             *[sentence(text) for text in described["texts"]],
-            button(t("Internal report"), ask("create.report", audience="internal"),
-                   key="create-report-internal"),
-            button(t("External report"), ask("create.report", audience="external"),
-                   key="create-report-external"),
+            report_buttons(t, "create.report", key="create-report"),
             *[
                 tags.div(tags.h3(name), picture(svg))
                 for name, svg in zip(described["names"], described["pictures"], strict=True)
@@ -108,11 +108,8 @@ def render_risk(view: View) -> Tag:
 def _scenarios(view: View, stamp: str) -> Tag:
     t, result = view.t, view.value("create.scenarios", stamp)
     if result is None:
-        fault = view.fault("create.scenarios")
-        inner: TagChild = waiting(t("Attacking the population"))
-        if fault:
-            again = button(t("Try again"), {"action": "again", "job": "create.scenarios"})
-            inner = tags.div(sentence(fault, class_="fault", role="alert"), again)
+        text, job = t("Attacking the population"), "create.scenarios"
+        inner = pending(view.fault(job), text, try_again(t("Try again"), job))
         return card(t("What they learn"), inner)
     return card(
         t("What they learn"),

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from synthpop.app.create.state import CreateState
-from synthpop.microdata.errors import Faults
+from synthpop.app.state import opened
 
 if TYPE_CHECKING:
     from synthpop.app.workspace import Workspace
@@ -19,24 +19,14 @@ def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
 
     stored: whether files are named as in the folder of the project, or as the user names them
     """
-    faults = Faults("project")
-    if state.survey is None:
-        faults.add("survey", "is not opened yet", remedy="Open it first.")
-    faults.raise_if_any()
-    assert state.survey is not None
-    source = state.survey
-    survey: dict[str, Any] = {"file": source.file if stored else source.name, **state.roles}
+    source = opened(state.survey, "survey")
+    reading = source.run_file_table(source.file if stored else source.name)
+    survey = {"file": reading.pop("file"), **state.roles}
     if "weight" not in state.roles:
         survey["unweighted"] = True
-    names = ("separator", "decimal", "thousands", "encoding", "missing", "types")
-    options = {name: getattr(source, name) for name in names if getattr(source, name)}
-    if options and source.is_text:
-        survey["csv"] = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
-    if source.user_missing != "missing":
-        survey["user_missing"] = source.user_missing
     tables: dict[str, Any] = {
         "rules": list(state.rules),
-        "survey": survey,
+        "survey": survey | reading,
         "run": {"seed": state.seed, "scale": state.scale},
         "known_totals": [
             {

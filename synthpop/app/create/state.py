@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from synthpop.app.state import Command, Source, with_reading
-from synthpop.microdata.errors import Faults
+from synthpop.app.state import Command, Source, opened, with_reading
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.tomlfile import Table
 
 SurveyRole = Literal[
@@ -45,9 +45,7 @@ class CreateState(Table):
 
 
 def _fault(where: str, what: str, remedy: str = "") -> None:
-    faults = Faults("project")
-    faults.add(where, what, remedy=remedy)
-    faults.raise_if_any()
+    raise InputError.of("project", where, what, remedy)
 
 
 def open_survey(state: CreateState, name: str, file: str) -> CreateState:
@@ -57,10 +55,7 @@ def open_survey(state: CreateState, name: str, file: str) -> CreateState:
 
 def set_reading(state: CreateState, **options: str) -> CreateState:
     """Change how the survey is read; the recipe is made anew."""
-    if state.survey is None:
-        _fault("survey", "is not opened yet", "Open it first.")
-    assert state.survey is not None
-    source = with_reading(state.survey, options)
+    source = with_reading(opened(state.survey, "survey"), options)
     source.reading()
     return CreateState(survey=source, totals=state.totals)
 

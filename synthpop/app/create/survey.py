@@ -10,12 +10,11 @@ from synthpop.app.elements import (
     button,
     card,
     command,
+    pending,
     sentence,
-    table,
     upload,
-    waiting,
 )
-from synthpop.app.protect.data import FORMATS, reading_options
+from synthpop.app.protect.data import FORMATS, preview_table, reading_options
 from synthpop.app.role_table import role_table
 from synthpop.app.view import View
 
@@ -52,36 +51,23 @@ def _opened(view: View) -> list[TagChild]:
         return []
     stamp = survey_stamp(view)
     preview = view.value("create.preview", stamp)
-    parts: list[TagChild] = [reading_options(view, source, "create.set_reading")]
+    options = reading_options(view, source, "create.set_reading")
     if preview is None:
-        fault = view.fault("create.preview")
-        inner = (
-            sentence(fault, class_="fault", role="alert")
-            if fault
-            else waiting(t("Reading the first rows"))
-        )
-        return [*parts, card(source.name, inner)]
-    data = {"head": preview["names"], "rows": preview["rows"],
-            "numbers": [kind == "number" for kind in preview["types"]]}  # fmt: skip
-    parts.append(card(source.name, table(data, t("The first rows as they are read"), of_data=True)))
-    starter, described = (
-        view.value("create.starter", stamp),
-        view.value("create.columns", stamp),
-    )
+        text = t("Reading the first rows")
+        return [options, card(source.name, pending(view.fault("create.preview"), text))]
+    first_rows = card(source.name, preview_table(t, preview, preview["names"]))
+    starter = view.value("create.starter", stamp)
+    described = view.value("create.columns", stamp)
     if starter is None or described is None:
         fault = view.fault("create.starter") or view.fault("create.columns")
-        inner = sentence(fault, class_="fault") if fault else waiting(t("Writing a first recipe"))
-        return [*parts, card(t("Recipe"), inner)]
-    parts.append(
-        card(
-            t("Suggested from the data"),
-            *[sentence(line) for line in starter["text"].splitlines()],
-            button(t("Take roles and recipe"), ask("create.take_starter"), kind="first",
-                   key="take-starter"),
-        )
+        recipe = card(t("Recipe"), pending(fault, t("Writing a first recipe")))
+        return [options, first_rows, recipe]
+    suggested = card(
+        t("Suggested from the data"),
+        *[sentence(line) for line in starter["text"].splitlines()],
+        button(t("Take roles and recipe"), ask("create.take_starter"), kind="first",
+               key="take-starter"),
     )  # fmt: skip
     role_of = view.project.create.role_of
-    parts.append(
-        role_table(view, described, starter["columns"], role_of, TITLES, "create.set_role")
-    )
-    return parts
+    roles = role_table(view, described, starter["columns"], role_of, TITLES, "create.set_role")
+    return [options, first_rows, suggested, roles]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.elements import button, card, command, select, sentence, upload, waiting
+from synthpop.app.elements import button, card, command, pending, select, upload
 from synthpop.app.judge import needs as shown
 from synthpop.app.protect.data import FORMATS
 from synthpop.app.view import View
@@ -70,19 +70,11 @@ def _described(view: View) -> Tag | None:
         return None
     described = view.value("judge.columns", shown.files_stamp(view.project))
     if described is None:
-        fault = view.fault("judge.columns")
-        inner = (
-            sentence(fault, class_="fault", role="alert")
-            if fault
-            else waiting(t("Reading the files"))
-        )
+        inner = pending(view.fault("judge.columns"), t("Reading the files"))
         return card(t("What the files hold"), inner)
     names = [one["name"] for one in described["columns"]]
-    lines = [
-        tags.li(
-            t("Original: {n} records, {m} columns", n=count(described["records"]), m=len(names))
-        )
-    ]
+    text = t("Original: {n} records, {m} columns", n=count(described["records"]), m=len(names))
+    lines = [tags.li(text)]
     for one in described["releases"]:
         lacking = [name for name in names if name not in one["columns"]]
         text = t("{name}: {n} records", name=one["label"], n=count(one["records"]))

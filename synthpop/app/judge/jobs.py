@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.jobs import BackgroundJob
+from synthpop.app.jobs import BackgroundJob, JobRequest, audience_of
 from synthpop.app.judge.state import JudgeState
 from synthpop.app.reading import describe_columns, suggest_roles_of
-from synthpop.app.tables import plain_table
+from synthpop.app.state import opened
+from synthpop.app.tables import plain_table, shown_result
 from synthpop.app.workspace import Workspace
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Listener
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from riskeval import Comparison
     from riskeval.attacks.synthetic_risk import SyntheticRisk
-    from synthpop.app.project import Project
 
 ROLE_NAMES = {"key": "keys", "identifier": "", "design": "", "none": ""}
 
@@ -38,40 +37,32 @@ def labels(state: JudgeState) -> list[str]:
 
 
 def _original(workspace: Workspace, state: JudgeState) -> pd.DataFrame:
-    faults = Faults("project")
-    if state.original is None:
-        faults.add("original", "is not opened yet", remedy="Open the original first.")
-    faults.raise_if_any()
-    assert state.original is not None
-    return workspace.frame(state.original)
+    return workspace.frame(opened(state.original, "original"))
 
 
-def columns(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def columns(request: JobRequest) -> Any:
     """Return the columns of the original, and which of them the releases have."""
-    state = project.judge
-    described = describe_columns(_original(workspace, state))
+    state = request.project.judge
+    described = describe_columns(_original(request.workspace, state))
     files = zip(labels(state), state.releases, strict=True)
     described["releases"] = [
         {
             "label": label,
-            "records": len(workspace.frame(one.source)),
-            "columns": [str(name) for name in workspace.frame(one.source).columns],
+            "records": len(request.workspace.frame(one.source)),
+            "columns": [str(name) for name in request.workspace.frame(one.source).columns],
         }
         for label, one in files
     ]
     return described
 
 
-def suggest(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def suggest(request: JobRequest) -> Any:
     """Return the roles that the original suggests, each with the reason."""
-    return suggest_roles_of(_original(workspace, project.judge), ROLE_NAMES)
+    return suggest_roles_of(_original(request.workspace, request.project.judge), ROLE_NAMES)
 
 
-def _comparison(workspace: Workspace, state: JudgeState, listen: Listener) -> Comparison:
+def _comparison(request: JobRequest) -> Comparison:
+    workspace, state = request.workspace, request.project.judge
     from riskeval import Release, compare
 
     def run() -> Comparison:
@@ -91,37 +82,27 @@ def _comparison(workspace: Workspace, state: JudgeState, listen: Listener) -> Co
             household=state.roles.household,
             holdout=None if state.holdout is None else workspace.frame(state.holdout),
             seed=state.seed,
-            on_event=listen,
+            on_event=request.listen,
         )
 
     return workspace.once(f"comparison {stamp_of(state)}", run)
 
 
-def compare_releases(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def compare_releases(request: JobRequest) -> Any:
     """Return risk and utility of every release beside the original, and their map."""
     from synthpop.microdata.pictures import to_svg
 
-    result = _comparison(workspace, project.judge, listen)
+    result = _comparison(request)
     shown = result.measures[["release", "part", "title", "value", "limit", "within", "meaning"]]
     pictures = []
-    try:
+    with suppress(ValueError):  # no utility was measured: there is nothing to draw
         drawn = result.risk_utility_map()
-    except ValueError:  # no utility was measured: there is nothing to draw
-        drawn = None
-    if drawn is not None:
         pictures.append(to_svg(drawn.figure(), "map", drawn.summary()))
-    return {
-        "texts": result.summary().splitlines(),
-        "tables": [plain_table(shown, 400)],
-        "pictures": pictures,
-    }
+    return shown_result(result, plain_table(shown, 400), pictures=pictures)
 
 
-def _attacked(
-    workspace: Workspace, state: JudgeState, place: int, listen: Listener
-) -> SyntheticRisk:
+def _attacked(request: JobRequest, place: int) -> SyntheticRisk:
+    workspace, state = request.workspace, request.project.judge
     from riskeval import assess_synthetic
 
     def run() -> SyntheticRisk:
@@ -133,36 +114,32 @@ def _attacked(
             holdout=None if state.holdout is None else workspace.frame(state.holdout),
             household=state.roles.household,
             seed=state.seed,
-            on_event=listen,
+            on_event=request.listen,
         )
 
     return workspace.once(f"attacks {place} {stamp_of(state)}", run)
 
 
-def attack_report(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def attack_report(request: JobRequest) -> Any:
     """Write the page on the attacks on one synthetic release."""
     from riskeval.report.judgement import write_judgement
 
-    place = int(arguments["place"])
-    audience = "external" if arguments.get("audience") == "external" else "internal"
+    place = int(request.arguments["place"])
+    audience = audience_of(request)
     name = f"attacks-{place + 1}-{audience}.html"
-    result = _attacked(workspace, project.judge, place, listen)
-    write_judgement(workspace.target(name), result, audience=audience)
+    result = _attacked(request, place)
+    write_judgement(request.workspace.target(name), result, audience=audience)
     return {"file": name}
 
 
-def attack(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def attack(request: JobRequest) -> Any:
     """Run every attack on each synthetic release; returns sentences and numbers."""
-    state = project.judge
+    state = request.project.judge
     results = []
     for place, label in enumerate(labels(state)):
         if state.releases[place].kind != "synthetic":
             continue
-        result = _attacked(workspace, state, place, listen)
+        result = _attacked(request, place)
         results.append(
             {
                 "place": place,
@@ -174,14 +151,12 @@ def attack(
     return {"results": results}
 
 
-def report(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def report(request: JobRequest) -> Any:
     """Write the report of the comparison for one of two audiences."""
-    audience = "external" if arguments.get("audience") == "external" else "internal"
+    audience = audience_of(request)
     name = f"judgement-{audience}.html"
-    result = _comparison(workspace, project.judge, listen)
-    result.report(workspace.target(name), audience=audience)
+    result = _comparison(request)
+    result.report(request.workspace.target(name), audience=audience)
     return {"file": name}
 
 

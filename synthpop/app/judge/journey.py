@@ -5,6 +5,7 @@ from __future__ import annotations
 from synthpop.app.jobs import Journey, Page
 from synthpop.app.judge import files, judgement, needs, roles
 from synthpop.app.judge.jobs import JOBS
+from synthpop.app.role_table import take_suggestions
 
 JOURNEY = Journey(
     title="Judge a release",
@@ -16,5 +17,5 @@ JOURNEY = Journey(
         "judgement": Page("Judgement", judgement.render, needs.judgement, needs.has_keys),
     },
     jobs=JOBS,
-    actions={"roles": roles.take_suggestions, "judge": judgement.judge},
+    actions={"roles": take_suggestions, "judge": judgement.judge},
 )

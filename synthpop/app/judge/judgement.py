@@ -7,16 +7,17 @@ from typing import Any
 from htmltools import Tag, TagChild, tags
 
 from synthpop.app.elements import (
-    ask,
     button,
     card,
     choose,
     command,
     entry,
+    pending,
     picture,
+    report_buttons,
     sentence,
     table,
-    waiting,
+    try_again,
 )
 from synthpop.app.judge.jobs import stamp_of
 from synthpop.app.view import View
@@ -67,11 +68,9 @@ def _results(view: View, stamp: str) -> list[TagChild]:
 
 
 def _pending(view: View, job: str, title: str) -> Tag:
-    t, fault = view.t, view.fault(job)
-    if not fault:
-        return card(t(title), waiting(t("Computing")))
-    again = button(t("Try again"), {"action": "again", "job": job})
-    return card(t(title), sentence(fault, class_="fault", role="alert"), again)
+    t = view.t
+    retry = try_again(t("Try again"), job)
+    return card(t(title), pending(view.fault(job), t("Computing"), retry))
 
 
 def _compared(view: View, result: dict[str, Any]) -> Tag:
@@ -81,12 +80,7 @@ def _compared(view: View, result: dict[str, Any]) -> Tag:
         *[sentence(text) for text in result["texts"]],
         *[picture(svg) for svg in result["pictures"]],
         *[table(one, t("All numbers")) for one in result["tables"]],
-        tags.div(
-            button(t("Internal report"), ask("judge.report", audience="internal"),
-                   key="judge-report-internal"),
-            button(t("External report"), ask("judge.report", audience="external"),
-                   key="judge-report-external"),
-        ),
+        tags.div(report_buttons(t, "judge.report", key="judge-report")),
     )  # fmt: skip
 
 
@@ -95,16 +89,7 @@ def _attacked(view: View, one: dict[str, Any]) -> Tag:
     return card(
         t("Attacks on {name}", name=one["label"]),
         *[sentence(text) for text in one["texts"]],
-        button(
-            t("Internal report"),
-            ask("judge.attack_report", place=one["place"], audience="internal"),
-            label=f"{t('Internal report')}: {one['label']}",
-        ),
-        button(
-            t("External report"),
-            ask("judge.attack_report", place=one["place"], audience="external"),
-            label=f"{t('External report')}: {one['label']}",
-        ),
+        report_buttons(t, "judge.attack_report", name=one["label"], place=one["place"]),
         tags.details(
             tags.summary(t("All numbers")), table(one["table"], t("All numbers")), class_="more"
         ),

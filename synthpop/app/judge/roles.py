@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from htmltools import Tag, tags
 
-from synthpop.app.elements import button, card, command, sentence, waiting
+from synthpop.app.elements import button, card, pending, sentence, waiting
 from synthpop.app.judge.needs import files_stamp
 from synthpop.app.role_table import role_table
 from synthpop.app.view import View
@@ -28,9 +25,8 @@ def render(view: View) -> Tag:
     described = view.value("judge.columns", files_stamp(view.project))
     suggested = view.value("judge.suggest")
     if described is None:
-        fault = view.fault("judge.columns")
-        inner = sentence(fault, class_="fault") if fault else waiting(t("Reading the files"))
-        return tags.div(tags.h1(t("Roles")), inner)
+        text = t("Reading the files")
+        return tags.div(tags.h1(t("Roles")), pending(view.fault("judge.columns"), text))
     reasons = {} if suggested is None else suggested["columns"]
     return tags.div(
         tags.h1(t("Roles")),
@@ -47,12 +43,3 @@ def render(view: View) -> Tag:
         else waiting(t("Looking for roles")),
         role_table(view, described, reasons, view.project.judge.roles.of, TITLES, "judge.set_role"),
     )
-
-
-def take_suggestions(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the command that gives every column the role that was suggested."""
-    suggested = view.value("judge.suggest")
-    if suggested is None:
-        return []
-    roles = {name: one["role"] for name, one in suggested["columns"].items()}
-    return [command("judge.set_roles", roles=roles)]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from synthpop.app.state import Command, Source
-from synthpop.microdata.errors import Faults
+from synthpop.app.state import ColumnRoles, Command, Source
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.tomlfile import Table
 
 Kind = Literal["perturbed", "synthetic"]
 Role = Literal["", "keys", "sensitive", "numeric", "weights", "household"]
-COLUMNS, ONE_COLUMN = ("keys", "sensitive", "numeric"), ("weights", "household")
+
 MOST_RELEASES = 8
 
 
@@ -23,7 +23,7 @@ class JudgedFile(Table):
     kind: Kind = "synthetic"
 
 
-class JudgeRoles(Table):
+class JudgeRoles(ColumnRoles):
     """What an intruder knows (keys) and looks for (sensitive), and what users estimate."""
 
     keys: tuple[str, ...] = ()
@@ -31,14 +31,6 @@ class JudgeRoles(Table):
     numeric: tuple[str, ...] = ()
     weights: str | None = None
     household: str | None = None
-
-    def of(self, column: str) -> str:
-        """Return the role of a column; "" without one."""
-        for role in (*COLUMNS, *ONE_COLUMN):
-            value = getattr(self, role)
-            if column == value or (isinstance(value, tuple) and column in value):
-                return role
-        return ""
 
 
 class JudgeState(Table):
@@ -60,9 +52,9 @@ def open_original(state: JudgeState, name: str, file: str) -> JudgeState:
 def add_release(state: JudgeState, name: str, file: str) -> JudgeState:
     """Add a release."""
     if len(state.releases) >= MOST_RELEASES:
-        faults = Faults("project")
-        faults.add("release", f"there are {MOST_RELEASES} already", remedy="Remove one first.")
-        faults.raise_if_any()
+        raise InputError.of(
+            "project", "release", f"there are {MOST_RELEASES} already", "Remove one first."
+        )
     new = JudgedFile(source=Source(name=name, file=file))
     return state.model_copy(update={"releases": (*state.releases, new)})
 
@@ -86,9 +78,7 @@ def set_kind(state: JudgeState, place: int, kind: Kind) -> JudgeState:
 
 def _check_place(state: JudgeState, place: int) -> None:
     if not 0 <= place < len(state.releases):
-        faults = Faults("project")
-        faults.add("release", f"there is none at place {place}")
-        faults.raise_if_any()
+        raise InputError.of("project", "release", f"there is none at place {place}")
 
 
 def open_holdout(state: JudgeState, name: str, file: str) -> JudgeState:
@@ -108,17 +98,7 @@ def set_role(state: JudgeState, column: str, role: Role) -> JudgeState:
 
 def set_roles(state: JudgeState, roles: dict[str, Role]) -> JudgeState:
     """Give several columns their roles."""
-    values: dict[str, Any] = state.roles.model_dump()
-    for column, role in roles.items():
-        for known in COLUMNS:
-            values[known] = tuple(name for name in values[known] if name != column)
-        for known in ONE_COLUMN:
-            values[known] = None if values[known] == column else values[known]
-        if role in ONE_COLUMN:
-            values[role] = column
-        elif role:
-            values[role] = (*values[role], column)
-    return state.model_copy(update={"roles": JudgeRoles(**values)})
+    return state.model_copy(update={"roles": state.roles.with_roles(roles)})
 
 
 def set_seed(state: JudgeState, seed: int) -> JudgeState:

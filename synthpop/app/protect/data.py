@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from htmltools import Tag, TagChild, tags
+from htmltools import Tag, TagChild, TagList, tags
 
 from synthpop.app.elements import (
     card,
     checks,
     command,
     entry,
+    framed_table,
+    pending,
     select,
-    sentence,
     table,
     upload,
-    waiting,
 )
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
@@ -68,28 +69,25 @@ def render(view: View) -> Tag:
 def _opened(view: View, source: Source) -> list[TagChild]:
     t = view.t
     preview = view.value("protect.preview", source.model_dump_json())
-    fault = view.fault("protect.preview")
-    parts: list[TagChild] = [reading_options(view, source, "protect.set_reading")]
+    options = reading_options(view, source, "protect.set_reading")
     if preview is None:
-        parts.append(
-            card(source.name, sentence(fault, class_="fault", role="alert"))
-            if fault
-            else card(source.name, waiting(t("Reading the first rows")))
-        )
-        return parts
+        text = t("Reading the first rows")
+        return [options, card(source.name, pending(view.fault("protect.preview"), text))]
     head = [f"{n} · {t(k)}" for n, k in zip(preview["names"], preview["types"], strict=True)]
-    data = {"head": head, "rows": preview["rows"],
-            "numbers": [kind == "number" for kind in preview["types"]]}  # fmt: skip
     notes = [tags.li(said_here(note)) for note in preview["reading"]]
-    parts.append(
-        card(
-            source.name,
-            tags.div(tags.p(t("What was found out:")), tags.ul(*notes)) if notes else None,
-            table(data, t("The first rows as they are read"), of_data=True),
-        )
+    first_rows = card(
+        source.name,
+        tags.div(tags.p(t("What was found out:")), tags.ul(*notes)) if notes else None,
+        preview_table(t, preview, head),
     )
-    parts.append(_columns(view, source))
-    return parts
+    return [options, first_rows, _columns(view, source)]
+
+
+def preview_table(t: Callable[..., str], preview: Mapping[str, Any], head: list[str]) -> TagList:
+    """Return the first rows of a file below a head."""
+    numbers = [kind == "number" for kind in preview["types"]]
+    rows = {"head": head, "rows": preview["rows"], "numbers": numbers}
+    return table(rows, t("The first rows as they are read"), of_data=True)
 
 
 def reading_options(view: View, source: Source, name: str) -> Tag:
@@ -131,9 +129,7 @@ def _columns(view: View, source: Source) -> Tag:
     t = view.t
     described = view.value("protect.columns")
     if described is None:
-        fault = view.fault("protect.columns")
-        inner = sentence(fault, class_="fault") if fault else waiting(t("Reading the file"))
-        return card(t("Columns"), inner)
+        return card(t("Columns"), pending(view.fault("protect.columns"), t("Reading the file")))
     chosen = view.choice("column", "")
     rows = [
         tags.tr(
@@ -147,15 +143,8 @@ def _columns(view: View, source: Source) -> Tag:
         )
         for one in described["columns"]
     ]
-    names = [
-        t("Column"),
-        t("Label"),
-        t("Type"),
-        t("Values"),
-        t("Distinct"),
-        t("Missing"),
-        t("Meaning"),
-    ]
+    names = [t("Column"), t("Label"), t("Type"), t("Values"), t("Distinct"), t("Missing"),
+             t("Meaning")]  # fmt: skip
     sample = entry(
         "sample", t("Work on so many records, at random (empty: on all)"),
         view.project.protect.sample, kind="number", min="1", step="1",
@@ -164,14 +153,7 @@ def _columns(view: View, source: Source) -> Tag:
     edited = next((one for one in described["columns"] if one["name"] == chosen), None)
     return card(
         t("{n} records, {m} columns", n=count(described["records"]), m=len(described["columns"])),
-        tags.div(
-            tags.table(
-                tags.caption(t("Columns")),
-                tags.thead(tags.tr(*[tags.th(name, scope="col") for name in names])),
-                tags.tbody(*rows),
-            ),
-            class_="scroll tall", tabindex="0", role="region", aria_label=t("Columns"),
-        ),
+        framed_table(t("Columns"), names, rows, kind="scroll tall"),
         sample,
         _meaning(view, source, edited) if edited is not None else None,
     )  # fmt: skip

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.jobs import BackgroundJob
+from synthpop.app.jobs import BackgroundJob, JobRequest
 from synthpop.app.protect.session import session_of
-from synthpop.app.tables import MOST_ROWS, plain_table
+from synthpop.app.tables import MOST_ROWS, plain_table, shown_result
 from synthpop.app.texts import t
-from synthpop.app.workspace import Workspace
-from synthpop.microdata.events import Listener
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from riskeval import ProtectionSession
-    from synthpop.app.project import Project
     from synthpop.app.protect.state import FileRoles
 
 Detail = Callable[["ProtectionSession", "FileRoles", dict[str, Any]], dict[str, Any]]
@@ -29,24 +26,22 @@ def violators(session: ProtectionSession, roles: FileRoles, arguments: dict[str,
 
     k = int(arguments.get("k", 3))
     result = k_anonymity(session.data, list(roles.keys), k=k, weights=roles.weights)
-    risk = session.individual_risk()
-    rows = risk.to_frame().assign(**{name: session.data[name] for name in roles.keys})
+    rows = _with_keys(session.individual_risk().to_frame(), session, roles)
     below = rows[rows["f"] < k].sort_values("f", kind="stable")
-    table = _records(below, roles)
-    return {
-        "texts": [result.summary(), t("Records below {k}: {n}.", k=k, n=count(len(below)))],
-        "tables": [table],
-    }
+    text = t("Records below {k}: {n}.", k=k, n=count(len(below)))
+    return {"texts": [result.summary(), text], "tables": [_records(below, roles)]}
 
 
 def risky(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Records by their individual risk, the highest first."""
     risk = session.individual_risk()
-    rows = risk.to_frame().assign(**{name: session.data[name] for name in roles.keys})
-    return {
-        "texts": [risk.summary()],
-        "tables": [_records(rows.sort_values("risk", ascending=False, kind="stable"), roles)],
-    }
+    rows = _with_keys(risk.to_frame(), session, roles)
+    ranked = rows.sort_values("risk", ascending=False, kind="stable")
+    return shown_result(risk, _records(ranked, roles))
+
+
+def _with_keys(table: pd.DataFrame, session: ProtectionSession, roles: FileRoles) -> pd.DataFrame:
+    return table.assign(**{name: session.data[name] for name in roles.keys})
 
 
 def _records(rows: pd.DataFrame, roles: FileRoles) -> dict[str, Any]:
@@ -79,18 +74,15 @@ def suda(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]
     import riskeval
 
     result = riskeval.suda(session.data, list(roles.keys), **arguments)
-    scores = result.to_frame().assign(**{name: session.data[name] for name in roles.keys})
-    first = [*roles.keys, "score", "dis_score"]
-    ranked = scores.sort_values("score", ascending=False, kind="stable")[first]
-    heads = {"variable": t("variable"), "contribution": t("contribution")}
-    shown = ranked.rename(columns={"score": t("score"), "dis_score": t("dis_score")})
-    return {
-        "texts": [result.summary()],
-        "tables": [
-            plain_table(result.attribute_contribution.rename(columns=heads)),
-            plain_table(shown),
-        ],
-    }
+    scores = _with_keys(result.to_frame(), session, roles)
+    ranked = scores.sort_values("score", ascending=False, kind="stable")
+    heads = {"variable": t("variable"), "contribution": t("contribution"),
+             "score": t("score"), "dis_score": t("dis_score")}  # fmt: skip
+    return shown_result(
+        result,
+        plain_table(result.attribute_contribution.rename(columns=heads)),
+        plain_table(ranked[[*roles.keys, "score", "dis_score"]].rename(columns=heads)),
+    )
 
 
 def diversity(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
@@ -99,12 +91,8 @@ def diversity(session: ProtectionSession, roles: FileRoles, arguments: dict[str,
 
     result = l_diversity(session.data, list(roles.keys), list(roles.sensitive), **arguments)
     table = result.to_frame()
-    shown = table.assign(**{name: session.data[name] for name in roles.keys})
-    ranked = shown.sort_values(table.columns[0], kind="stable")
-    return {
-        "texts": [result.summary()],
-        "tables": [plain_table(ranked[[*roles.keys, *table.columns]])],
-    }
+    ranked = _with_keys(table, session, roles).sort_values(table.columns[0], kind="stable")
+    return shown_result(result, plain_table(ranked[[*roles.keys, *table.columns]]))
 
 
 def numeric(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
@@ -133,7 +121,7 @@ def recovery(session: ProtectionSession, roles: FileRoles, arguments: dict[str, 
         keys=list(roles.keys),
         household_variables=list(roles.household_variables),
     )
-    return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
+    return shown_result(result, plain_table(result.to_frame()))
 
 
 def suppressions(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
@@ -141,7 +129,7 @@ def suppressions(session: ProtectionSession, roles: FileRoles, arguments: dict[s
     from riskeval.utility import missing_loss
 
     result = missing_loss(session.original, session.data, rows="paired")
-    return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
+    return shown_result(result, plain_table(result.to_frame()))
 
 
 def loss(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
@@ -149,7 +137,7 @@ def loss(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]
     from riskeval.utility import information_loss
 
     result = information_loss(session.original, session.data, list(roles.numeric), rows="paired")
-    return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
+    return shown_result(result, plain_table(result.to_frame()))
 
 
 def pair(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
@@ -166,11 +154,9 @@ def steps(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any
 
 
 def _job(detail: Detail, title: str) -> BackgroundJob:
-    def run(
-        workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-    ) -> Any:
-        state = project.protect
-        return detail(session_of(workspace, state), state.roles, arguments)
+    def run(request: JobRequest) -> Any:
+        state = request.project.protect
+        return detail(session_of(request.workspace, state), state.roles, request.arguments)
 
     return BackgroundJob(run, title)
 

@@ -16,12 +16,13 @@ from synthpop.app.elements import (
     command,
     entry,
     option_fields,
+    pending,
     picture,
     select,
     sending,
     sentence,
     table,
-    waiting,
+    try_again,
 )
 from synthpop.app.forms import Form, make_form, read_form
 from synthpop.app.jobs import Need
@@ -132,20 +133,14 @@ def _overview(view: View) -> list[TagChild]:
     t = view.t
     measured = view.value("protect.measure", steps_stamp(view.project.protect))
     if measured is None:
-        fault = view.fault("protect.measure")
-        again = button(t("Measure again"), {"action": "again", "job": "protect.measure"})
-        return [
-            card(t("All numbers"), sentence(fault, class_="fault"), again)
-            if fault
-            else card(t("All numbers"), waiting(t("Measuring risk and utility")))
-        ]
-    risk = {
-        "head": [t("Number"), t("What it means"), t("Original"), t("Current")],
-        "rows": [[r["title"], r["meaning"], r["original"], r["current"]] for r in measured["risk"]],
-        "numbers": [False, False, True, True],
-    }
-    head = [t("Variable"), t("Number"), t("Original"), t("Current")]
+        job, text = "protect.measure", t("Measuring risk and utility")
+        retry = try_again(t("Measure again"), job)
+        return [card(t("All numbers"), pending(view.fault(job), text, retry))]
     numbers = [False, False, True, True]
+    head = [t("Number"), t("What it means"), t("Original"), t("Current")]
+    rows = [[r["title"], r["meaning"], r["original"], r["current"]] for r in measured["risk"]]
+    risk = {"head": head, "rows": rows, "numbers": numbers}
+    head = [t("Variable"), t("Number"), t("Original"), t("Current")]
     utility = {"head": head, "rows": measured["utility"], "numbers": numbers}
     return [
         card(t("Risk"), sentence(measured["risk_text"]), table(risk, t("Risk, before and after"))),
@@ -181,16 +176,8 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
     if detail == "pair":
         controls = _variables(view, arguments["variables"])
     if result is None:
-        fault = view.fault(f"protect.{detail}")
         job = f"protect.{detail}"
-        inner = (
-            tags.div(
-                sentence(fault, class_="fault", role="alert"),
-                button(t("Try again"), {"action": "again", "job": job}),
-            )
-            if fault
-            else waiting(t("Computing"))
-        )
+        inner = pending(view.fault(job), t("Computing"), try_again(t("Try again"), job))
         return card(t(TITLES[detail]), controls, inner)
     return card(
         t(TITLES[detail]),

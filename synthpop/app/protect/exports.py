@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synthpop.app.jobs import JobRequest, audience_of
 from synthpop.app.protect.session import session_of
 from synthpop.app.protect.state import AppliedStep, ProtectState
+from synthpop.app.state import Source, opened
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.delimited import CsvOptions
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Listener
+from synthpop.microdata.errors import Faults, InputError
 
 if TYPE_CHECKING:
-    from synthpop.app.project import Project
+    pass
 
 FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".sav", ".zsav", ".dta", ".xpt", ".rds", ".xlsx")
 NOT_WRITTEN = {".txt": ".csv", ".feather": ".arrow", ".sas7bdat": ".xpt", ".rdata": ".rds",
@@ -37,9 +39,9 @@ def stem(state: ProtectState) -> str:
 def script_text(workspace: Workspace, state: ProtectState) -> str:
     """Return Python that repeats the session."""
     session = session_of(workspace, state)
-    source = "original.parquet" if state.source is None else state.source.name
-    text = session.to_script(source_path=source, target_path=f"{stem(state)}-protected.parquet")
-    lines = [_reading(state), *_typing(state)]
+    source, target = opened(state.source, "file"), f"{stem(state)}-protected.parquet"
+    text = session.to_script(source_path=source.name, target_path=target)
+    lines = [_reading(source), *_typing(source)]
     for one in state.subset:
         lines.append(f"column = data[{one.column!r}]")
         if one.values:
@@ -51,41 +53,33 @@ def script_text(workspace: Workspace, state: ProtectState) -> str:
     if state.sample is not None:
         drawn = f"data.sample(min(len(data), {state.sample}), random_state=1)"
         lines.append(f"data = {drawn}.sort_index().reset_index(drop=True)")
-    text = text.replace(f"data = pd.read_parquet({source!r})", "\n".join(lines))
-    text = text.replace(
-        "import pandas as pd\n\n", "" if "pd." not in text else "import pandas as pd\n\n"
-    )
-    names = "read_table, CsvOptions" if "CsvOptions" in text else "read_table"
+    text = text.replace(f"data = pd.read_parquet({source.name!r})", "\n".join(lines))
+    if "pd." not in text:
+        text = text.replace("import pandas as pd\n\n", "")
+    modules = {"CsvOptions": "delimited", "Dictionary": "dictionary", "read_table": "files"}
     imports = [
-        "from synthpop.microdata.delimited import CsvOptions" if "CsvOptions" in names else "",
-        "from synthpop.microdata.dictionary import Dictionary" if "Dictionary." in text else "",
-        "from synthpop.microdata.files import read_table",
+        f"from synthpop.microdata.{module} import {name}\n"
+        for name, module in modules.items()
+        if re.search(rf"\b{name}\b", "\n".join(lines))
     ]
-    added = "\n".join(line for line in imports if line)
-    return text.replace(
-        "from riskeval import protect\n", f"from riskeval import protect\n{added}\n"
-    )
+    line = "from riskeval import protect\n"
+    return text.replace(line, line + "".join(imports))
 
 
-def _typing(state: ProtectState) -> list[str]:
-    assert state.source is not None
-    if state.source.is_text:
+def _typing(source: Source) -> list[str]:
+    if source.is_text:
         return []
     texts = {"text": '{0}.astype("string")', "category": '{0}.astype("category")',
              "number": 'pd.to_numeric({0}.astype("string"))'}  # fmt: skip
-    columns = {f"data[{name!r}]": kind for name, kind in state.source.types.items()}
+    columns = {f"data[{name!r}]": kind for name, kind in source.types.items()}
     return [f"{column} = {texts[kind].format(column)}" for column, kind in columns.items()]
 
 
-def _reading(state: ProtectState) -> str:
-    assert state.source is not None
-    source, arguments = state.source, [repr(state.source.name)]
-    if source.is_text:
-        fields = ("separator", "decimal", "thousands", "encoding", "missing", "types")
-        options = {name: getattr(source, name) for name in fields if getattr(source, name)}
-        shown = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        if shown:
-            arguments.append(f"csv=CsvOptions({shown})")
+def _reading(source: Source) -> str:
+    arguments = [repr(source.name)]
+    options = ", ".join(f"{name}={value!r}" for name, value in source.text_options().items())
+    if options:
+        arguments.append(f"csv=CsvOptions({options})")
     if source.user_missing != "missing":
         arguments.append(f"user_missing={source.user_missing!r}")
     if source.labels:
@@ -93,13 +87,14 @@ def _reading(state: ProtectState) -> str:
     return f"data = read_table({', '.join(arguments)})"
 
 
-def script(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def script(request: JobRequest) -> Any:
     """Write the script."""
-    text = script_text(workspace, project.protect)
-    name = f"{stem(project.protect)}-protect.py"
-    write_text(workspace.target(name), text, private=True)
+    return _written(request, ".py", script_text(request.workspace, request.project.protect))
+
+
+def _written(request: JobRequest, suffix: str, text: str) -> dict[str, Any]:
+    name = f"{stem(request.project.protect)}-protect{suffix}"
+    write_text(request.workspace.target(name), text, private=True)
     return {"file": name, "text": text}
 
 
@@ -111,30 +106,17 @@ def run_file_text(state: ProtectState) -> str:
     """
     import tomli_w
 
-    assert state.source is not None
-    faults = Faults("run file")
+    source, faults = opened(state.source, "file"), Faults("run file")
     if state.subset or state.sample is not None:
         faults.add("records", "were chosen", remedy="Take the script, or open a file of them.")
-    if state.source.labels:
-        faults.add("labels", "were changed", remedy="Take the script.")
-    if _typing(state):
-        faults.add("types", "were changed", remedy="Take the script.")
+    for name, changed in (("labels", source.labels), ("types", _typing(source))):
+        if changed:
+            faults.add(name, "were changed", remedy="Take the script.")
     faults.raise_if_any()
-    source: dict[str, Any] = {"file": state.source.name}
-    options = {
-        name: value
-        for name, value in state.source.model_dump(
-            include={"separator", "decimal", "thousands", "encoding", "missing", "types"}
-        ).items()
-        if value
-    }
-    if options and state.source.is_text:
-        source["csv"] = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
-    if state.source.user_missing != "missing":
-        source["user_missing"] = state.source.user_missing
+
     document = {
         "out": f"{stem(state)}-protected.parquet",
-        "data": source,
+        "data": source.run_file_table(source.name),
         "roles": state.roles.arguments(),
         "release": {"drop": list(state.roles.identifiers)},
         "step": [_run_file_step(step) for step in state.active],
@@ -161,57 +143,48 @@ def _toml(verb: str, name: str, value: Any) -> Any:
         isinstance(value, (int, float)) and not math.isnan(value)
     ):
         return value
-    faults = Faults("run file")
-    faults.add(f"{verb}: {name}", "cannot stand in a run file", remedy="Take the script instead.")
-    raise faults.error(faults.subject, faults.found)
+    what, remedy = "cannot stand in a run file", "Take the script instead."
+    raise InputError.of("run file", f"{verb}: {name}", what, remedy)
 
 
-def run_file(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def run_file(request: JobRequest) -> Any:
     """Write the run file."""
-    text = run_file_text(project.protect)
-    name = f"{stem(project.protect)}-protect.toml"
-    write_text(workspace.target(name), text, private=True)
-    return {"file": name, "text": text}
+    return _written(request, ".toml", run_file_text(request.project.protect))
 
 
-def report(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def report(request: JobRequest) -> Any:
     """Write the report of the session for one of two audiences."""
-    audience = arguments.get("audience", "internal")
-    name = f"{stem(project.protect)}-{'external' if audience == 'external' else 'internal'}.html"
-    session_of(workspace, project.protect).report(workspace.target(name), audience=audience)
+    audience = audience_of(request)
+    name = f"{stem(request.project.protect)}-{audience}.html"
+    session_of(request.workspace, request.project.protect).report(
+        request.workspace.target(name), audience=audience
+    )
     return {"file": name}
 
 
-def export(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def export(request: JobRequest) -> Any:
     """Write the protected file: labels as in the original, records in random order."""
     from riskeval.protect import release_file
     from synthpop.microdata.files import write_table
 
-    state = project.protect
-    suffix = arguments.get("format") or format_of(state)
-    faults = Faults("export")
+    state = request.project.protect
+    suffix = request.arguments.get("format") or format_of(state)
     if suffix not in FORMATS:
-        faults.add(
-            "format", f"{suffix!r} is not written", remedy=f"There are: {', '.join(FORMATS)}."
-        )
-    faults.raise_if_any()
-    session = session_of(workspace, state)
+        remedy = f"There are: {', '.join(FORMATS)}."
+        raise InputError.of("export", "format", f"{suffix!r} is not written", remedy)
+    session = session_of(request.workspace, state)
     name = f"{stem(state)}-protected{suffix}"
     released = release_file(
         session.data,
         household=state.roles.household,
         drop=list(state.roles.identifiers),
-        order=arguments.get("order") or None,
+        order=request.arguments.get("order") or None,
     )
     csv = None
     if suffix == ".csv":
-        csv = CsvOptions(arguments.get("separator"), arguments.get("decimal"))
-    version = int(arguments.get("dta_version", 15)) if suffix == ".dta" else None
-    write_table(released, workspace.target(name), private=True, csv=csv, dta_version=version)
+        csv = CsvOptions(request.arguments.get("separator"), request.arguments.get("decimal"))
+    version = int(request.arguments.get("dta_version", 15)) if suffix == ".dta" else None
+    write_table(
+        released, request.workspace.target(name), private=True, csv=csv, dta_version=version
+    )
     return {"file": name}

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 from htmltools import Tag, tags
 
 from synthpop.app.elements import ask, button, command
-from synthpop.app.jobs import BackgroundJob, Commands
+from synthpop.app.jobs import BackgroundJob, JobRequest
 from synthpop.app.protect.session import original, recorded_step, session_of
+from synthpop.app.state import opened
 from synthpop.app.view import View
-from synthpop.app.workspace import Workspace
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Listener
+from synthpop.microdata.errors import InputError
 
 if TYPE_CHECKING:
-    from synthpop.app.project import Project
+    pass
 
 SUFFIX = ".parquet"
 
@@ -44,55 +43,44 @@ def render(view: View) -> Tag | None:
     )  # fmt: skip
 
 
-def split(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def split(request: JobRequest) -> Any:
     """Write the variables that members share, one row a household, beside the file of persons."""
     from riskeval.protect import household_file
     from synthpop.microdata.files import write_table
 
-    state = project.protect
-    assert state.source is not None
-    table = household_file(session_of(workspace, state).data, str(state.roles.household))
+    state = request.project.protect
+    source = opened(state.source, "file")
+    table = household_file(session_of(request.workspace, state).data, str(state.roles.household))
     if len(table.columns) < 2:
-        faults = Faults("household file")
-        faults.add("columns", "no variable has one value in each household")
-        faults.raise_if_any()
+        what = "no variable has one value in each household"
+        raise InputError.of("household file", "columns", what)
     name = f"data-{secrets.token_hex(8)}{SUFFIX}"
-    write_table(table, workspace.folder / name)
-    return {"file": name, "name": f"households of {state.source.name}{SUFFIX}",
+    write_table(table, request.workspace.folder / name)
+    return {"file": name, "name": f"households of {source.name}{SUFFIX}",
             "columns": [str(column) for column in table.columns]}  # fmt: skip
 
 
-def merge(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def merge(request: JobRequest) -> Any:
     """Give the members of each household its protected values; returns the step."""
-    state = project.protect
+    state = request.project.protect
     if state.persons is None:
-        faults = Faults("household file")
-        faults.add("file", "is not open", remedy="Take it out of the file of persons first.")
-        faults.raise_if_any()
-    assert state.persons is not None
+        remedy = "Take it out of the file of persons first."
+        raise InputError.of("household file", "file", "is not open", remedy)
     household = str(state.persons.roles.household)
-    before, table = original(workspace, state), session_of(workspace, state).data
+    before, table = original(request.workspace, state), session_of(request.workspace, state).data
     changed = [one for one in table if one != household and not table[one].equals(before[one])]
-    persons = session_of(workspace, state.persons)
+    persons = session_of(request.workspace, state.persons)
     result = persons.apply(
         "merge_household_file", households=table[[household, *changed]], household=household
     )
     return recorded_step(persons, result)
 
 
-def _open(value: Any) -> Commands:
-    return [("protect.split_households", value)]
-
-
-def _add(value: Any) -> Commands:
-    return [("protect.merge_households", {"step": value})]
-
-
 JOBS: dict[str, BackgroundJob] = {
-    "split_households": BackgroundJob(split, "Taking out the households", _open),
-    "merge_households": BackgroundJob(merge, "Merging the households", _add),
+    "split_households": BackgroundJob(
+        split, "Taking out the households", lambda file: [("protect.split_households", file)]
+    ),
+    "merge_households": BackgroundJob(
+        merge, "Merging the households", lambda step: [("protect.merge_households", {"step": step})]
+    ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.jobs import BackgroundJob, Commands
+from synthpop.app.jobs import BackgroundJob, Commands, JobRequest
 from synthpop.app.protect import households, recode
 from synthpop.app.protect.details import DETAILS
 from synthpop.app.protect.exports import export, report, run_file, script
@@ -16,51 +16,41 @@ from synthpop.app.protect.session import (
     steps_stamp,
 )
 from synthpop.app.reading import describe_columns, preview_source, suggest_roles_of
-from synthpop.app.workspace import Workspace
-from synthpop.microdata.events import Listener
+from synthpop.app.state import opened
 from synthpop.microdata.language import current_language
 from synthpop.microdata.text import BLANK
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from synthpop.app.project import Project
     from synthpop.app.protect.state import ProtectState
 
 QUICK = ("frequencies", "k_anonymity", "individual_risk")
 ROLE_NAMES = {"key": "keys", "identifier": "identifiers", "design": "", "none": ""}
 
 
-def preview(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def preview(request: JobRequest) -> Any:
     """Return the first rows, and how they were read."""
-    assert project.protect.source is not None
-    return preview_source(workspace.folder, project.protect.source)
+    source = opened(request.project.protect.source, "file")
+    return preview_source(request.workspace.folder, source)
 
 
-def columns(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def columns(request: JobRequest) -> Any:
     """Return what each column of the file holds."""
-    return describe_columns(original(workspace, project.protect))
+    return describe_columns(original(request.workspace, request.project.protect))
 
 
-def suggest(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def suggest(request: JobRequest) -> Any:
     """Return the roles that the data suggest, each with the reason."""
-    return suggest_roles_of(original(workspace, project.protect), ROLE_NAMES)
+    return suggest_roles_of(original(request.workspace, request.project.protect), ROLE_NAMES)
 
 
-def quick_risk(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def quick_risk(request: JobRequest) -> Any:
     """Return the first numbers of the risk, which take little time, and how they went by step."""
-    state = project.protect
-    session = session_of(workspace, state)
+    state = request.project.protect
+    session = session_of(request.workspace, state)
     limits = state.model_dump_json(include={"limits", "k"})
-    known: dict[str, dict[str, Any]] = workspace.once(
+    known: dict[str, dict[str, Any]] = request.workspace.once(
         f"risk {current_language()} {roles_stamp(state)}{limits}", dict
     )
     stamps = [steps_stamp(state.model_copy(update={"position": n})) for n in
@@ -102,14 +92,12 @@ def _first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def measure(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def measure(request: JobRequest) -> Any:
     """Return risk and utility, original beside current."""
     from riskeval.report.values import shown
     from synthpop.microdata.text import number
 
-    session = session_of(workspace, project.protect)
+    session = session_of(request.workspace, request.project.protect)
     risk, utility = session.risk(), session.utility()
     both = risk.measurements
     known = {**both["original"], **both["current"]}
@@ -141,16 +129,14 @@ def measure(
     }
 
 
-def apply(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def apply(request: JobRequest) -> Any:
     """Run a method on the current file; returns the step as it is recorded."""
-    session = session_of(workspace, project.protect)
-    return recorded_step(session, session.apply(arguments["verb"], **arguments["arguments"]))
+    session, step = session_of(request.workspace, request.project.protect), request.arguments
+    return recorded_step(session, session.apply(step["verb"], **step["arguments"]))
 
 
-def _add_step(value: Any) -> Commands:
-    return [("protect.add_step", value)]
+def _add_step(step: dict[str, Any]) -> Commands:
+    return [("protect.add_step", step)]
 
 
 JOBS: dict[str, BackgroundJob] = {

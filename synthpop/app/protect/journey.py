@@ -6,6 +6,7 @@ from synthpop.app.jobs import Journey, Page
 from synthpop.app.protect import data, details_page, methods, recode, release, roles, search, side
 from synthpop.app.protect.jobs import JOBS
 from synthpop.app.protect.needs import has_file, has_keys, standing
+from synthpop.app.role_table import take_suggestions
 
 JOURNEY = Journey(
     title="Protect a file",
@@ -31,7 +32,7 @@ JOURNEY = Journey(
         "search": search.search,
         "take_plan": search.take_plan,
         "options": details_page.set_options,
-        "roles": roles.take_suggestions,
+        "roles": take_suggestions,
         "meaning": data.set_meaning,
         "subset": data.set_subset,
     },

@@ -6,19 +6,25 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from htmltools import Tag, TagChild, tags
+from htmltools import Tag, TagChild, TagList, tags
 
-from synthpop.app.elements import ask, button, card, choose, entry, select, sentence, waiting
-from synthpop.app.jobs import Need
+from synthpop.app.elements import (
+    ask,
+    button,
+    card,
+    choose,
+    entry,
+    pending,
+    select,
+)
+from synthpop.app.jobs import JobRequest, Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
-from synthpop.app.workspace import Workspace
-from synthpop.microdata.events import Listener
 from synthpop.microdata.text import count
 
 if TYPE_CHECKING:
-    from synthpop.app.project import Project
+    pass
 
 VERB = "group_categories"
 MOST_LEVELS = 80
@@ -50,13 +56,12 @@ def render(view: View) -> Tag:
     )
 
 
-def _groups(view: View) -> Tag:
+def _groups(view: View) -> Tag | TagList:
     t = view.t
     need = needs(view)[0]
     levels = view.value("protect.levels", need.stamp)
     if levels is None:
-        fault = view.fault("protect.levels")
-        return sentence(fault, class_="fault") if fault else waiting(t("Reading the file"))
+        return pending(view.fault("protect.levels"), t("Reading the file"))
     moved = groups_of(view)
     groups = list(dict.fromkeys([*view.choice("recode-new", []), *moved.values()]))
     boxes: list[TagChild] = [_box(view, "", t("As they are"), levels, moved, groups)]
@@ -125,23 +130,20 @@ def recode(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def levels(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def levels(request: JobRequest) -> Any:
     """Return the levels of a column of the current file, with their records."""
-    values = session_of(workspace, project.protect).data[arguments["column"]]
-    counts = values.value_counts().sort_index()
+    session = session_of(request.workspace, request.project.protect)
+    counts = session.data[request.arguments["column"]].value_counts().sort_index()
     return [[str(level), int(records)] for level, records in counts.items()][:MOST_LEVELS]
 
 
-def run_recode(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def run_recode(request: JobRequest) -> Any:
     """Join categories of the current file; the page knows them as texts."""
-    column, session = arguments["column"], session_of(workspace, project.protect)
+    column = request.arguments["column"]
+    session = session_of(request.workspace, request.project.protect)
     groups: dict[str, list[Any]] = {}
     for value in session.data[column].dropna().unique():
-        group = arguments["groups"].get(str(value))
+        group = request.arguments["groups"].get(str(value))
         if group:
             groups.setdefault(group, []).append(value)
     return recorded_step(session, session.apply(VERB, column=column, groups=groups))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import ask, button, card, choose, select
+from synthpop.app.elements import ask, button, card, choose, report_buttons, select
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.data import DECIMALS, SEPARATORS
@@ -52,14 +52,8 @@ def render(view: View) -> Tag:
     orders = [
         (name, t(text)) for name, text in ORDERS.items() if household or "households" not in name
     ]
-    text = next(
-        (
-            view.value(f"protect.{job}")["text"]
-            for job in (view.choice("text", "script"),)
-            if view.value(f"protect.{job}")
-        ),
-        "",
-    )
+    written = view.value(f"protect.{view.choice('text', 'script')}")
+    text = written["text"] if written else ""
     from synthpop.microdata.files import DTA_VERSIONS
 
     versions = [(str(one), f"Stata {one}") for one in reversed(DTA_VERSIONS)]
@@ -91,10 +85,7 @@ def render(view: View) -> Tag:
             t("Report"),
             tags.p(t("Internal: everything. External: counts are rounded, and nothing that gives "
                      "a record away.")),
-            button(t("Internal report"), ask("protect.report", audience="internal"),
-                   key="report-internal"),
-            button(t("External report"), ask("protect.report", audience="external"),
-                   key="report-external"),
+            report_buttons(t, "protect.report", key="report"),
         ),
         card(
             t("Repeat it without the app"),

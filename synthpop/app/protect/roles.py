@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from htmltools import Tag, tags
+from htmltools import Tag, TagList, tags
 
-from synthpop.app.elements import button, card, command, entry, sentence, waiting
+from synthpop.app.elements import button, card, command, entry, pending, sentence
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.needs import file_stamp
@@ -45,9 +44,8 @@ def render(view: View) -> Tag:
     described = view.value("protect.columns", file_stamp(state))
     suggested = view.value("protect.suggest", file_stamp(state))
     if described is None:
-        fault = view.fault("protect.columns")
-        inner = sentence(fault, class_="fault") if fault else waiting(t("Reading the file"))
-        return tags.div(tags.h1(t("Roles")), inner)
+        text = t("Reading the file")
+        return tags.div(tags.h1(t("Roles")), pending(view.fault("protect.columns"), text))
     reasons = {} if suggested is None else suggested["columns"]
     return tags.div(
         tags.h1(t("Roles")),
@@ -56,20 +54,16 @@ def render(view: View) -> Tag:
               "column its role; a change starts the steps anew."),
             class_="lead",
         ),
-        card(
-            t("Suggested from the data"),
-            _suggestion(view, suggested),
-        ),
+        card(t("Suggested from the data"), _suggestion(view, suggested)),
         role_table(view, described, reasons, state.roles.of, TITLES, "protect.set_role"),
         _limits(view),
     )  # fmt: skip
 
 
-def _suggestion(view: View, suggested: Any) -> Tag:
+def _suggestion(view: View, suggested: Any) -> Tag | TagList:
     t = view.t
     if suggested is None:
-        fault = view.fault("protect.suggest")
-        return sentence(fault, class_="fault") if fault else waiting(t("Looking for roles"))
+        return pending(view.fault("protect.suggest"), t("Looking for roles"))
     return tags.div(
         sentence(suggested["text"]),
         button(t("Take the suggestions"), {"action": "roles"}, kind="first", key="take-roles"),
@@ -93,12 +87,3 @@ def _limits(view: View) -> Tag:
         tags.p(t("What is accepted; empty: no limit. The defaults are customary."), class_="help"),
         tags.div(*fields, class_="fields"),
     )
-
-
-def take_suggestions(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the command that gives every column the role that was suggested."""
-    suggested = view.value("protect.suggest")
-    if suggested is None:
-        return []
-    roles = {name: one["role"] for name, one in suggested["columns"].items()}
-    return [command("protect.set_roles", roles=roles)]

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from htmltools import Tag, TagChild, tags
+from htmltools import Tag, tags
 
 from synthpop.app.elements import (
     ask,
     button,
     card,
     entry,
+    framed_table,
     picture,
     sending,
     sentence,
     waiting,
 )
-from synthpop.app.jobs import BackgroundJob, Commands, Need
+from synthpop.app.jobs import BackgroundJob, JobRequest, Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
-from synthpop.app.workspace import Workspace
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.events import Event
 from synthpop.microdata.text import number, short_percent
 
 if TYPE_CHECKING:
-    from synthpop.app.project import Project
+    pass
 
 SECONDS, MOST_SECONDS = 60, 3600
 
@@ -80,23 +80,14 @@ def _result(view: View) -> Tag | None:
     if result is None:
         return None
     is_current = result["stamp"] == steps_stamp(view.project.protect)
-    rows: list[TagChild] = [
-        _row(view, plan, result["best"], is_current) for plan in result["plans"]
-    ]
+    rows = [_row(view, plan, result["best"], is_current) for plan in result["plans"]]
     names = [t("Plan"), t("Steps"), t("Risk"), t("Loss"), t("Cells lost"), t("Meets the limits"),
              t("Take it")]  # fmt: skip
     return card(
         t("Plans"),
         *[sentence(line) for line in result["text"].splitlines()],
         picture(result["picture"]),
-        tags.div(
-            tags.table(
-                tags.caption(t("Plans on the front of risk and loss")),
-                tags.thead(tags.tr(*[tags.th(name, scope="col") for name in names])),
-                tags.tbody(*rows),
-            ),
-            class_="scroll", tabindex="0", role="region", aria_label=t("Plans"),
-        ),
+        framed_table(t("Plans on the front of risk and loss"), names, rows),
         None if is_current else
         tags.p(t("The file has changed since: search again."), class_="help"),
     )  # fmt: skip
@@ -146,25 +137,23 @@ def take_plan(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [ask("protect.take_plan", steps=plan["steps"])]
 
 
-def run_search(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def run_search(request: JobRequest) -> Any:
     """Look for plans; returns those on the front with their steps."""
     from riskeval import search_plans
     from riskeval.session.steps import to_json
     from synthpop.microdata.pictures import to_svg
 
-    seconds = float(arguments["seconds"])
+    seconds = float(request.arguments["seconds"])
 
     def progress(plans: int, past: float) -> None:
         done = min(int(past), int(seconds))
-        listen(Event("progress", "search", done, int(seconds), str(plans)))
+        request.listen(Event("progress", "search", done, int(seconds), str(plans)))
 
     search_result = search_plans(
-        session_of(workspace, project.protect),
-        limits={"k": int(arguments["k"]), "cells_lost": arguments["cells"] / 100},
+        session_of(request.workspace, request.project.protect),
+        limits={"k": int(request.arguments["k"]), "cells_lost": request.arguments["cells"] / 100},
         seconds=seconds,
-        seed=int(arguments["seed"]),
+        seed=int(request.arguments["seed"]),
         progress=progress,
     )
     best = search_result.best
@@ -175,9 +164,7 @@ def run_search(
         {
             "plan": int(row["plan"]),
             "text": str(row["steps"]),
-            "risk": float(row["risk"]),
-            "loss": float(row["loss"]),
-            "cells_lost": float(row["cells_lost"]),
+            **{name: float(row[name]) for name in ("risk", "loss", "cells_lost")},
             "within": bool(row["within"]),
             "steps": [
                 {
@@ -195,30 +182,26 @@ def run_search(
         "best": best,
         "text": text,
         "picture": to_svg(search_result.figure(), "front", text),
-        "stamp": steps_stamp(project.protect),
+        "stamp": steps_stamp(request.project.protect),
     }
 
 
-def run_plan(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
+def run_plan(request: JobRequest) -> Any:
     """Run the steps of a plan on the current file; returns them as they are recorded."""
     from riskeval.session.steps import from_json
 
-    session = session_of(workspace, project.protect)
-    recorded = []
-    for number_, step in enumerate(arguments["steps"]):
-        listen(Event("progress", "plan", number_, len(arguments["steps"]), step["verb"]))
+    session = session_of(request.workspace, request.project.protect)
+    steps, recorded = request.arguments["steps"], []
+    for place, step in enumerate(steps):
+        request.listen(Event("progress", "plan", place, len(steps), step["verb"]))
         parameters = {name: from_json(one) for name, one in step["parameters"].items()}
         recorded.append(recorded_step(session, session.apply(step["verb"], **parameters)))
     return {"steps": recorded}
 
 
-def _take(value: Any) -> Commands:
-    return [("protect.take_steps", value)]
-
-
 JOBS: dict[str, BackgroundJob] = {
     "search": BackgroundJob(run_search, "Looking for plans"),
-    "take_plan": BackgroundJob(run_plan, "Protecting the file", _take),
+    "take_plan": BackgroundJob(
+        run_plan, "Protecting the file", lambda plan: [("protect.take_steps", plan)]
+    ),
 }

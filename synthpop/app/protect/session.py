@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.protect.state import AppliedStep, ProtectState
+from synthpop.app.protect.state import ProtectState
+from synthpop.app.state import opened
 from synthpop.app.workspace import Workspace
-from synthpop.microdata.errors import Faults
 from synthpop.microdata.language import LANGUAGES, translated, use_language
 
 if TYPE_CHECKING:
@@ -34,12 +34,7 @@ def steps_stamp(state: ProtectState) -> str:
 
 def original(workspace: Workspace, state: ProtectState) -> pd.DataFrame:
     """Return the file as it was read, or the chosen records of it."""
-    if state.source is None:
-        faults = Faults("project")
-        faults.add("file", "is not opened yet", remedy="Open a file first.")
-        faults.raise_if_any()
-    assert state.source is not None
-    frame = workspace.frame(state.source)
+    frame = workspace.frame(opened(state.source, "file"))
     for one in state.subset:
         column = frame[one.column]
         rows = column.astype(str).isin(one.values) if one.values else column.notna()
@@ -60,14 +55,17 @@ def session_of(workspace: Workspace, state: ProtectState) -> ProtectionSession:
         return ProtectionSession(original(workspace, state), **state.roles.arguments())
 
     session: ProtectionSession = workspace.once(f"session {roles_stamp(state)}", new)
-    known = [_text(step.verb, to_json(dict(step.parameters))) for step in _all_steps(session)]
-    wanted = [_text(step.verb, step.parameters) for step in state.active]
+    steps = (*session.steps, *session.undone)
+    texts = [_text(step.verb, to_json(dict(step.parameters))) for step in steps]
     same = 0
-    while same < min(len(known), len(wanted)) and known[same] == wanted[same]:
+    while same < min(len(steps), len(state.active)):
+        if texts[same] != _text(state.active[same].verb, state.active[same].parameters):
+            break
         same += 1
     session.go_to(same)
     for step in state.active[same:]:
-        session.apply(step.verb, **_arguments(step, from_json))
+        arguments = {name: from_json(value) for name, value in step.parameters.items()}
+        session.apply(step.verb, **arguments)
     return session
 
 
@@ -82,14 +80,6 @@ def recorded_step(session: ProtectionSession, result: Any) -> dict[str, Any]:
         with use_language(language):
             summaries[language] = translated(result.summary())
     return {"verb": step.verb, "parameters": parameters, "summaries": summaries}
-
-
-def _all_steps(session: ProtectionSession) -> tuple[Any, ...]:
-    return (*session.steps, *session.undone)
-
-
-def _arguments(step: AppliedStep, from_json: Any) -> dict[str, Any]:
-    return {name: from_json(value) for name, value in step.parameters.items()}
 
 
 def _text(verb: str, parameters: Any) -> str:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
-from synthpop.app.state import Command, Source, with_meaning, with_reading, with_type
-from synthpop.microdata.errors import Faults
+from synthpop.app.state import (
+    ColumnRoles,
+    Command,
+    Source,
+    opened,
+    with_meaning,
+    with_reading,
+    with_type,
+)
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.tomlfile import Table
 
-ONE_COLUMN = ("weights", "household")
-COLUMNS = ("keys", "numeric", "sensitive", "strata", "pram", "household_variables")
-ROLES = (*COLUMNS[:2], *ONE_COLUMN, *COLUMNS[2:], "identifiers")
 Role = Literal[
     "", "keys", "numeric", "weights", "household", "sensitive", "strata", "pram",
     "household_variables", "identifiers",
 ]  # fmt: skip
 
 
-class FileRoles(Table):
+class FileRoles(ColumnRoles):
     """Arguments of ``ProtectionSession``, and direct identifiers, which never leave the house."""
 
     keys: tuple[str, ...] = ()
@@ -33,22 +37,13 @@ class FileRoles(Table):
     household_variables: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
 
-    def of(self, column: str) -> str:
-        """Return the role of a column; "" without one."""
-        for role in ROLES:
-            value = getattr(self, role)
-            if column == value or (isinstance(value, tuple) and column in value):
-                return role
-        return ""
-
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of ``ProtectionSession``."""
-        values = self.model_dump(exclude={"identifiers"})
-        plain = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
+        return {
+            role: list(value) if isinstance(value, tuple) else value
+            for role, value in self
+            if value and role != "identifiers"
         }
-        return {name: value for name, value in plain.items() if value}
 
 
 class AppliedStep(Table):
@@ -93,12 +88,7 @@ def open_file(state: ProtectState, name: str, file: str) -> ProtectState:
 
 
 def _source(state: ProtectState) -> Source:
-    if state.source is None:
-        faults = Faults("project")
-        faults.add("file", "is not opened yet", remedy="Open a file first.")
-        faults.raise_if_any()
-    assert state.source is not None
-    return state.source
+    return opened(state.source, "file")
 
 
 def _reread(state: ProtectState, source: Source) -> ProtectState:
@@ -151,23 +141,8 @@ def set_role(state: ProtectState, column: str, role: Role) -> ProtectState:
 
 def set_roles(state: ProtectState, roles: dict[str, Role]) -> ProtectState:
     """Give several columns their roles."""
-    values: dict[str, Any] = state.roles.model_dump()
-    for column, role in roles.items():
-        values = _without(values, column)
-        if role in ONE_COLUMN:
-            values[role] = column
-        elif role:
-            values[role] = (*values[role], column)
-    return state.model_copy(update={"roles": FileRoles(**values), "steps": (), "position": 0})
-
-
-def _without(roles: Mapping[str, Any], column: str) -> dict[str, Any]:
-    return {
-        role: tuple(name for name in value if name != column)
-        if isinstance(value, tuple)
-        else (None if value == column else value)
-        for role, value in roles.items()
-    }
+    new = state.roles.with_roles(roles)
+    return state.model_copy(update={"roles": new, "steps": (), "position": 0})
 
 
 def add_step(
@@ -184,20 +159,14 @@ def add_step(
 def take_steps(state: ProtectState, steps: list[dict[str, Any]]) -> ProtectState:
     """Put a plan of steps in the place of those behind the current position."""
     records = tuple(AppliedStep(**step) for step in steps)
-    return state.model_copy(
-        update={
-            "steps": (*state.active, *records),
-            "position": state.position + len(records),
-        }
-    )
+    position = state.position + len(records)
+    return state.model_copy(update={"steps": (*state.active, *records), "position": position})
 
 
 def go_to(state: ProtectState, position: int) -> ProtectState:
     """Go to the state after so many steps."""
     if not 0 <= position <= len(state.steps):
-        faults = Faults("project")
-        faults.add("step", f"{position} is none of 0 to {len(state.steps)}")
-        faults.raise_if_any()
+        raise InputError.of("project", "step", f"{position} is none of 0 to {len(state.steps)}")
     return state.model_copy(update={"position": position})
 
 
@@ -216,15 +185,15 @@ def split_households(
 ) -> ProtectState:
     """Go to the household file; the file of persons waits, with its steps."""
     if state.persons is not None or state.roles.household is None:
-        faults = Faults("project")
-        faults.add("household file", "is open already, or no column is the household")
-        faults.raise_if_any()
+        raise InputError.of(
+            "project", "household file", "is open already, or no column is the household"
+        )
     shared = [one for one in columns if one != state.roles.household]
     values: dict[str, Any] = {
         role: tuple(one for one in value if one in shared)
         if isinstance(value, tuple)
         else (value if value in shared else None)
-        for role, value in state.roles.model_dump().items()
+        for role, value in state.roles
     }
     return ProtectState(
         source=Source(name=name, file=file), roles=FileRoles(**values), limits=state.limits,
@@ -235,10 +204,7 @@ def split_households(
 def leave_households(state: ProtectState) -> ProtectState:
     """Go back to the file of persons as it was."""
     if state.persons is None:
-        faults = Faults("project")
-        faults.add("household file", "is not open")
-        faults.raise_if_any()
-    assert state.persons is not None
+        raise InputError.of("project", "household file", "is not open")
     return state.persons
 
 
@@ -259,9 +225,7 @@ def set_limit(state: ProtectState, name: str, value: float | None) -> ProtectSta
 def set_k(state: ProtectState, k: int) -> ProtectState:
     """Choose the number of records that must share a key."""
     if k < 2:
-        faults = Faults("project")
-        faults.add("k", f"is {k}", remedy="Give 2 or more.")
-        faults.raise_if_any()
+        raise InputError.of("project", "k", f"is {k}", "Give 2 or more.")
     return state.model_copy(update={"k": k})
 
 

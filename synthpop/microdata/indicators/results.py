@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.design_variance import SampledUnits, sampled_units, t_quantile
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.results import Result
 
 OVERALL = "all"
@@ -116,9 +116,9 @@ class Indicator(Result):
         position = 0
         if domain is not None:
             if domain not in self.domains:
-                faults = Faults(self.name)
-                faults.add("domain", f"{domain!r} is not among {list(self.domains)[:20]}")
-                faults.raise_if_any()
+                raise InputError.of(
+                    self.name, "domain", f"{domain!r} is not among {list(self.domains)[:20]}"
+                )
             position = 1 + self.domains.index(domain)
         return self._column(position)
 
@@ -173,9 +173,7 @@ class Indicator(Result):
         (33.0, 2.41)
         """
         if not 0 < level < 1:
-            faults = Faults(self.name)
-            faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
-            faults.raise_if_any()
+            raise InputError.of(self.name, "level", f"is {level}", "Give a share such as 0.95.")
         first = self._column(0)
         units = self._units(len(first), survey, {"strata": strata, "cluster": cluster, "fpc": fpc})
         columns = (first if j == 0 else self._column(j) for j in range(len(self.values)))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.tails import ParetoTail, fit_pareto
@@ -112,9 +112,9 @@ class TailFit(Result):
         """
         chosen = {"tail": self.in_tail, "outliers": self.outlier}.get(which)
         if chosen is None:
-            faults = Faults("tail")
-            faults.add("which", f"{which!r} is not allowed", remedy="Use 'tail' or 'outliers'.")
-            faults.raise_if_any()
+            raise InputError.of(
+                "tail", "which", f"{which!r} is not allowed", "Use 'tail' or 'outliers'."
+            )
         assert chosen is not None
         new = self.values.copy()
         units, first, back = np.unique(self.unit[chosen], return_index=True, return_inverse=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted.columns import (
     Missing,
@@ -161,9 +161,9 @@ def _pairs(
     try:
         matrix = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
-        faults = Faults("weighted statistic")
-        faults.add("x", "has columns that are not numbers", remedy="Leave them out.")
-        faults.raise_if_any()
+        raise InputError.of(
+            "weighted statistic", "x", "has columns that are not numbers", "Leave them out."
+        ) from None
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     p = matrix.shape[1]
