@@ -13,75 +13,6 @@ from synthpop.microdata.lazy import attach
 
 warn_of_others(__file__)
 
-# name -> module that defines it
-_WHERE = {
-    "ConvergenceWarning": "synthpop.microdata.errors",
-    "GuaranteeError": "synthpop.microdata.errors",
-    "InputError": "synthpop.microdata.errors",
-    "MicrodataError": "synthpop.microdata.errors",
-    "MicrodataWarning": "synthpop.microdata.errors",
-    "ModelWarning": "synthpop.microdata.errors",
-    "OutputError": "synthpop.microdata.errors",
-    "RunFileError": "synthpop.microdata.errors",
-    "SparseDataWarning": "synthpop.microdata.errors",
-    "WorkerError": "synthpop.microdata.errors",
-    "Comparison": "comparison.result",
-    "Indicators": "comparison.request",
-    "Limits": "measures.request",
-    "ProtectionSession": "session.session",
-    "Regression": "comparison.request",
-    "Release": "comparison.releases",
-    "RiskUtilityMap": "comparison.map",
-    "SampleSizes": "comparison.request",
-    "Scenario": "attacks.scenario",
-    "alpha_k_anonymity": "measures.alpha_k",
-    "assess": "measures.assess",
-    "assess_file": "runfiles.runfile",
-    "assess_synthetic": "attacks.assess_synthetic",
-    "beta_likeness": "measures.beta_likeness",
-    "choose_model": "measures.loglinear.select",
-    "classification_risk": "measures.classification",
-    "compare": "comparison.compare",
-    "delta_presence": "measures.delta_presence",
-    "delta_disclosure": "measures.delta_disclosure",
-    "attacker_risk": "measures.attacker_risk",
-    "disco": "attacks.counting.attribution",
-    "distance_screen": "attacks.distance.membership",
-    "frequency_counts": "measures.frequencies",
-    "individual_risk": "measures.individual",
-    "interval_disclosure": "measures.interval_disclosure",
-    "intruder_scenarios": "attacks.matching.scenarios",
-    "k_anonymity": "measures.k_anonymity",
-    "l_diversity": "measures.l_diversity",
-    "like": "synthpop.microdata.native",
-    "load_compare_plan": "runfiles.compare",
-    "load_intruders_plan": "runfiles.intruders",
-    "load_judge_plan": "runfiles.judge",
-    "loglinear_risk": "measures.loglinear.model",
-    "mahalanobis_disclosure": "measures.mahalanobis_disclosure",
-    "membership": "attacks.distance.membership",
-    "outlier_risk": "measures.outlier_risk",
-    "population_uniqueness": "measures.uniqueness",
-    "rapid": "attacks.prediction.rapid",
-    "recover": "recovery.recover",
-    "record_linkage": "measures.linkage.linkage",
-    "replicated_uniques": "attacks.counting.attribution",
-    "copied_values": "attacks.counting.copies",
-    "risky_cells": "measures.risky_cells",
-    "PlanSearch": "session.plans",
-    "scenario_replicates": "attacks.matching.replicates",
-    "search_plans": "session.search",
-    "suda": "measures.suda",
-    "RoleSuggestions": "keys.suggest",
-    "suggest_roles": "keys.suggest",
-    "t_closeness": "measures.t_closeness",
-    "tcap": "attacks.counting.attribution",
-    "write_assessment": "report.assessment",
-    "write_judgement": "report.judgement",
-}
-# name -> module of its own name
-_MODULES = {"protect": "protect", "utility": "utility"}
-
 if TYPE_CHECKING:
     from riskeval import protect as protect
     from riskeval import utility as utility
@@ -151,8 +82,4 @@ if TYPE_CHECKING:
     from synthpop.microdata.errors import WorkerError as WorkerError
     from synthpop.microdata.native import like as like
 else:
-    __getattr__, _names, __all__ = attach(__name__, _WHERE, _MODULES)
-    __all__ = ["__version__", *__all__]
-
-    def __dir__() -> list[str]:
-        return sorted(__all__)
+    __getattr__, __dir__, __all__ = attach(__name__, "__version__")

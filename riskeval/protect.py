@@ -32,49 +32,6 @@ VERBS = {
 }
 """Verbs that return a ``Protected``, with the module of ``riskeval.protection`` that has them."""
 
-HELPERS = {
-    "Protected": "result",
-    "generalization_lattice": "generalise",
-    "estimate_counts": "pram_matrix",
-    "household_file": "household_file",
-    "release_file": "release",
-    "write_release": "release",
-}
-
-_METHODS = (
-    "NoiseMethod",
-    "AdditiveNoise",
-    "CorrelatedNoise",
-    "Correlated2Noise",
-    "RestrictedNoise",
-    "RommNoise",
-    "OutlierNoise",
-    "GroupingMethod",
-    "MdavGroups",
-    "SingleAxisGroups",
-    "IndividualRanking",
-    "UnivariateOptimal",
-    "PcaGroups",
-    "RobustPcaGroups",
-    "MahalanobisGroups",
-    "ClusterGroups",
-    "GowerGroups",
-    "Aggregate",
-    "MeanValue",
-    "MedianValue",
-    "TrimmedMean",
-    "InvariantMatrix",
-    "RandomMatrix",
-    "WeightMethod",
-    "SmoothWeights",
-    "RoundedWeights",
-    "NoisyWeights",
-    "METHODS",
-)
-HELPERS |= dict.fromkeys(_METHODS, "methods")
-
-_WHERE = {name: f"riskeval.protection.{module}" for name, module in (VERBS | HELPERS).items()}
-
 if TYPE_CHECKING:
     from riskeval.protection.generalise import generalization_lattice as generalization_lattice
     from riskeval.protection.generalise import minimal_generalization as minimal_generalization
@@ -129,8 +86,4 @@ if TYPE_CHECKING:
     from riskeval.protection.top_coding import mv_top_code as mv_top_code
     from riskeval.protection.weights import weights as weights
 else:
-    __getattr__, _names, __all__ = attach(__name__, _WHERE)
-    __all__ = ["HELPERS", "VERBS", *__all__]
-
-    def __dir__() -> list[str]:
-        return sorted(__all__)
+    __getattr__, __dir__, __all__ = attach(__name__, "VERBS")

@@ -13,90 +13,6 @@ from synthpop.microdata.lazy import attach
 
 warn_of_others(__file__)
 
-# name -> module that defines it
-_WHERE = {
-    "ConvergenceWarning": "synthpop.microdata.errors",
-    "GuaranteeError": "synthpop.microdata.errors",
-    "InputError": "synthpop.microdata.errors",
-    "MicrodataError": "synthpop.microdata.errors",
-    "MicrodataWarning": "synthpop.microdata.errors",
-    "ModelWarning": "synthpop.microdata.errors",
-    "OutputError": "synthpop.microdata.errors",
-    "RunFileError": "synthpop.microdata.errors",
-    "SparseDataWarning": "synthpop.microdata.errors",
-    "WorkerError": "synthpop.microdata.errors",
-    "Anneal": "stages.annealing",
-    "Balanced": "sampling.designs",
-    "Binned": "stages.continuous.binned_method",
-    "BinnedRegressed": "stages.continuous.regression_methods",
-    "Counted": "stages.continuous.regression_methods",
-    "Gpd": "stages.continuous.binned_method",
-    "Matched": "stages.continuous.regression_methods",
-    "Pareto": "stages.continuous.binned_method",
-    "PoolingOptions": "conditional.class_models",
-    "Regressed": "stages.continuous.regression_methods",
-    "Categorical": "stages.categorical",
-    "Cluster": "sampling.stage_designs",
-    "Components": "stages.components",
-    "Continuous": "stages.continuous.stage",
-    "CorrectHeaping": "stages.heaping",
-    "CsvOptions": "microdata.delimited",
-    "Derive": "stages.derive",
-    "Dictionary": "microdata.dictionary",
-    "Distribute": "stages.distribute",
-    "FittedPipeline": "pipeline.fitted",
-    "GibbsPass": "stages.gibbs",
-    "Impute": "stages.impute",
-    "Margin": "calibration.margins",
-    "Pipeline": "pipeline.pipeline",
-    "Population": "population.population",
-    "ProbabilityProportionalToSize": "sampling.designs",
-    "Relation": "stages.relation",
-    "SimpleRandom": "sampling.designs",
-    "Stratified": "sampling.stage_designs",
-    "Structure": "stages.structure",
-    "Survey": "microdata.survey",
-    "Systematic": "sampling.designs",
-    "TwoStage": "sampling.stage_designs",
-    "anneal": "stages.annealing",
-    "assess_fit": "evaluation.assess_fit",
-    "breaks": "models.breaks",
-    "Variable": "microdata.dictionary",
-    "dictionary_of": "microdata.dictionary",
-    "read_dictionary": "microdata.dictionary_file",
-    "read_table": "microdata.files",
-    "with_dictionary": "microdata.dictionary",
-    "write_dictionary": "microdata.dictionary_file",
-    "write_table": "microdata.files",
-    "check_rules": "evaluation.check_rules",
-    "calibrate": "calibration.calibrate_survey",
-    "combine": "variance.combine",
-    "cross_validate": "evaluation.crossvalidation",
-    "draw_sample": "sampling.draw",
-    "dump_runfile": "runfiles.runfile",
-    "estimate_over_replicates": "variance.over_replicates",
-    "like": "microdata.native",
-    "load_demo_population": "datasets",
-    "load_demo_survey": "datasets",
-    "load_runfile": "runfiles.runfile",
-    "open_population": "population.population",
-    "profile_survey": "profile.profile",
-    "read_survey": "microdata.files",
-    "run": "runfiles.runfile",
-    "simulate_study": "sampling.study",
-    "write_profile": "report.profile",
-    "write_report": "report.write",
-    "write_study": "report.study",
-}
-# name -> module of its own name, wherever it lies
-_MODULES = {
-    "heaping": "heaping",
-    "indicators": "indicators",
-    "tails": "microdata.tails",
-    "sampling": "sampling",
-    "weighted": "weighted",
-}
-
 if TYPE_CHECKING:
     from synthpop import heaping as heaping
     from synthpop import indicators as indicators
@@ -180,8 +96,4 @@ if TYPE_CHECKING:
         estimate_over_replicates as estimate_over_replicates,
     )
 else:
-    __getattr__, _names, __all__ = attach(__name__, _WHERE, _MODULES)
-    __all__ = ["__version__", *__all__]
-
-    def __dir__() -> list[str]:
-        return sorted(__all__)
+    __getattr__, __dir__, __all__ = attach(__name__, "__version__")

@@ -10,39 +10,6 @@ from typing import TYPE_CHECKING
 
 from synthpop.microdata.lazy import attach
 
-_WHERE = {
-    "information_loss": "information",
-    "InformationLoss": "information",
-    "table_distance": "tables",
-    "TableDistance": "tables",
-    "table_distances": "k_way_tables",
-    "TableDistances": "k_way_tables",
-    "cell_changes": "cells",
-    "CellChanges": "cells",
-    "propensity": "propensity_scores",
-    "Propensity": "propensity_scores",
-    "interval_overlap": "overlaps",
-    "overlap": "overlaps",
-    "coverage": "overlaps",
-    "IntervalOverlap": "overlaps",
-    "indicator_comparison": "indicators",
-    "IndicatorComparison": "indicators",
-    "regression_comparison": "regressions",
-    "RegressionComparison": "regressions",
-    "prediction_quality": "predictions",
-    "PredictionQuality": "predictions",
-    "gower": "gower_distance",
-    "GowerDistance": "gower_distance",
-    "entropy": "categories",
-    "Entropy": "categories",
-    "missing_loss": "categories",
-    "MissingLoss": "categories",
-    "hellinger": "distributions",
-    "kolmogorov_smirnov": "distributions",
-    "DistributionDistance": "distributions",
-}
-"""Public names, with the module of ``riskeval.utility`` that has each."""
-
 if TYPE_CHECKING:
     from riskeval.utility.categories import Entropy as Entropy
     from riskeval.utility.categories import MissingLoss as MissingLoss
@@ -74,4 +41,4 @@ if TYPE_CHECKING:
     from riskeval.utility.tables import TableDistance as TableDistance
     from riskeval.utility.tables import table_distance as table_distance
 else:
-    __getattr__, __dir__, __all__ = attach(__name__, _WHERE)
+    __getattr__, __dir__, __all__ = attach(__name__)

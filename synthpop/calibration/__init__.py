@@ -6,20 +6,6 @@ from typing import TYPE_CHECKING
 
 from synthpop.microdata.lazy import attach
 
-_WHERE = {
-    "Calibration": "result",
-    "IntegerWeights": "integer_weights",
-    "Margin": "margins",
-    "TrimmedWeights": "weights",
-    "ZoneHouseholds": "zones",
-    "balance_zones": "zones",
-    "calibrate": "calibrate_survey",
-    "design_effect": "weights",
-    "effective_sample_size": "weights",
-    "integerise": "integer_weights",
-    "trim_weights": "weights",
-}
-
 if TYPE_CHECKING:
     from synthpop.calibration.calibrate_survey import calibrate as calibrate
     from synthpop.calibration.integer_weights import IntegerWeights as IntegerWeights
@@ -33,4 +19,4 @@ if TYPE_CHECKING:
     from synthpop.calibration.zones import ZoneHouseholds as ZoneHouseholds
     from synthpop.calibration.zones import balance_zones as balance_zones
 else:
-    __getattr__, __dir__, __all__ = attach(__name__, _WHERE)
+    __getattr__, __dir__, __all__ = attach(__name__)

@@ -6,17 +6,10 @@ from typing import TYPE_CHECKING
 
 from synthpop.microdata.lazy import attach
 
-_WHERE = {
-    "HeapCorrection": "correction",
-    "correct_heaps": "correction",
-    "sprague": "multipliers",
-    "whipple_index": "index",
-}
-
 if TYPE_CHECKING:
     from synthpop.heaping.correction import HeapCorrection as HeapCorrection
     from synthpop.heaping.correction import correct_heaps as correct_heaps
     from synthpop.heaping.index import whipple_index as whipple_index
     from synthpop.heaping.multipliers import sprague as sprague
 else:
-    __getattr__, __dir__, __all__ = attach(__name__, _WHERE)
+    __getattr__, __dir__, __all__ = attach(__name__)

@@ -1,49 +1,52 @@
 """Names that are imported when they are first used, so that importing a package costs nothing.
 
-A package that uses `attach` also imports its names under ``if TYPE_CHECKING``, so that type
-checkers and editors see them; a test compares both.
+The names of a package stand once, as imports under ``if TYPE_CHECKING``: type checkers and editors
+read them there, and so does `attach`.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable
 from typing import Any
 
 FACADES: dict[str, dict[str, str]] = {}
-"""Package -> public name -> module that has it; a module of the name itself ends with a colon."""
+"""Package -> public name -> module that it is imported from."""
 
 
 def attach(
-    package: str, names: Mapping[str, str], modules: Mapping[str, str] | None = None
+    package: str, *others: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    package: its ``__name__``
-    names: mapping; public name -> module that defines it, below the package or, beginning with
-        "synthpop." or "riskeval.", in full
-    modules: mapping; public name -> module that it stands for
+    package: its ``__name__``; each line ``from module import name as name`` under
+        ``if TYPE_CHECKING`` in its source makes a public name
+    others: public names that it defines itself
 
     Examples
     --------
-    >>> get, _, names = attach("synthpop.heaping", {"sprague": "multipliers"})
-    >>> names, get("sprague").__name__
-    (['sprague'], 'sprague')
+    >>> get, _, names = attach("synthpop.heaping")
+    >>> names[-2:], get("sprague").__name__
+    (['sprague', 'whipple_index'], 'sprague')
     """
-    where = {name: _full(package, module) for name, module in names.items()}
-    whole = {name: _full(package, module) for name, module in (modules or {}).items()}
-    public = [*sorted(where), *whole]
-    FACADES[package] = where | {name: f"{module}:" for name, module in whole.items()}
+    spec: Any = sys.modules[package].__spec__
+    where = FACADES[package] = {
+        str(name.asname): str(line.module)
+        for block in ast.parse(spec.loader.get_data(spec.origin)).body
+        if isinstance(block, ast.If) and getattr(block.test, "id", "") == "TYPE_CHECKING"
+        for line in block.body
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }
+    public = sorted([*others, *where])
 
     def get(name: str) -> Any:
-        if name in where:
-            return getattr(importlib.import_module(where[name]), name)
-        if name in whole:
-            return importlib.import_module(whole[name])
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name not in where:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if where[name] == package:
+            return importlib.import_module(f"{package}.{name}")
+        return getattr(__import__(where[name], fromlist=[name]), name)
 
-    return get, lambda: sorted(public), public
-
-
-def _full(package: str, module: str) -> str:
-    return module if module.startswith(("synthpop.", "riskeval.")) else f"{package}.{module}"
+    return get, lambda: public, public

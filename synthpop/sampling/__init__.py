@@ -6,39 +6,6 @@ from typing import TYPE_CHECKING
 
 from synthpop.microdata.lazy import attach
 
-_WHERE = {
-    "Balanced": "designs",
-    "Cluster": "stage_designs",
-    "ContaminateAtRandom": "contamination",
-    "ContaminateDependent": "contamination",
-    "Fixed": "allocation",
-    "MissingItems": "nonresponse",
-    "MissingUnits": "nonresponse",
-    "Neyman": "allocation",
-    "Power": "allocation",
-    "ProbabilityProportionalToSize": "designs",
-    "Proportional": "allocation",
-    "SampleSetup": "setup",
-    "SimpleRandom": "designs",
-    "Stratified": "stage_designs",
-    "Study": "study",
-    "Systematic": "designs",
-    "TwoStage": "stage_designs",
-    "allocate": "allocation",
-    "draw_balanced": "balanced",
-    "draw_sample": "draw",
-    "draw_setup": "setup",
-    "draw_unequal": "pps",
-    "horvitz_thompson": "estimate",
-    "inclusion_probabilities": "pps",
-    "inclusion_probabilities_of": "draw",
-    "joint_probabilities": "pps",
-    "joint_probabilities_of": "draw",
-    "levels_of_rate": "study",
-    "read_setup": "setup",
-    "simulate_study": "study",
-}
-
 if TYPE_CHECKING:
     from synthpop.sampling.allocation import Fixed as Fixed
     from synthpop.sampling.allocation import Neyman as Neyman
@@ -73,4 +40,4 @@ if TYPE_CHECKING:
     from synthpop.sampling.study import levels_of_rate as levels_of_rate
     from synthpop.sampling.study import simulate_study as simulate_study
 else:
-    __getattr__, __dir__, __all__ = attach(__name__, _WHERE)
+    __getattr__, __dir__, __all__ = attach(__name__)

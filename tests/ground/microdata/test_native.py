@@ -116,9 +116,9 @@ def public_functions() -> dict[str, Any]:
     chosen = {}
     for package in ("synthpop", "riskeval", "riskeval.protect", "riskeval.utility"):
         importlib.import_module(package)
-    for names in FACADES.values():
+    for package, names in FACADES.items():
         for name, module in names.items():
-            function = None if module[-1] == ":" else getattr(importlib.import_module(module), name)
+            function = getattr(importlib.import_module(package), name)
             if not inspect.isfunction(function):
                 continue
             returned = inspect.signature(function).return_annotation
