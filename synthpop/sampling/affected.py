@@ -10,7 +10,6 @@ import pandas as pd
 
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import listed_names
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
 
@@ -58,11 +57,6 @@ def affected_rows(
     group = pd.factorize(frame[whole], use_na_sentinel=False)[0]
     first = np.unique(group, return_index=True)[1]
     return (rng.random(len(first)) < p[first])[group]
-
-
-def as_names(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return one name or several as a tuple."""
-    return listed_names(columns)
 
 
 def frame_to_change(name: str, survey: Survey, columns: Sequence[str]) -> pd.DataFrame:

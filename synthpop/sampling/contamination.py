@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.survey import Survey
-from synthpop.sampling.affected import Rate, affected_rows, as_names, frame_to_change
+from synthpop.sampling.affected import Rate, affected_rows, frame_to_change
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,10 @@ class ContaminateAtRandom:
     name: str = "contamination"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", as_names(self.columns))
+        object.__setattr__(self, "columns", listed_names(self.columns))
         if not self.sd >= 0:
-            raise InputError.of(
-                self.name, "sd", f"is {self.sd}", "Give a number that is not negative."
-            )
+            remedy = "Give a number that is not negative."
+            raise InputError.of(self.name, "sd", f"is {self.sd}", remedy)
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the contaminated survey."""
@@ -111,7 +111,7 @@ class ContaminateDependent:
     name: str = "contamination"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", as_names(self.columns))
+        object.__setattr__(self, "columns", listed_names(self.columns))
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the contaminated survey."""

@@ -13,7 +13,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.parameters import Whole
 from synthpop.microdata.text import plural
 from synthpop.sampling.plans import (
     BalancedPlan,
@@ -35,16 +35,14 @@ class Design(Protocol):
 
 
 def _check_n(name: str, n: object) -> None:
-    faults = Faults(name)
-    check(faults, {"n": Whole(0)}, {"n": n})
-    faults.raise_if_any()
+    if not Whole(0).allows(n):
+        raise InputError.of(name, "n", f"is {n!r}", f"Give {Whole(0).wanted}.")
 
 
 def _check_room(name: str, n: int, units: Units) -> None:
     if n > units.n:
-        raise InputError.of(
-            name, "n", f"is {n}, there are {plural(units.n, 'unit')}", "Draw fewer."
-        )
+        what = f"is {n}, there are {plural(units.n, 'unit')}"
+        raise InputError.of(name, "n", what, "Draw fewer.")
 
 
 @dataclass(frozen=True)
@@ -166,10 +164,9 @@ class ProbabilityProportionalToSize:
 
 
 def _shares(sizes: np.ndarray) -> np.ndarray:
-    faults = Faults("sample with unequal probabilities")
     if (sizes < 0).any() or not sizes.sum() > 0:
-        faults.add("size", "is negative, or zero for all", remedy="Give positive sizes.")
-    faults.raise_if_any()
+        what, remedy = "is negative, or zero for all", "Give positive sizes."
+        raise InputError.of("sample with unequal probabilities", "size", what, remedy)
     return np.asarray(sizes / sizes.sum())
 
 
@@ -179,10 +176,8 @@ def _sizes(units: Units, name: str | None) -> np.ndarray:
     if isinstance(units.source, ClusterSource):
         sizes = units.source.sizes.astype(np.float64)
         return sizes if units.rows is None else sizes[units.rows]
-    faults = Faults("sample with unequal probabilities")
-    faults.add("size", "is needed where no clusters are drawn", remedy="Name a column.")
-    faults.raise_if_any()
-    raise AssertionError
+    what, remedy = "is needed where no clusters are drawn", "Name a column."
+    raise InputError.of("sample with unequal probabilities", "size", what, remedy)
 
 
 @dataclass(frozen=True)
@@ -213,8 +208,7 @@ class Balanced:
 
     def __post_init__(self) -> None:
         _check_n("balanced sample", self.n)
-        names = listed_names(self.auxiliary)
-        object.__setattr__(self, "auxiliary", names)
+        object.__setattr__(self, "auxiliary", listed_names(self.auxiliary))
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.native import library_of
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -62,9 +62,8 @@ class Sampler:
         roles = {"household": self.household, "psu": self.psu}
         if self.replace:
             frame[DRAW] = pd.Series(rows).groupby(rows).cumcount().to_numpy() + 1
-            for role in set(self.replace) & set(roles):
-                name = roles[role]
-                if name is not None:
+            for role, name in roles.items():
+                if role in self.replace and name is not None:
                     frame[f"drawn_{role}"] = frame.groupby([name, DRAW], sort=False).ngroup()
                     roles[role] = f"drawn_{role}"
         return Survey(frame, weight=WEIGHT, strata=self.strata, **roles)
@@ -102,9 +101,8 @@ def prepare(
 ) -> Sampler:
     """Work out a design for a population (see `draw_sample`)."""
     if not hasattr(design, "plan"):
-        raise InputError.of(
-            "sample", "design", f"is a {type(design).__name__}", "Give SimpleRandom(n) ..."
-        )
+        what = f"is a {type(design).__name__}"
+        raise InputError.of("sample", "design", what, "Give SimpleRandom(n) ...")
     source = open_source(population, columns)
     every = _walk(design)
     clusters = [one.unit for one in every if isinstance(one, Cluster)]
@@ -246,12 +244,7 @@ def joint_probabilities_of(population: Any, design: Any) -> np.ndarray:
     """
     sampler = prepare(population, design)
     if sampler.source.n > MOST_PAIRS:
-        faults = Faults("joint probabilities")
-        faults.add(
-            "population",
-            f"has {plural(sampler.source.n, 'row')}",
-            remedy=f"At most {count(MOST_PAIRS)}.",
-        )
-        faults.raise_if_any()
+        what, remedy = f"has {plural(sampler.source.n, 'row')}", f"At most {count(MOST_PAIRS)}."
+        raise InputError.of("joint probabilities", "population", what, remedy)
     assert sampler.plan is not None
     return sampler.plan.joint()

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.survey import Survey
-from synthpop.sampling.affected import Rate, affected_rows, as_names, frame_to_change
+from synthpop.sampling.affected import Rate, affected_rows, frame_to_change
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class MissingItems:
     name: str = "missing items"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", as_names(self.columns))
+        object.__setattr__(self, "columns", listed_names(self.columns))
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the survey with holes."""

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.sampling.balanced import draw_balanced
 from synthpop.sampling.conditional_poisson import working_probabilities
 from synthpop.sampling.pps import (
@@ -45,16 +45,11 @@ class Plan(Protocol):
         """Return second-order inclusion probabilities, shape (n_units, n_units)."""
 
 
-def unknown_joint(design: str) -> np.ndarray:
-    """Say that a design has no known second-order probabilities."""
-    faults = Faults("joint probabilities")
-    faults.add(
-        "design",
-        f"{design} has no known joint inclusion probabilities",
-        remedy="Use simple random, stratified, conditional-poisson, sampford or tille sampling.",
-    )
-    faults.raise_if_any()
-    raise AssertionError
+def unknown_joint(design: str) -> InputError:
+    """Return the error of a design that has no known second-order probabilities."""
+    what = f"{design} has no known joint inclusion probabilities"
+    remedy = "Use simple random, stratified, conditional-poisson, sampford or tille sampling."
+    return InputError.of("joint probabilities", "design", what, remedy)
 
 
 @dataclass(frozen=True)
@@ -83,16 +78,26 @@ class SimplePlan:
 
 
 @dataclass(frozen=True)
-class ReplacementPlan:
-    """n draws with replacement, each with probabilities p that add up to one."""
+class ProbabilityPlan:
+    """A probability for each unit, shape (n_units,)."""
 
     p: np.ndarray
-    n: int
 
     @property
     def n_units(self) -> int:
         """Number of units."""
         return len(self.p)
+
+    def probabilities(self) -> np.ndarray:
+        """Return the given probabilities."""
+        return self.p
+
+
+@dataclass(frozen=True)
+class ReplacementPlan(ProbabilityPlan):
+    """n draws with replacement, each with probabilities p that add up to one."""
+
+    n: int
 
     def draw(self, rng: np.random.Generator) -> Selection:
         """Return positions, some of them several times, and the expected number of draws."""
@@ -145,17 +150,11 @@ class SystematicPlan:
 
 
 @dataclass(frozen=True)
-class UnequalPlan:
+class UnequalPlan(ProbabilityPlan):
     """Unequal probabilities; working probabilities are kept from draw to draw."""
 
-    p: np.ndarray
     method: str
     _working: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
-
-    @property
-    def n_units(self) -> int:
-        """Number of units."""
-        return len(self.p)
 
     def draw(self, rng: np.random.Generator) -> Selection:
         """Return positions drawn by the method."""
@@ -172,41 +171,27 @@ class UnequalPlan:
             rows = np.sort(np.concatenate([rows, unsure[chosen]]))
         return rows, self.p[rows]
 
-    def probabilities(self) -> np.ndarray:
-        """Return the given probabilities."""
-        return self.p
-
     def joint(self) -> np.ndarray:
         """Return the joint probabilities of the method."""
         if self.method in ("random-systematic", "brewer", "pivotal"):
-            return unknown_joint(f"method {self.method!r}")
+            raise unknown_joint(f"method {self.method!r}")
         return joint_probabilities(self.p, method=self.method)
 
 
 @dataclass(frozen=True)
-class BalancedPlan:
+class BalancedPlan(ProbabilityPlan):
     """The cube method."""
 
-    p: np.ndarray
     auxiliary: np.ndarray
-
-    @property
-    def n_units(self) -> int:
-        """Number of units."""
-        return len(self.p)
 
     def draw(self, rng: np.random.Generator) -> Selection:
         """Return a balanced sample."""
         rows = draw_balanced(self.p, self.auxiliary, rng)
         return rows, self.p[rows]
 
-    def probabilities(self) -> np.ndarray:
-        """Return the given probabilities."""
-        return self.p
-
     def joint(self) -> np.ndarray:
         """Refuse: they are not known."""
-        return unknown_joint("balanced sampling")
+        raise unknown_joint("balanced sampling")
 
 
 @dataclass(frozen=True)
@@ -241,46 +226,7 @@ class StratifiedPlan:
 
 
 @dataclass(frozen=True)
-class ClusterPlan:
-    """Whole clusters."""
-
-    clusters: ClusterSource
-    plan: Plan
-
-    @property
-    def n_units(self) -> int:
-        """Number of units inside the clusters."""
-        return int(self.clusters.offsets[-1])
-
-    def draw(self, rng: np.random.Generator) -> Selection:
-        """Return all units of the drawn clusters."""
-        chosen, p = self.plan.draw(rng)
-        rows, which = self.clusters.members(chosen)
-        if self.clusters.order is None:
-            return rows, p[which]
-        order = np.argsort(rows, kind="stable")
-        return rows[order], p[which][order]
-
-    def _spread(self) -> np.ndarray:
-        cluster = np.empty(self.n_units, dtype=np.int64)
-        rows, which = self.clusters.members(np.arange(self.clusters.n))
-        cluster[rows] = which
-        return cluster
-
-    def probabilities(self) -> np.ndarray:
-        """Return the probability of the cluster for each unit."""
-        return self.plan.probabilities()[self._spread()]
-
-    def joint(self) -> np.ndarray:
-        """Return the joint probabilities of the clusters; members come together."""
-        cluster = self._spread()
-        return self.plan.joint()[np.ix_(cluster, cluster)]
-
-
-@dataclass(frozen=True)
-class CollectPlan:
-    """Rows are drawn, and every cluster with a drawn row comes whole."""
-
+class _PlanOfClusters:
     clusters: ClusterSource
     plan: Plan
 
@@ -291,10 +237,38 @@ class CollectPlan:
 
     @cached_property
     def _cluster(self) -> np.ndarray:
+        """Cluster of each unit, shape (n_units,)."""
         cluster = np.empty(self.n_units, dtype=np.int64)
         rows, which = self.clusters.members(np.arange(self.clusters.n))
         cluster[rows] = which
         return cluster
+
+
+@dataclass(frozen=True)
+class ClusterPlan(_PlanOfClusters):
+    """Whole clusters."""
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return all units of the drawn clusters."""
+        chosen, p = self.plan.draw(rng)
+        rows, which = self.clusters.members(chosen)
+        if self.clusters.order is None:
+            return rows, p[which]
+        order = np.argsort(rows, kind="stable")
+        return rows[order], p[which][order]
+
+    def probabilities(self) -> np.ndarray:
+        """Return the probability of the cluster for each unit."""
+        return self.plan.probabilities()[self._cluster]
+
+    def joint(self) -> np.ndarray:
+        """Return the joint probabilities of the clusters; members come together."""
+        return self.plan.joint()[np.ix_(self._cluster, self._cluster)]
+
+
+@dataclass(frozen=True)
+class CollectPlan(_PlanOfClusters):
+    """Rows are drawn, and every cluster with a drawn row comes whole."""
 
     @cached_property
     def _chance(self) -> np.ndarray:
@@ -316,12 +290,9 @@ class CollectPlan:
             log_none = np.log1p(-np.minimum(plan.p, 1 - 1e-15))
             total = np.bincount(self._cluster, weights=log_none, minlength=self.clusters.n)
             return np.asarray(-np.expm1(total))
-        faults = Faults("sample of collected groups")
         what = "has no known probability of drawing any member of a group"
         remedy = "Use SimpleRandom, or Poisson sampling, or draw with replacement."
-        faults.add("design", what, remedy=remedy)
-        faults.raise_if_any()
-        raise AssertionError
+        raise InputError.of("sample of collected groups", "design", what, remedy)
 
     def draw(self, rng: np.random.Generator) -> Selection:
         """Return all units of the clusters with a drawn unit."""
@@ -338,7 +309,7 @@ class CollectPlan:
 
     def joint(self) -> np.ndarray:
         """Refuse: they are not known."""
-        return unknown_joint("collecting groups")
+        raise unknown_joint("collecting groups")
 
 
 @dataclass(frozen=True)

@@ -190,32 +190,21 @@ def numbers_of(result: Any, level: float) -> list[tuple[Any, float, float, float
     Raises TypeError: it gives something that is no number.
     """
     nan = float("nan")
-    if isinstance(result, Indicator):
-        labels = [OVERALL, *result.domains]
-        if result.standard_errors is None:
-            pairs = zip(labels, result.values, strict=True)
-            return [(plain_label(d), float(v), nan, nan, nan) for d, v in pairs]
+    columns: list[Any]
+    if isinstance(result, Indicator) and result.standard_errors is not None:
         ends = result.intervals_at(level)
-        return [
-            (plain_label(d), float(v), float(e), float(low), float(high))
-            for d, v, e, (low, high) in zip(
-                labels, result.values, result.standard_errors, ends, strict=True
-            )
-        ]
-    if isinstance(result, Bootstrap):
-        errors = np.sqrt(result.variances)
-        names = [OVERALL if d == "value" else plain_label(d) for d in result.labels]
-        return [
-            (d, float(v), float(e), float(low), float(high))
-            for d, v, e, (low, high) in zip(
-                names, result.estimates, errors, result.intervals, strict=True
-            )
-        ]
-    if isinstance(result, pd.Series):
-        result = result.to_dict()
-    if isinstance(result, Mapping):
-        return [(plain_label(d), _number(value), nan, nan, nan) for d, value in result.items()]
-    return [(OVERALL, _number(result), nan, nan, nan)]
+        columns = [[OVERALL, *result.domains], result.values, result.standard_errors, *ends.T]
+    elif isinstance(result, Bootstrap):
+        labels = [OVERALL if label == "value" else label for label in result.labels]
+        ends = np.asarray(result.intervals)
+        columns = [labels, result.estimates, np.sqrt(result.variances), *ends.T]
+    else:
+        if isinstance(result, Indicator):
+            result = dict(zip([OVERALL, *result.domains], result.values, strict=True))
+        values = dict(result) if isinstance(result, (Mapping, pd.Series)) else {OVERALL: result}
+        return [(plain_label(d), _number(value), nan, nan, nan) for d, value in values.items()]
+    rows = zip(*columns, strict=True)
+    return [(plain_label(d), float(v), float(e), float(a), float(b)) for d, v, e, a, b in rows]
 
 
 def _number(value: Any) -> float:

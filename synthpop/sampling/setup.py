@@ -60,9 +60,8 @@ class SampleSetup(Result):
     def positions(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of one sample and their inclusion probabilities."""
         if not 0 <= number < self.n_samples:
-            raise InputError.of(
-                "sample set-up", "number", f"is {number}, there are {self.n_samples}"
-            )
+            what = f"is {number}, there are {self.n_samples}"
+            raise InputError.of("sample set-up", "number", what)
         inside = slice(self._starts[number], self._starts[number + 1])
         part = self.samples.iloc[inside]
         return part["row"].to_numpy(), part["probability"].to_numpy()
@@ -85,19 +84,11 @@ class SampleSetup(Result):
 
         source = open_source(population, columns)
         if source.n != self.n_population:
-            faults = Faults("sample set-up")
             what = f"has {plural(source.n, 'row')}, the samples were drawn from {self.n_population}"
-            faults.add("population", what, remedy="Give the population of the set-up.")
-            faults.raise_if_any()
-        roles = self.roles
+            remedy = "Give the population of the set-up."
+            raise InputError.of("sample set-up", "population", what, remedy)
         return Sampler(
-            source,
-            None,
-            roles["household"],
-            roles["strata"],
-            roles["psu"],
-            self.strata_names,
-            self.replace,
+            source, None, **self.roles, strata_names=self.strata_names, replace=self.replace
         )
 
     def surveys(self, population: Any) -> Iterator[Survey]:
@@ -112,21 +103,12 @@ class SampleSetup(Result):
         import pyarrow.parquet as pq
 
         table = pa.Table.from_pandas(self.samples, preserve_index=False)
-        record = {
-            "n_samples": self.n_samples,
-            "n_population": self.n_population,
-            "seed": self.seed,
-            "roles": self.roles,
-            "strata_names": list(self.strata_names),
-            "replace": list(self.replace),
-            "samples": _hash_of(self.samples),
-        }
+        names = ("n_samples", "n_population", "seed", "roles", "strata_names", "replace")
+        record = {name: getattr(self, name) for name in names}
+        text = json.dumps(with_hash({**record, "samples": _hash_of(self.samples)}))
         with replacing(path) as draft:
-            pq.write_table(
-                table.replace_schema_metadata({"setup": json.dumps(with_hash(record))}),
-                draft,
-                write_page_checksum=True,
-            )
+            labelled = table.replace_schema_metadata({"setup": text})
+            pq.write_table(labelled, draft, write_page_checksum=True)
 
     def summary(self) -> str:
         """Return what there is, in a sentence."""
@@ -197,7 +179,6 @@ def read_setup(path: Path | str) -> SampleSetup:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    faults = Faults("sample set-up")
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         record = without_hash(json.loads((table.schema.metadata or {})[b"setup"]))
@@ -205,9 +186,8 @@ def read_setup(path: Path | str) -> SampleSetup:
         if record.pop("samples") != _hash_of(samples):
             raise ValueError("samples")
     except (OSError, KeyError, ValueError, AttributeError, pa.ArrowException) as problem:
-        what = "is no sample set-up, or damaged"
-        faults.add(str(path), what, remedy="Write one with SampleSetup.write.")
-        raise InputError("sample set-up", faults.found) from problem
+        what, remedy = "is no sample set-up, or damaged", "Write one with SampleSetup.write."
+        raise InputError.of("sample set-up", str(path), what, remedy) from problem
     for name in ("strata_names", "replace"):
         record[name] = tuple(record[name])
     return SampleSetup(samples, **record)

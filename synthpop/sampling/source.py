@@ -13,7 +13,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.chunks import NumberedFrames, map_portions, reads_blocks
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import listed_names
 
 
@@ -41,11 +41,7 @@ class FrameSource:
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
         self.n = len(frame)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self.frame.columns)
+        self.names: tuple[str, ...] = tuple(frame.columns)
 
     def column(self, name: str) -> pd.Series:
         """Return one column."""
@@ -136,29 +132,20 @@ class Units:
     def column(self, name: str, role: str) -> pd.Series:
         """Return one column of these units."""
         if name not in self.source.names:
-            faults = Faults("design")
-            faults.add(
-                name,
-                f"column given as {role} is not in the population",
-                remedy=did_you_mean(name, self.source.names),
-            )
-            faults.raise_if_any()
+            what = f"column given as {role} is not in the population"
+            raise InputError.of("design", name, what, did_you_mean(name, self.source.names))
         values = self.source.column(name)
-        if self.rows is None:
-            return values.reset_index(drop=True)
-        return values.take(self.rows).reset_index(drop=True)
+        return (values if self.rows is None else values.take(self.rows)).reset_index(drop=True)
 
     def numbers(self, name: str, role: str) -> np.ndarray:
         """Return a numeric column without gaps, shape (n,)."""
         values = self.column(name, role)
-        faults = Faults("design")
         if not pd.api.types.is_numeric_dtype(values.dtype):
-            faults.add(name, f"{role} must be numeric, is {values.dtype}")
-            faults.raise_if_any()
+            raise InputError.of("design", name, f"{role} must be numeric, is {values.dtype}")
         x = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        if not np.isfinite(x).all():
-            faults.add(name, f"{role} is missing", rows=np.flatnonzero(~np.isfinite(x)))
-            faults.raise_if_any()
+        rows = np.flatnonzero(~np.isfinite(x))
+        if len(rows):
+            raise InputError.of("design", name, f"{role} is missing", rows=rows)
         return x
 
     def codes(self, names: Sequence[str], role: str) -> tuple[np.ndarray, list[Any]]:
@@ -166,9 +153,8 @@ class Units:
         faults = Faults("design")
         columns = {name: self.column(name, role) for name in names}
         for name, values in columns.items():
-            gaps = values.isna().to_numpy()
-            if gaps.any():
-                faults.add(name, f"{role} is missing", rows=np.flatnonzero(gaps))
+            if values.isna().any():
+                faults.add(name, f"{role} is missing", rows=np.flatnonzero(values.isna()))
         faults.raise_if_any()
         if len(names) == 1:
             raw, levels = encode(columns[names[0]])
@@ -205,11 +191,11 @@ class ClusterSource:
 
     def __init__(self, units: Units, name: str) -> None:
         values = units.column(name, "unit")
-        faults = Faults("design")
-        if values.isna().any():
-            rows = np.flatnonzero(values.isna().to_numpy())
-            faults.add(name, "unit is missing", rows=rows, remedy="Every row needs one.")
-            faults.raise_if_any()
+        rows = np.flatnonzero(values.isna().to_numpy())
+        if len(rows):
+            raise InputError.of(
+                "design", name, "unit is missing", "Every row needs one.", rows=rows
+            )
         code = pd.factorize(values)[0]
         grouped = bool(np.all(code[1:] >= code[:-1]))
         self.units = units
@@ -240,14 +226,9 @@ class ClusterSource:
         if bool(np.all(same)):
             return first
         if not pd.api.types.is_numeric_dtype(values.dtype):
-            faults = Faults("design")
-            faults.add(
-                name,
-                "differs between the members of a drawn unit",
-                rows=np.flatnonzero(~same),
-                remedy="Strata must not cut through units.",
-            )
-            faults.raise_if_any()
+            what = "differs between the members of a drawn unit"
+            remedy = "Strata must not cut through units."
+            raise InputError.of("design", name, what, remedy, rows=np.flatnonzero(~same))
         return pd.Series(np.add.reduceat(plain.astype(np.float64), self.offsets[:-1]), name=name)
 
     def take(self, rows: np.ndarray) -> pd.DataFrame:

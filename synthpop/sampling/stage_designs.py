@@ -84,17 +84,13 @@ class TwoStage:
     second: Any
 
     def __post_init__(self) -> None:
+        subject, what = "two-stage sample", f"is a {type(self.first).__name__}"
         if not isinstance(self.first, Cluster):
-            faults = Faults("two-stage sample")
-            faults.add(
-                "first", f"is a {type(self.first).__name__}", remedy="Give Cluster(unit, design)."
-            )
-            faults.raise_if_any()
+            raise InputError.of(subject, "first", what, "Give Cluster(unit, design).")
         if self.first.collect or getattr(self.first.design, "replace", False):
-            faults = Faults("two-stage sample")
+            what = "collects groups, or draws with replacement"
             remedy = "Draw first-stage units as such and without replacement."
-            faults.add("first", "collects groups, or draws with replacement", remedy=remedy)
-            faults.raise_if_any()
+            raise InputError.of(subject, "first", what, remedy)
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
@@ -141,9 +137,8 @@ class Stratified:
 
     def __post_init__(self) -> None:
         if not self.by:
-            raise InputError.of(
-                "stratified sample", "by", "is not given", "Name the column of strata."
-            )
+            remedy = "Name the column of strata."
+            raise InputError.of("stratified sample", "by", "is not given", remedy)
 
     @property
     def names(self) -> list[str]:
@@ -176,11 +171,8 @@ class Stratified:
             room = frame_of(design, part).n
             asked = size_of(design)
             if asked is not None and asked > room and not with_replacement(design):
-                faults.add(
-                    f"stratum {label!r}",
-                    f"has {plural(room, 'unit')}, {asked} are wanted",
-                    remedy="Fewer.",
-                )
+                what = f"has {plural(room, 'unit')}, {asked} are wanted"
+                faults.add(f"stratum {label!r}", what, remedy="Fewer.")
             elif not faults:
                 plans.append(design.plan(part))
         faults.raise_if_any()
@@ -247,9 +239,8 @@ def with_size(design: Any, n: int) -> Any:
     if isinstance(design, TwoStage):
         return replace(design, first=with_size(design.first, n))
     if not hasattr(design, "n"):
-        raise InputError.of(
-            "stratified sample", "within", f"{type(design).__name__} has no number n to allocate"
-        )
+        what = f"{type(design).__name__} has no number n to allocate"
+        raise InputError.of("stratified sample", "within", what)
     return replace(design, n=n)
 
 
