@@ -119,8 +119,6 @@ def variable_counts(table: PopulationTable, used: np.ndarray) -> dict[str, Count
 
     used: int array, shape (n_households,); how often each household of the input is in the result
 
-    Notes
-    -----
     Numbers are counted by their first four digits, so that the counts of the parts of a large
     population stay small and can be added up.
     """

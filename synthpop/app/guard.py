@@ -38,11 +38,8 @@ def new_token() -> str:
 class Guard:
     """ASGI middleware that lets through only requests of the app's own pages.
 
-    Parameters
-    ----------
-    app : ASGI application
-    token : str
-        First part of every path.
+    app: ASGI application
+    token: str; first part of every path
     """
 
     def __init__(self, app: ASGI, token: str, port: int) -> None:

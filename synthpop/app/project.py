@@ -140,10 +140,7 @@ def save(project: Project, folder: Path) -> None:
 def load(folder: Path) -> Project:
     """Read the project of a folder; nothing of it is evaluated.
 
-    Raises
-    ------
-    InputError
-        The folder has no project, or it is none of this version.
+    Raises InputError: the folder has no project, or it is none of this version.
     """
     faults = Faults("project")
     try:

@@ -53,10 +53,7 @@ class Source(Table):
 
         Delimited text is read with its types at once.
 
-        Raises
-        ------
-        InputError
-            A column that shall be a number holds other text.
+        Raises InputError: a column that shall be a number holds other text.
         """
         if self.is_text or not self.types:
             return frame
@@ -93,10 +90,7 @@ class Source(Table):
     def reading(self) -> dict[str, Any]:
         """Return the options of ``read_table``.
 
-        Raises
-        ------
-        InputError
-            Options that do not fit each other, or labels that are none.
+        Raises InputError: options that do not fit each other, or labels that are none.
         """
         csv = CsvOptions(**self.text_options()) if self.is_text else None
         dictionary = None

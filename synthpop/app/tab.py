@@ -26,12 +26,8 @@ Listener = Callable[[str], None]
 class Tab:
     """The project of one tab and everything that is computed for it.
 
-    Parameters
-    ----------
-    folder : Path
-        Private folder; a project that it holds is opened.
-    temporary : bool
-        Whether the folder is removed when the tab is closed.
+    folder: Path; private folder; a project that it holds is opened
+    temporary: bool; whether the folder is removed when the tab is closed
     """
 
     def __init__(self, folder: Path, *, temporary: bool = True) -> None:

@@ -12,14 +12,9 @@ from synthpop.app.tab import Tab
 class Tabs:
     """All tabs of a server, by the keys that only their browsers know.
 
-    Parameters
-    ----------
-    root : Path
-        Private folder of the server.
-    limit : int
-        Largest upload in bytes.
-    project : Path, optional
-        Folder of a project that the first tab opens and that is not removed.
+    root: Path; private folder of the server
+    limit: int; largest upload in bytes
+    project: Path, optional; folder of a project that the first tab opens and that is not removed
     """
 
     def __init__(self, root: Path, limit: int, project: Path | None = None) -> None:

@@ -35,10 +35,7 @@ class Cancelled(WorkerError):
 class Worker:
     """A child process that does one job after the other and can be killed.
 
-    Parameters
-    ----------
-    folder : Path
-        The private folder of the project; the child reads and writes nothing else.
+    folder: Path; the private folder of the project; the child reads and writes nothing else
     """
 
     def __init__(self, folder: Path) -> None:

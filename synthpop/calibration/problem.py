@@ -13,10 +13,7 @@ import numpy as np
 class Problem:
     """Units with start weights, and controls on them.
 
-    Attributes
-    ----------
-    low, high : float64 arrays, shape (n_units,)
-        Bounds of the ratio g of new to start weight.
+    low, high: float64 arrays, shape (n_units,); bounds of the ratio g of new to start weight
     """
 
     # scipy CSR matrix, shape (n_units, n_controls): how much one unit counts for each control;
@@ -53,16 +50,12 @@ class Problem:
 class Solution:
     """What a solver returns.
 
-    Attributes
-    ----------
-    g : float64 array, shape (n_units,)
-        Ratio of new to start weight.
-    converged : bool
-    iterations : int
-    gap : float
-        Largest relative gap of a control (for balanced controls: of the balance).
-    proof : int array
-        Controls of a combination that proves that no g within the bounds meets all; else empty.
+    g: float64 array, shape (n_units,); ratio of new to start weight
+    converged: bool
+    iterations: int
+    gap: float; largest relative gap of a control (for balanced controls: of the balance)
+    proof: int array; controls of a combination that proves that no g within the bounds meets all;
+        else empty
     """
 
     g: np.ndarray

@@ -76,13 +76,10 @@ def lay_out(
 class Margins:
     """What a sample of each block tells.
 
-    Attributes
-    ----------
-    totals : float array, shape (c,)
-        Weight of each cell, sum 1 in a block; 0 in a block without a sample.
-    target : float array, shape (L, R)
-        Weight of each level and class.
-    n_persons : int array, shape (B,)
+    totals: float array, shape (c,); weight of each cell, sum 1 in a block; 0 in a block without a
+        sample
+    target: float array, shape (L, R); weight of each level and class
+    n_persons: int array, shape (B,)
     """
 
     totals: np.ndarray

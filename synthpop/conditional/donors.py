@@ -39,14 +39,10 @@ ROUNDS = 3
 class Donors:
     """Donors of each stratum and household size, side by side.
 
-    Attributes
-    ----------
-    households : int array, shape (d,)
-        Position of each donor in the sample.
-    weights : float array, shape (d,)
-        Their sum in a cell is its estimated number of households.
-    starts : int array, shape (n_strata * n_sizes + 1,)
-        Where the donors of each stratum and size start, sizes fastest.
+    households: int array, shape (d,); position of each donor in the sample
+    weights: float array, shape (d,); their sum in a cell is its estimated number of households
+    starts: int array, shape (n_strata * n_sizes + 1,); where the donors of each stratum and size
+        start, sizes fastest
     """
 
     households: np.ndarray
@@ -58,10 +54,7 @@ class Donors:
 class DonorHouseholds:
     """The sample households as the choice of donors sees them.
 
-    Attributes
-    ----------
-    strata, sizes : int arrays, shape (H,)
-        Code of the stratum and of the household size.
+    strata, sizes: int arrays, shape (H,); code of the stratum and of the household size
     """
 
     strata: np.ndarray
@@ -172,10 +165,7 @@ def shared_donors(sample: DonorHouseholds, amount: float) -> tuple[Donors, tuple
 class _Stratum:
     """Donors of a stratum on their way to weights that meet its totals.
 
-    Attributes
-    ----------
-    own : (int array, float array)
-        The stratum's own households and their weights.
+    own: (int array, float array); the stratum's own households and their weights
     """
 
     number: int

@@ -67,13 +67,10 @@ class BeforeRule:
 class Before:
     """What the members before have, of each household; changed as members are drawn.
 
-    Attributes
-    ----------
-    values : float array, shape (n_households, kinds)
-        Code of a level, or mean of a number; NaN: nobody before has a value.
-    persons : int array, shape (n_households, kinds)
-        How many have a value.
-    second, kind_of_second : float and int arrays, shape (n_households,)
+    values: float array, shape (n_households, kinds); code of a level, or mean of a number; NaN:
+        nobody before has a value
+    persons: int array, shape (n_households, kinds); how many have a value
+    second, kind_of_second: float and int arrays, shape (n_households,)
     """
 
     rule: BeforeRule

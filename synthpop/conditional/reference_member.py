@@ -29,14 +29,10 @@ TOP = (0.95, 0.99)
 class Members:
     """Who is drawn first in the households of a sample or block, and who is drawn given them.
 
-    Attributes
-    ----------
-    reference : int array, shape (n_households,)
-        Row of the member of each household that is drawn first.
-    others : int array, shape (m,)
-        Rows of the members that are drawn given the first member.
-    sizes : int array, shape (n_households,)
-        Persons of each household.
+    reference: int array, shape (n_households,); row of the member of each household that is drawn
+        first
+    others: int array, shape (m,); rows of the members that are drawn given the first member
+    sizes: int array, shape (n_households,); persons of each household
     """
 
     reference: np.ndarray

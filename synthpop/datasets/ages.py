@@ -50,13 +50,10 @@ AGE_YOUNGEST_LONE = (
 class Persons:
     """Members of the households, sorted by household with the head first.
 
-    Attributes
-    ----------
-    household : int32 array, shape (n_persons,)
-        Position of the household.
-    relation, age, sex : int8 arrays, shape (n_persons,)
-    youngest : int8 array, shape (n_households,)
-        Age of the youngest child of the head; -1 where there is none.
+    household: int32 array, shape (n_persons,); position of the household
+    relation, age, sex: int8 arrays, shape (n_persons,)
+    youngest: int8 array, shape (n_households,); age of the youngest child of the head; -1 where
+        there is none
     """
 
     household: np.ndarray

@@ -18,8 +18,6 @@ def rake_households(
     Returns array, shape (n_households,).
     Raises ArithmeticError: when the totals are not met in 100 Newton steps.
 
-    Notes
-    -----
     Raking ratio estimator of Deville and Särndal (1992, doi:10.1080/01621459.1992.10475217), with
     one weight a household as in Lemaître and Dufour (1987). Linearly dependent controls are
     allowed: each step is a least squares solution.

@@ -35,24 +35,15 @@ def pareto_tail(
     slope 1 / shape. From the share `blend` on, the slope of the given incomes there is bent
     linearly into that slope, which is reached at `share` and kept.
 
-    Parameters
-    ----------
-    income : array, shape (n_households,)
-        Equivalised income, the same for all members.
-    persons : array, shape (n_households,)
-        Number of members: the tail is Pareto when persons are counted, as indicators do.
-    share : float
-        Share of persons in the tail.
-    blend : float
-        Share of persons from which the distribution is bent; greater than `share`.
-    shape : float
-        Shape of the Pareto distribution: P(X > x) = share (x / threshold)^-shape.
-
-    Returns
-    -------
-    income : float64 array, shape (n_households,)
-    threshold : float
-        Where the tail starts; NaN where there are too few positive incomes to change.
+    income: array, shape (n_households,); equivalised income, the same for all members
+    persons: array, shape (n_households,); number of members: the tail is Pareto when persons are
+        counted, as indicators do
+    share: float; share of persons in the tail
+    blend: float; share of persons from which the distribution is bent; greater than `share`
+    shape: float; shape of the Pareto distribution: P(X > x) = share (x / threshold)^-shape
+    Returns income: float64 array, shape (n_households,).
+    Returns threshold: float; where the tail starts; NaN where there are too few positive incomes to
+        change.
 
     Examples
     --------

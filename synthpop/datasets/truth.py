@@ -11,21 +11,14 @@ __all__ = ["DEMO_TRUTH", "REGIONS", "DemoTruth", "Region"]
 class Region:
     """One of the nine regions.
 
-    Attributes
-    ----------
-    name : str
-    share : float
-        Share of the households of the country; the counts are exact up to rounding.
-    urban : float
-        0 (village) to 1 (city); more single persons and fewer large families where it is high.
-    foreign : float
-        Share of households whose head, if younger than 45, is not a national.
-    pay : float
-        Added to the logarithm of every wage.
-    unemployment : float
-        Factor on the odds of being unemployed.
-    response : float
-        Added to the log odds of answering the survey.
+    name: str
+    share: float; share of the households of the country; the counts are exact up to rounding
+    urban: float; 0 (village) to 1 (city); more single persons and fewer large families where it is
+        high
+    foreign: float; share of households whose head, if younger than 45, is not a national
+    pay: float; added to the logarithm of every wage
+    unemployment: float; factor on the odds of being unemployed
+    response: float; added to the log odds of answering the survey
     """
 
     name: str

@@ -38,8 +38,6 @@ def auc_of_groups(
     Returns float: 1/2 where the classifier cannot tell the sides apart, 1 where it always can. NaN
         with fewer than two groups a fold, or without any value.
 
-    Notes
-    -----
     Every group goes to fold number mod `folds`, in the order of the numbers. The trees have no
     random element, so that the result is the same in each run.
 

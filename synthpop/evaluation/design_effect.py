@@ -62,8 +62,6 @@ def design_effective_size(codes: np.ndarray, weights: np.ndarray, units: Sampled
     weights: array, shape (n,)
     units: the first stage counts, which holds nearly all of the variance
 
-    Notes
-    -----
     sum p (1 - p) over the sum of the design variances of the shares p, so the size over the mean
     design effect of Rao and Scott (1981), doi:10.1080/01621459.1981.10477633. A stratum of one
     unit is compared with the whole sample. Where the shares do not vary it is Kish's size.

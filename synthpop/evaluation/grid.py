@@ -68,8 +68,6 @@ def make_grid(values: np.ndarray, weights: np.ndarray) -> Grid:
 
     values, weights: arrays, shape (n,); NaN and infinite values are left out
 
-    Notes
-    -----
     More than 20,000 distinct values are thinned to weighted quantiles; fewer than 4,096 are filled
     up in between, which changes no distance and makes the cells short.
 

@@ -23,10 +23,7 @@ MOST_HOUSEHOLDS = 50_000
 class HouseholdRows:
     """Persons sorted by household.
 
-    Attributes
-    ----------
-    starts, sizes : int arrays, shape (households,)
-        First row and number of members.
+    starts, sizes: int arrays, shape (households,); first row and number of members
     """
 
     frame: pd.DataFrame  # one row a person; the members of a household stand together

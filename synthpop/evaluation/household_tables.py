@@ -27,8 +27,6 @@ SUMS_COLUMNS = ["total", "sample", "population", "sample_share_off", "population
 def household_tables(request: FitRequest) -> dict[str, pd.DataFrame]:
     """Return the tables ``households``, ``classifier`` and ``sums_off`` of a comparison.
 
-    Notes
-    -----
     At most 50,000 households of the population (or as many as the sample has) are read, evenly
     spaced in its order; no randomness.
     """

@@ -23,8 +23,6 @@ def group_jackknife(
     units: int array, shape (households,); primary sampling unit of each household. Default: every
         household is one.
 
-    Notes
-    -----
     sqrt((g - 1) / g sum (t_(k) - mean t)^2), Wolter (2007), Introduction to Variance Estimation,
     section 4.2. NaN with fewer than two groups of households.
 

@@ -53,8 +53,6 @@ def pmse_of_codes(
     weights: float array, shape (n,)
     effective: effective size of the sample
 
-    Notes
-    -----
     Both sides count alike: sample weights have mean 1, every person of the population n / m. With
     c = 1/2 a fit is close to a linear one, so pMSE = d' S^-1 d / 16, d the difference of the means
     and S their covariance. Independent draws given the sample make it (k - 1) / (16 m) on average;

@@ -33,8 +33,6 @@ def rank_comparisons(
         `variable`, `given` (the second variable), `where`, `value`, the two expected errors, and
         `ratio`: value / max(expected sampling error, expected simulation error).
 
-    Notes
-    -----
     A comparison that is exact on both sides has ratio 0, whatever its expected error. An expected
     error of less than one person in 2 n (n the effective sample size) counts as that.
     """
@@ -98,8 +96,6 @@ def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> p
 
     ranking: see `rank_comparisons`
 
-    Notes
-    -----
     A variable stands in at most two rows, so that one fault does not hide the others.
     """
     chosen: list[int] = []

@@ -46,8 +46,6 @@ def crps_of_draws(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
         bias for any number of draws from two on (the second mean runs over distinct pairs); NaN
         where a person has fewer than two draws or no value.
 
-    Notes
-    -----
     Gneiting and Raftery (2007), equation 21, doi:10.1198/016214506000001437; unbiased form: Ferro
     (2014), doi:10.1002/qj.2270.
 

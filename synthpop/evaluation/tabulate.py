@@ -40,10 +40,8 @@ class TabulationPlan:
 class NumberCounts:
     """Counts of one number; each dict has the groups of a factor, ``""`` all persons.
 
-    Attributes
-    ----------
-    missing, total, absolute : dicts of arrays, shape (groups,)
-        Number missing; sums of x and, of totals that have parts, of |x|.
+    missing, total, absolute: dicts of arrays, shape (groups,); number missing; sums of x and, of
+        totals that have parts, of |x|
     """
 
     cells: dict[str, np.ndarray]  # dict of arrays, shape (groups, cells)

@@ -33,8 +33,6 @@ class Verdict:
 def fit_verdict(ranking: pd.DataFrame, auc: Mapping[str, float]) -> Verdict:
     """Return the verdict on the fit from all comparisons and the classifier.
 
-    Notes
-    -----
     "poor": a comparison is more than 6 times its expected error away, or a classifier has an AUC
     above 0.8. "mixed": more than 2 times, or above 0.65. "close" otherwise.
     """

@@ -25,29 +25,22 @@ class Fallback:
 class Sample:
     """The survey as coded columns, households side by side.
 
-    Attributes
-    ----------
-    columns : dict of arrays, each shape (n_persons,)
-    fields : dict of Field
-    weights : float array, shape (n_persons,)
-    strata : int array, shape (n_persons,)
-        Stratum of each person, 0 ... n_strata - 1.
-    strata_levels : tuple
-    offsets : int array, shape (n_households + 1,)
-        Where each household starts.
-    household_weights : float array, shape (n_households,)
-    rows : int array, shape (n_persons,)
-        Row of the survey's frame of each person, for messages.
-    available : tuple of str
-        Variables that the population will have at this step, in their order.
-    basic : tuple of str
-        Those of the household structure among them.
-    strata_name : str or None
-        The column of strata; "all" does not mean it, as models are fitted per stratum anyway.
-    units : int array, shape (n_households,), or None
-        Primary sampling unit of each household; None where the survey names none.
-    rules : dict
-        Variable -> rules of what it cannot be, for those that earlier steps simulated with some.
+    columns: dict of arrays, each shape (n_persons,)
+    fields: dict of Field
+    weights: float array, shape (n_persons,)
+    strata: int array, shape (n_persons,); stratum of each person, 0 ... n_strata - 1.
+    strata_levels: tuple
+    offsets: int array, shape (n_households + 1,); where each household starts
+    household_weights: float array, shape (n_households,)
+    rows: int array, shape (n_persons,); row of the survey's frame of each person, for messages
+    available: tuple of str; variables that the population will have at this step, in their order
+    basic: tuple of str; those of the household structure among them
+    strata_name: str or None; the column of strata; "all" does not mean it, as models are fitted per
+        stratum anyway
+    units: int array, shape (n_households,), or None; primary sampling unit of each household; None
+        where the survey names none
+    rules: dict; variable -> rules of what it cannot be, for those that earlier steps simulated with
+        some
     """
 
     columns: Mapping[str, np.ndarray]

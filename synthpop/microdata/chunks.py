@@ -74,17 +74,11 @@ def map_portions(
     alone and so do the results, whatever `population.workers` computes them. Anything else that
     `open_chunks` takes is one portion.
 
-    Parameters
-    ----------
-    function : callable
-        Of an iterator of (number of the first row, frame); other processes must be able to
-        import it. It gets at least one frame for each portion.
-    population : DataFrame, Population, ...
-        See `open_chunks`.
-    columns : names
-        The only columns that are needed.
-    rows : int, optional
-        See `open_chunks`.
+    function: callable; of an iterator of (number of the first row, frame); other processes must be
+        able to import it. It gets at least one frame for each portion.
+    population: DataFrame, Population, ...; see `open_chunks`
+    columns: names; the only columns that are needed
+    rows: int, optional; see `open_chunks`
 
     Examples
     --------

@@ -107,12 +107,8 @@ def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFram
     judged column by column; what stays open (``1.234`` beside decimal commas) stays text. All
     guesses are listed in ``frame.attrs["reading"]``; `options` overrides them.
 
-    Raises
-    ------
-    ValueError
-        The text cannot be taken apart into columns, or there are no rows.
-    InputError
-        Options name a column that is not there.
+    Raises ValueError: the text cannot be taken apart into columns, or there are no rows.
+    Raises InputError: options name a column that is not there.
 
     Examples
     --------

@@ -71,12 +71,8 @@ class Matrix:
 class Categories:
     """An intercept and the indicators of all levels of several variables.
 
-    Parameters
-    ----------
-    codes : list of int arrays, shape (n,) each
-        Codes from 0 of each variable.
-    n : int
-        Number of rows.
+    codes: list of int arrays, shape (n,) each; codes from 0 of each variable
+    n: int; number of rows
 
     Examples
     --------

@@ -43,8 +43,6 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     facts: mapping; ``title``, ``cards`` (title, value, note), ``pictures`` (key -> SVG text) and
         whatever else the template shows. Everything but the pictures is escaped.
 
-    Notes
-    -----
     The page has a content security policy: nothing is loaded, and of scripts only the one of the
     shell runs (known by its hash). Templates are written in the language of the block of
     `synthpop.microdata.language.use_language`.

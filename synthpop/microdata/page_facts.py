@@ -43,12 +43,9 @@ def card(title: str, value: str, note: str = "") -> dict[str, str]:
 def verdict(what: str, word: str, level: str, reason: str, link: str = "") -> dict[str, str]:
     """Return a verdict row: what is judged, one word, its level and the reason.
 
-    Parameters
-    ----------
-    level : {"good", "look", "bad", "none"}
-        Colour and shape of the row; "none" where nothing is judged.
-    link : str
-        Where the page says more, such as ``"#risk"``.
+    level: {"good", "look", "bad", "none"}; colour and shape of the row; "none" where nothing is
+        judged
+    link: str; where the page says more, such as ``"#risk"``
     """
     return {
         "what": gettext(what),

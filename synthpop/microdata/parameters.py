@@ -55,12 +55,8 @@ class Constraint(ABC):
 class Between(Constraint):
     """A finite real number between two ends; True and False are no numbers.
 
-    Attributes
-    ----------
-    low, high : float or None
-        None: no limit on this side.
-    open : {"none", "low", "high", "both"}
-        Ends that are not allowed themselves.
+    low, high: float or None; none: no limit on this side
+    open: {"none", "low", "high", "both"}; ends that are not allowed themselves
 
     Examples
     --------

@@ -75,8 +75,6 @@ def robust(values: np.ndarray) -> Scatter:
     Returns Scatter: classical, with the reason in `fallback`, where there are too few rows (n <= 2
         p) or half of them lie in a plane (for instance more than half of a variable are zeros).
 
-    Notes
-    -----
     The result depends on nothing but the set of rows: they are sorted before the search, whose
     random starts are always the same. Source: Rousseeuw and Van Driessen (1999),
     doi:10.1080/00401706.1999.10485670.

@@ -225,16 +225,9 @@ def _pwm_biased(y: np.ndarray, w: np.ndarray) -> Estimate:
 def profile(theta: float, y: np.ndarray, share: np.ndarray) -> tuple[float, float]:
     """Log-likelihood per unit of weight at the best scale for theta = shape / scale, and the shape.
 
-    Parameters
-    ----------
-    theta : float
-        Larger than -1 / max(y).
-    y, share : arrays, shape (n,)
-        Excesses and weights that sum to one.
-
-    Returns
-    -------
-    log_likelihood, shape : float
+    theta: float; larger than -1 / max(y)
+    y, share: arrays, shape (n,); excesses and weights that sum to one
+    Returns log_likelihood, shape: float.
     """
     if theta == 0:
         return -float(np.log(np.dot(share, y))) - 1.0, 0.0

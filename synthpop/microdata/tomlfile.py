@@ -23,10 +23,7 @@ class Table(BaseModel):
 class Document(dict[str, Any]):
     """The content of a TOML file, which knows where its keys stand.
 
-    Attributes
-    ----------
-    line_of : callable
-        Place that a fault names, such as ``[run] seed`` -> line; 0 where it has none.
+    line_of: callable; place that a fault names, such as ``[run] seed`` -> line; 0 where it has none
     """
 
     def __init__(self, content: Mapping[str, Any], text: str) -> None:

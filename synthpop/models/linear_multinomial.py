@@ -49,8 +49,6 @@ def fit_linear_multinomial(
     Returns MultinomialModel: each digit of a number has its factor, whether it was in the sample or
         not. `sweeps` counts the Newton steps.
 
-    Notes
-    -----
     Persons of the same cell enter as one. Newton steps in a trust region (Nocedal and Wright 2006,
     algorithm 7.2, doi:10.1007/978-0-387-40065-5), on orthonormal columns.
 

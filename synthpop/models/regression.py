@@ -92,8 +92,6 @@ def log_linear(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, 
         them
     Returns coefficients, basis: as in `least_squares`.
 
-    Notes
-    -----
     Iteratively reweighted least squares (McCullagh and Nelder 1989, section 2.5,
     doi:10.1007/978-1-4899-3242-6) with halved steps where the likelihood would fall. Where a level
     has counts of zero only, its mean goes to zero and stops at exp(-30).
@@ -143,8 +141,6 @@ def negative_binomial_size(y: np.ndarray, mean: np.ndarray, weights: np.ndarray)
     Returns float: maximum of the weighted likelihood; infinity (the Poisson distribution) where the
         counts vary no more than Poisson counts do.
 
-    Notes
-    -----
     With the means of the Poisson regression this is the two-step estimator of Cameron and Trivedi
     (2013), section 3.3, doi:10.1017/CBO9781139013567.
 
@@ -191,8 +187,6 @@ def fit_regression(
     numbers: for each predictor None, or the values of its digits; such a predictor enters with one
         coefficient, for its value
 
-    Notes
-    -----
     Persons of the same cell enter as one, with their weighted mean and the sum of their weights:
     the coefficients are the same.
 

@@ -91,10 +91,8 @@ def around(fitted: np.ndarray, centre: np.ndarray, reach: int) -> tuple[np.ndarr
 class Stretches:
     """The residuals of each cell: a stretch of one long table.
 
-    Attributes
-    ----------
-    table, cumulative : float arrays, shape (d,)
-        Residuals that increase within a stretch, and their cumulated shares of its weight.
+    table, cumulative: float arrays, shape (d,); residuals that increase within a stretch, and their
+        cumulated shares of its weight
     """
 
     # start, stop: int arrays, shape (c,)
@@ -113,8 +111,6 @@ def sorted_stretches(
     start, stop: int arrays, shape (c,); the residuals of a cell, at least one
     residuals, weights: float arrays, shape (d,)
 
-    Notes
-    -----
     The width is a quarter of Silverman's bandwidth (1986, eq. 3.31, doi:10.1201/9781315140919),
     0.9 min(sd, IQR / 1.35) n^(-1/5), sd and IQR by weight; without the IQR where it is 0.
 

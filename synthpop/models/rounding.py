@@ -15,8 +15,6 @@ def controlled_rounding(table: np.ndarray, rng: np.random.Generator) -> np.ndarr
         the next whole number below or above, and the expectation of each is the number of the
         table. A whole number stays.
 
-    Notes
-    -----
     Unbiased controlled rounding: Cox (1987), doi:10.1080/01621459.1987.10478456.
 
     Examples

@@ -119,8 +119,6 @@ def parts_of_total(
 
     columns: dict of float arrays; a missing value of a part counts as zero
 
-    Notes
-    -----
     Non-negative least squares of the total on the candidates; those with a coefficient of one are
     the parts, which then must add up to the total but for one row in a thousand. Up to a quarter of
     the totals may have no parts at all, as of persons who were asked for the total only.

@@ -25,10 +25,7 @@ FEWEST_PER_ID, MOST_PER_ID = 1.2, 12
 class HouseholdIndex:
     """Rows of a survey by household.
 
-    Attributes
-    ----------
-    starts, sizes : int arrays, shape (households,)
-        First place in `order`, and number of members.
+    starts, sizes: int arrays, shape (households,); first place in `order`, and number of members
     """
 
     index: np.ndarray  # int array, shape (n,): number of the household of each row

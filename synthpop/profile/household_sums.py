@@ -24,14 +24,10 @@ FEWEST_ROWS, ROWS_A_TERM = 50, 3
 class Terms:
     """A number as sums over the household and numbers of the person, each plus or minus.
 
-    Attributes
-    ----------
-    of_household, of_person : dict of int
-        Column -> 1 or -1.
-    scaled : bool
-        Whether all of it is over the modified OECD scale.
-    incomplete : str or None
-        The number is missing where this column is for a member of the household.
+    of_household, of_person: dict of int; column -> 1 or -1
+    scaled: bool; whether all of it is over the modified OECD scale
+    incomplete: str or None; the number is missing where this column is for a member of the
+        household
     """
 
     of_household: Mapping[str, int]
@@ -105,10 +101,7 @@ def terms_of(
     value counts as zero, unless the number is missing wherever a member lacks that column. A number
     that is none of it is looked at again times the modified OECD scale.
 
-    Parameters
-    ----------
-    candidates : dict of float arrays
-        Numbers that may be terms.
+    candidates: dict of float arrays; numbers that may be terms
     """
     known = np.isfinite(values)
     if known.sum() < FEWEST_ROWS + 2 * ROWS_A_TERM * len(candidates):
@@ -203,10 +196,7 @@ def household_sums(
 
     Sums of one number first, then of several and of numbers of the person, small ones first.
 
-    Parameters
-    ----------
-    values : dict of float arrays
-        Columns that are numbers.
+    values: dict of float arrays; columns that are numbers
     """
     years = None if age is None else values.get(age)
     values = {

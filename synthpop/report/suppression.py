@@ -28,8 +28,6 @@ def suppressed(fit: FitReport, smallest: int = SMALLEST_COUNT) -> FitReport:
         variables, cells with fewer households. Where one cell of a distribution alone would go, the
         next smallest goes with it, as the others add up to one.
 
-    Notes
-    -----
     Smallest and largest values go; a quantile stays where at least `smallest` sample persons lie
     on both sides of it, rounded to three digits; distribution functions keep the points with at
     least `smallest` sample persons in between. Means, deviations and totals stay in the groups of

@@ -79,8 +79,6 @@ def _auc(fit: FitReport) -> str:
 def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     """Return the word on disclosure and its reason.
 
-    Notes
-    -----
     Counted are survey persons found within the largest accuracy whose true value is not zero,
     with weights only those expected to be unique in the country too. "raised" from 0.05 %
     of the survey persons, "high" from 1 %. Where the population repeats amounts or shares of

@@ -40,8 +40,6 @@ def read_eu_silc(paths: Sequence[Path]) -> pd.DataFrame:
     Raises InputError: a file has no key column, a key occurs twice, or persons belong to no
         household of D.
 
-    Notes
-    -----
     Variables: EU-SILC, description of target variables (Eurostat, doc. 065), and section 8.7 of
     Templ (2017), Statistical Disclosure Control for Microdata. Ages are those of the end of the
     income reference period (RX020), or year of the survey less year of birth less one.

@@ -68,8 +68,6 @@ def working_probabilities(target: np.ndarray, *, tolerance: float = 1e-11) -> np
     Returns array, shape (N,): sums to n. A `ConvergenceWarning` tells when a difference above 1e-7
         is left.
 
-    Notes
-    -----
     The log odds maximise a concave function whose gradient is the difference to the target. Up to
     30 units: Newton's method with the exact joint probabilities. Above: the odds are multiplied by
     the ratio of target and reached odds (Deville 2000); when that does not halve the error, by the

@@ -24,8 +24,6 @@ def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[s
     truth: used where there is no such column
     level: nominal coverage
 
-    Notes
-    -----
     Morris, White and Crowther (2019), doi:10.1002/sim.8086, table 6.
     """
     part = part[np.isfinite(part["estimate"].to_numpy(dtype=np.float64))]

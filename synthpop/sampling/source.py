@@ -114,11 +114,8 @@ def unless_stored(population: Any, columns: Sequence[str] | None = None) -> Any:
 class Units:
     """Some rows of a source, as units to draw from.
 
-    Attributes
-    ----------
-    source : SamplingFrame
-    rows : int array, shape (n,), or None
-        Positions in the source; None for all.
+    source: SamplingFrame
+    rows: int array, shape (n,), or None; positions in the source; None for all
     """
 
     source: SamplingFrame
@@ -181,12 +178,9 @@ class ClusterSource:
 
     A column that is constant within clusters keeps its value, a numeric one that varies is summed.
 
-    Attributes
-    ----------
-    order : int array, shape (n units,), or None
-        Positions of the units with the members of a cluster side by side; None where they are.
-    offsets : int array, shape (clusters + 1,)
-        Where each cluster starts in `order`.
+    order: int array, shape (n units,), or None; positions of the units with the members of a
+        cluster side by side; None where they are
+    offsets: int array, shape (clusters + 1,); where each cluster starts in `order`
     """
 
     def __init__(self, units: Units, name: str) -> None:

@@ -24,17 +24,9 @@ class StudyStore:
     content, so that a part of another study, a copy under another name and a changed file are
     recognised.
 
-    Parameters
-    ----------
-    identity : str
-        Hash of what makes the study.
-    columns : sequence of str
-        Of the rows.
-
-    Raises
-    ------
-    OutputError
-        The folder holds another study.
+    identity: str; hash of what makes the study
+    columns: sequence of str; of the rows
+    Raises OutputError: the folder holds another study.
     """
 
     def __init__(self, out: Path | str | None, identity: str, columns: tuple[str, ...]) -> None:

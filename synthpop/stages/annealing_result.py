@@ -159,14 +159,10 @@ def thinned(trace: pd.DataFrame) -> pd.DataFrame:
 class RegionsSearched:
     """What the searches gave in the regions of a population, or of a part of it.
 
-    Attributes
-    ----------
-    rows, places : int64 arrays or None
-        As ``sources`` and ``places`` of `Annealed`.
-    cells, regions, trace : DataFrame
-        As in `Annealed`; cells of regions that are elsewhere have no region and count 0.
-    numeric, controlled : set of str
-        Variables that are numbers; that a margin controls.
+    rows, places: int64 arrays or None; as ``sources`` and ``places`` of `Annealed`
+    cells, regions, trace: DataFrame; as in `Annealed`; cells of regions that are elsewhere have no
+        region and count 0
+    numeric, controlled: set of str; variables that are numbers; that a margin controls
     """
 
     rows: np.ndarray

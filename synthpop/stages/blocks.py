@@ -39,14 +39,11 @@ class HouseholdTotals(Protocol):
 class BlockPlan:
     """One block: where it lies and how many households of each size it has.
 
-    Attributes
-    ----------
-    number : int
-        Number of the block within its stratum.
-    first_household, first_person : int
-        Positions of its first household and person in the whole population.
-    sizes, counts : int arrays, shape (s,)
-        Household sizes, ascending, and the number of households of each.
+    number: int; number of the block within its stratum
+    first_household, first_person: int; positions of its first household and person in the whole
+        population
+    sizes, counts: int arrays, shape (s,); household sizes, ascending, and the number of households
+        of each
     """
 
     stratum: int

@@ -28,8 +28,6 @@ def sample_degrees_of_freedom(
     Returns Series: by the name of the estimate; infinite where an estimate does not change, and
         where it has no value without one of the groups.
 
-    Notes
-    -----
     Groups of sampled units are left out in turn (delete-a-group jackknife, Kott 2001, Journal of
     Official Statistics 17, 521-526), which changes the estimate by u_1, ..., u_g. Their squares
     add up to the variance V, whose own variance is near sum u^4 - V^2/g. Satterthwaite (1946,

@@ -15,8 +15,6 @@ def rescaled_bootstrap(rng: np.random.Generator, units: SampledUnits) -> np.ndar
         replicates. The variance of any weighted total over replicates is that of
         `SampledUnits.variance`, but for first-stage strata of one unit, which keep the factor 1.
 
-    Notes
-    -----
     First stage (Rao and Wu 1988, doi:10.1080/01621459.1988.10478591): n_h - 1 units are drawn with
     replacement from the n_h of a stratum; a unit drawn t times gets r = 1 - s + s t n_h/(n_h - 1)
     with s = sqrt(1 - f_h). Without finite population correction that is t n_h/(n_h - 1). Later

@@ -76,11 +76,8 @@ def _of_stratum(
 class HeldOut:
     """What two models say of the classes of persons who were held out of a fold.
 
-    Attributes
-    ----------
-    stratum, pooled : float arrays, shape (h,)
-        Probability of the observed class by the stratum's model and by the pooled one. Where one
-        of them does not know the cell, that of the other.
+    stratum, pooled: float arrays, shape (h,); probability of the observed class by the stratum's
+        model and by the pooled one. Where one of them does not know the cell, that of the other.
     """
 
     stratum: np.ndarray

@@ -45,16 +45,10 @@ CURVATURE_TOLERANCE = 1e-11  # of the largest, to be told from none
 class Centre:
     """The pooled regression, as strata see it.
 
-    Attributes
-    ----------
-    model : RegressionModel
-        Without the stratum; the constant is that of no stratum.
-    constants : float array, shape (n_strata,)
-        What the stratum adds to it.
-    middle : float array, shape (p - 1,)
-        Mean of the columns but the constant.
-    scale : float array, shape (p - 1, q)
-        Coefficients b0 + scale u have the penalty (k / 2) |u|^2.
+    model: RegressionModel; without the stratum; the constant is that of no stratum
+    constants: float array, shape (n_strata,); what the stratum adds to it
+    middle: float array, shape (p - 1,); mean of the columns but the constant
+    scale: float array, shape (p - 1, q); coefficients b0 + scale u have the penalty (k / 2) |u|^2
     """
 
     model: RegressionModel

@@ -45,10 +45,8 @@ class RidgeEffects:
 class State:
     """Effects and the probabilities they make; `shrink` changes both.
 
-    Attributes
-    ----------
-    effects : float array, shape (L, R)
-    probabilities : float array, shape (c, R)
+    effects: float array, shape (L, R)
+    probabilities: float array, shape (c, R)
     """
 
     effects: np.ndarray

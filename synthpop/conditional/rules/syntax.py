@@ -16,11 +16,9 @@ class Number:
 class Name:
     """A column or the level of a category; quoted names are one of the two for sure.
 
-    Attributes
-    ----------
-    member : str or None
-        Level that tells whose value it is: that of the first such person of the household.
-    kind : "any", "column" or "level"
+    member: str or None; level that tells whose value it is: that of the first such person of the
+        household
+    kind: "any", "column" or "level"
     """
 
     text: str
@@ -90,15 +88,10 @@ Node = Number | Name | Operation | Minus | Not | RuleComparison | Member | Missi
 class Rule:
     """One rule.
 
-    Attributes
-    ----------
-    text : str
-    scope : Node or None
-        Condition on the persons whom the rule is about; None: all.
-    condition : Node
-        Must hold for each of them.
-    household : bool
-        Whether the rule is about households: the condition is the same for all members.
+    text: str
+    scope: Node or None; condition on the persons whom the rule is about; None: all
+    condition: Node; must hold for each of them
+    household: bool; whether the rule is about households: the condition is the same for all members
     """
 
     text: str

@@ -25,16 +25,11 @@ Positions = np.ndarray | slice
 class Sorted:
     """Rows that enter an indicator, in increasing order of their values.
 
-    Attributes
-    ----------
-    x, w : float64 arrays, shape (m,)
-    rows : int array, shape (m,)
-        Where each row stood in the input.
-    n : int
-        Rows of the input.
-    domains : tuple
-    codes : int array, shape (m,), or None
-        Domain of each row, -1 for none.
+    x, w: float64 arrays, shape (m,)
+    rows: int array, shape (m,); where each row stood in the input
+    n: int; rows of the input
+    domains: tuple
+    codes: int array, shape (m,), or None; domain of each row, -1 for none
     """
 
     x: np.ndarray

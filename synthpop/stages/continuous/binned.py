@@ -26,13 +26,9 @@ ZERO_SHARE = 0.005
 class Classes:
     """Classes of the sample's values; the first is missing.
 
-    Attributes
-    ----------
-    codes : int array, shape (n_persons,)
-    low, high : float arrays, shape (R,)
-        Bounds of each class; equal where it is a point.
-    modelled : bool
-        Whether the values of the last class come from a regression.
+    codes: int array, shape (n_persons,)
+    low, high: float arrays, shape (R,); bounds of each class; equal where it is a point
+    modelled: bool; whether the values of the last class come from a regression
     """
 
     codes: np.ndarray

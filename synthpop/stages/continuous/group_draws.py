@@ -51,10 +51,8 @@ def scrambled_points(number: int, seeds: np.ndarray) -> np.ndarray:
 class GroupDraws:
     """Where the sequences of the groups in a block have come to; they go on with every draw.
 
-    Attributes
-    ----------
-    classes, top : float arrays, shape (L,)
-        Of the class of a person, and of whether it is the last class.
+    classes, top: float arrays, shape (L,); of the class of a person, and of whether it is the last
+        class
     """
 
     classes: np.ndarray

@@ -81,13 +81,8 @@ class ValueMethod(Options):
     ) -> ValueRule:
         """Return how the values of the last class are modelled and drawn.
 
-        Parameters
-        ----------
-        values, weights : float arrays, shape (n,)
-            Of the sample persons in that class.
-        rows : int array, shape (n,)
-            Their positions, for messages.
-        label : str
-            Of the stage, for messages.
+        values, weights: float arrays, shape (n,); of the sample persons in that class
+        rows: int array, shape (n,); their positions, for messages
+        label: str; of the stage, for messages
         """
         raise NotImplementedError

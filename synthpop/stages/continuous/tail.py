@@ -66,8 +66,6 @@ class TopClass:
         values, weights: float arrays, shape (n,); sample values of the class
         groups: int array, shape (n,)
 
-        Notes
-        -----
         The upper end of a group is as far above its largest sample value as that of all is above
         the largest of all, and at least the quantile `LEAST_END` of the tail. Its mean is the
         weighted mean of its values, where `MEAN_WEIGHT` values more have the mean that the tail of

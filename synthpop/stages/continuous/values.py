@@ -72,11 +72,8 @@ class ValueRule:
 class ValueSource:
     """A regression and what is drawn around it.
 
-    Attributes
-    ----------
-    table, cumulative : float arrays, shape (d,)
-        Sorted residuals, or local residuals or values of donors in the order of `fitted`, and
-        their cumulated shares of weight.
+    table, cumulative: float arrays, shape (d,); sorted residuals, or local residuals or values of
+        donors in the order of `fitted`, and their cumulated shares of weight
     """
 
     model: RegressionModel | None  # None: the same centre for everybody
