@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from synthpop._version import __version__
+from synthpop.microdata.version import __version__
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER = DOCS / "results"

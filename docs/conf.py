@@ -19,7 +19,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 """Executed pages find the packages and the code of the examples, and show what they draw."""
 
-from synthpop._version import __version__  # noqa: E402
+from synthpop.microdata.version import __version__  # noqa: E402
 
 project = "synthpop and riskeval"
 copyright = "the maintainers; Apache-2.0"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthpop._version import __version__ as __version__
 from synthpop.microdata.installed import warn_of_others
 from synthpop.microdata.lazy import attach
+from synthpop.microdata.version import __version__ as __version__
 
 warn_of_others(__file__)
 

@@ -16,7 +16,7 @@ from riskeval.attacks.counting.attribution import disco, replicated_uniques, tca
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.matching.strongest import SCENARIOS, beyond_strangers, scenario_risk
 from riskeval.attacks.prediction.rapid import rapid
-from riskeval.measurement import MeasureInfo, Measurement, joined
+from riskeval.shared.measurement import MeasureInfo, Measurement, joined
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, plural

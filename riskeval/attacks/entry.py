@@ -13,7 +13,7 @@ from riskeval.attacks.compared import N_GROUPS, ComparedAttack
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
 from riskeval.attacks.values import is_amount, number_groups
-from riskeval.measurement import Measurement
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.frames import as_numbers, is_number
@@ -141,7 +141,7 @@ class AttackNumber:
 
         Examples
         --------
-        >>> from riskeval.measurement import MeasureInfo
+        >>> from riskeval.shared.measurement import MeasureInfo
         >>> info = MeasureInfo("auc", "attribution risk", "low", "probability", "...")
         >>> beyond = Excess(0.7, 0.5, 0.2, 0.1, 0.3, 90, 90, 0.95)
         >>> AttackNumber(Measurement(info, 0.7), "strangers", beyond).reading()

@@ -20,7 +20,7 @@ from riskeval.attacks.matching.strongest import ACCURACY
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import is_amount
-from riskeval.measurement import MeasureInfo, Measurement
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.text import short_percent
 
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")

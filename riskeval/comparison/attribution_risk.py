@@ -9,7 +9,7 @@ from riskeval.attacks.entry import AttackEntry, AttackInput
 from riskeval.attacks.registry import ATTACKS
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
-from riskeval.measurement import MeasureInfo, Measurement, attempt, not_measured
+from riskeval.shared.measurement import MeasureInfo, Measurement, attempt, not_measured
 
 
 def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:

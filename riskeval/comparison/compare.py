@@ -37,10 +37,10 @@ from riskeval.comparison.request import (
 )
 from riskeval.comparison.result import Comparison
 from riskeval.comparison.worst_risk import worst_risk
-from riskeval.files import check_level, check_numbers_of, read_weights
-from riskeval.measurement import Measurement
 from riskeval.measures.request import Limits
-from riskeval.report.show import ORIGINAL
+from riskeval.shared.files import check_level, check_numbers_of, read_weights
+from riskeval.shared.measurement import Measurement
+from riskeval.shared.show import ORIGINAL
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent

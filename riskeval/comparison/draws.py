@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from riskeval.measurement import Measurement, joined
+from riskeval.shared.measurement import Measurement, joined
 from synthpop.microdata.text import number
 
 CONFIDENCE = 0.95
@@ -20,7 +20,7 @@ def mean_of_draws(draws: Sequence[Sequence[Measurement]]) -> list[Measurement]:
 
     Examples
     --------
-    >>> from riskeval.measurement import MeasureInfo
+    >>> from riskeval.shared.measurement import MeasureInfo
     >>> info = MeasureInfo("disco", "attribution risk", "low", "share", "...")
     >>> mean_of_draws([[Measurement(info, 0.2)], [Measurement(info, 0.4)]])[0].value.__round__(2)
     0.3

@@ -17,7 +17,7 @@ from riskeval.comparison.request import (
     columns_of,
     domains_of,
 )
-from riskeval.measurement import MeasureInfo, Measurement, not_measured
+from riskeval.shared.measurement import MeasureInfo, Measurement, not_measured
 from riskeval.utility.indicators import indicator_comparison
 from riskeval.utility.overlaps import mean_of
 from riskeval.utility.regressions import regression_comparison

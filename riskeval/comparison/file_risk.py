@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.request import CompareRequest
-from riskeval.measurement import Measurement, not_measured
 from riskeval.measures.assess import file_measurements
 from riskeval.measures.numbers import HOUSEHOLD_RISK, LARGEST_HOUSEHOLD, NOT_DIVERSE
 from riskeval.measures.registry import MEASURES
+from riskeval.shared.measurement import Measurement, not_measured
 
 HOUSEHOLD = (HOUSEHOLD_RISK, LARGEST_HOUSEHOLD)
 

@@ -8,7 +8,6 @@ import pandas as pd
 from riskeval.attacks.compared import drawn
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
-from riskeval.measurement import Measurement, attempt, joined, not_measured
 from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
 from riskeval.measures.linkage.linkage import LINKED, record_linkage
 from riskeval.measures.mahalanobis_disclosure import (
@@ -18,6 +17,7 @@ from riskeval.measures.mahalanobis_disclosure import (
     scatter_of,
     standardised,
 )
+from riskeval.shared.measurement import Measurement, attempt, joined, not_measured
 from synthpop.microdata.frames import numbers
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, percent, plural

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
-from riskeval.measurement import Measurement
+from riskeval.shared.measurement import Measurement
 from riskeval.utility.registry import UtilityInput, utility_measurements
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from riskeval.report.show import lower
+from riskeval.shared.show import lower
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural

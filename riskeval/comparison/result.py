@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
-from riskeval.report.show import ORIGINAL, shown
+from riskeval.shared.show import ORIGINAL, shown
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.places import Place
 from synthpop.microdata.results import TableResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from riskeval.measurement import MeasureInfo, Measurement
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.text import number
 
 WORST_RISK = MeasureInfo(

@@ -10,14 +10,14 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_weights
 from riskeval.keys.table import read_keys, tabulate
-from riskeval.measurement import Measurement, measurement_table, not_measured
 from riskeval.measures.assessment import Assessment
 from riskeval.measures.frequencies import count_keys
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import AssessRequest, Limits, Measure, check_limit
 from riskeval.measures.sensitive_groups import read_sensitive
+from riskeval.shared.files import read_weights
+from riskeval.shared.measurement import Measurement, measurement_table, not_measured
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, MicrodataError
 from synthpop.microdata.events import Event, Listener

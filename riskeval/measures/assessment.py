@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from riskeval.measurement import Measurement
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.atomic import write_error
 from synthpop.microdata.errors import (
     OutputError,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.measures.attacker_risk import AttackerRisk, attacker_risk
 from riskeval.measures.numbers import PERSONS
 from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import MeasureInfo, Measurement
 
 SOURCE = "El Emam and Dankar 2008"
 PROSECUTOR = MeasureInfo(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_weights
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import read_keys, tabulate
 from riskeval.measures.individual import individual_risk
+from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import encode_keys, recode_to
 from synthpop.microdata.errors import Faults

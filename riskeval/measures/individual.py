@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_weights
 from riskeval.keys.table import read_keys, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from riskeval.measures.individual_result import IndividualRisk
+from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_pair
-from riskeval.measurement import MeasureInfo
+from riskeval.shared.files import read_pair
+from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_weights
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, read_keys, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
+from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_pair
-from riskeval.measurement import MeasureInfo
 from riskeval.measures.interval_disclosure import check_positive, ratio
 from riskeval.measures.linkage.distances import column_spreads, patterns_of
+from riskeval.shared.files import read_pair
+from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library

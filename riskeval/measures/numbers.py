@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from riskeval.keys.table import ALONE
-from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual_result import IndividualRisk
 from riskeval.measures.k_anonymity import KAnonymity, n_blank
@@ -17,6 +16,7 @@ from riskeval.measures.risky_cells import RiskyCells
 from riskeval.measures.t_closeness import TCloseness
 from riskeval.measures.uniqueness import PopulationUniqueness
 from riskeval.recovery.result import Recovery
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent, plural
 

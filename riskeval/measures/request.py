@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.measures.frequencies import FrequencyCounts
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 

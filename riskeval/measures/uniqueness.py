@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_weights
 from riskeval.keys.table import ALONE, read_keys, tabulate
+from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library

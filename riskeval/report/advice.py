@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riskeval.measurement import Measurement
+from riskeval.shared.measurement import Measurement
 
 RARE_KEYS = "Recode the key that contributes most, then suppress locally."
 ADVICE = {
@@ -39,7 +39,7 @@ def advice(one: Measurement) -> str:
 
     Examples
     --------
-    >>> from riskeval.measurement import MeasureInfo
+    >>> from riskeval.shared.measurement import MeasureInfo
     >>> info = MeasureInfo("below_3", "file risk", "low", "records", "...")
     >>> advice(Measurement(info, 3)).startswith("Recode the key")
     True

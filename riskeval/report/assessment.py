@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from riskeval.measurement import Measurement
 from riskeval.measures.registry import MEASURES
 from riskeval.report import assessment_charts as charts
 from riskeval.report.advice import advice
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
 from riskeval.report.riskiest import limit, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.charts import value_bar
 from synthpop.microdata.language import gettext, use_language
 from synthpop.microdata.page import check_page, render_page, write_page

@@ -19,8 +19,8 @@ from riskeval.report.comparison_tables import (
 )
 from riskeval.report.comparison_verdicts import verdict_rows, worst_rows
 from riskeval.report.external import external_view
-from riskeval.report.show import lower
 from riskeval.report.values import ROUNDING
+from riskeval.shared.show import lower
 from synthpop.microdata.language import gettext, use_language
 from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import Svg, card

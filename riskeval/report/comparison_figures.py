@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from riskeval.report.show import lower
+from riskeval.shared.show import lower
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.language import gettext
 from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, RC, SOFT, WIDE, new_figure

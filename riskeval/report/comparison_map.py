@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from riskeval.report.show import SHARES, lower
+from riskeval.shared.show import SHARES, lower
 from synthpop.microdata.language import gettext
 from synthpop.microdata.plane import SHAPES, Axis, Plane
 from synthpop.microdata.text import number, percent_tick, tick

@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from riskeval.report.comparison_figures import overlap_grid
-from riskeval.report.show import ORIGINAL, shown
+from riskeval.shared.show import ORIGINAL, shown
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from riskeval.report.advice import advice_on
 from riskeval.report.comparison_tables import values_text
 from riskeval.report.judgement import NO_STRANGERS
-from riskeval.report.show import ORIGINAL
+from riskeval.shared.show import ORIGINAL
 from synthpop.microdata.language import said
 from synthpop.microdata.page_facts import finding, verdict
 from synthpop.microdata.text import join, plural

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskeval.report.show import shown
+from riskeval.shared.show import shown
 from synthpop.microdata.language import gettext
 from synthpop.microdata.suppression import rounded_count
 from synthpop.microdata.text import BLANK

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riskeval.attacks.registry import ATTACKS, AttackNumber
-from riskeval.measurement import Measurement
 from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.charts import interval_dot
 from synthpop.microdata.language import gettext, said, translated, use_language
 from synthpop.microdata.page import check_page, render_page, write_page

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from riskeval.measurement import Measurement
 from riskeval.measures.request import Limits
 from riskeval.report.advice import advice
 from riskeval.report.values import limit_text, shown, visible
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frames import is_number
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.language import said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from riskeval.measurement import Measurement
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.language import said
 from synthpop.microdata.suppression import rounded, rounded_share
 from synthpop.microdata.text import BLANK, count, number, short_percent
@@ -26,7 +26,7 @@ def shown(one: Measurement, external: bool = False) -> str:
 
     Examples
     --------
-    >>> from riskeval.measurement import MeasureInfo
+    >>> from riskeval.shared.measurement import MeasureInfo
     >>> info = MeasureInfo("below_3", "file risk", "low", "records", "...")
     >>> shown(Measurement(info, 12, records=400)), shown(Measurement(info, 3, records=400), True)
     ('12 (3 %)', '< 5')

@@ -13,7 +13,6 @@ from pydantic import Field
 from riskeval.comparison.compare import compare
 from riskeval.comparison.releases import Release
 from riskeval.comparison.result import Comparison
-from riskeval.report.show import ORIGINAL
 from riskeval.runfiles.runfile import (
     DataInput,
     Names,
@@ -24,6 +23,7 @@ from riskeval.runfiles.runfile import (
     takes_seed,
 )
 from riskeval.session.session import ProtectionSession
+from riskeval.shared.show import ORIGINAL
 from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import read_noted

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measurement import Measurement, attempt
-from riskeval.report.show import lower
 from riskeval.session.roles import SessionRoles
+from riskeval.shared.measurement import Measurement, attempt
+from riskeval.shared.show import lower
 from riskeval.utility.registry import IL1S, UTILITIES, UtilityInput
 from synthpop.microdata.codes import encode
 from synthpop.microdata.frames import is_number

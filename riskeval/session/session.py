@@ -23,7 +23,6 @@ from riskeval.session.script import write_script
 from riskeval.session.steps import Step, history_of
 from riskeval.session.store import FILES, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
-from synthpop._version import __version__
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.native import in_library, library_of
 from synthpop.microdata.page import check_page
@@ -31,6 +30,7 @@ from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.places import Place
 from synthpop.microdata.show import bars, view
 from synthpop.microdata.text import join, plural
+from synthpop.microdata.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,12 +15,12 @@ import pandas as pd
 from riskeval import protect
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import Step, from_json, to_json
-from synthpop._version import __version__
 from synthpop.microdata.atomic import is_temporary, replacing, write_text
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError, OutputError
 from synthpop.microdata.hashed import with_hash, without_hash
 from synthpop.microdata.native import Library
+from synthpop.microdata.version import __version__
 
 FILES = ("session.json", "original.parquet")
 TEXTS = ("weights", "household")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import check_both, check_option, compares_rows, ones, read_files
+from riskeval.shared.files import check_both, check_option, compares_rows, ones, read_files
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, listed_names

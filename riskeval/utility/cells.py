@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import check_both, read_files
+from riskeval.shared.files import check_both, read_files
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskeval.files import FilePair
+from riskeval.shared.files import FilePair
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import MISSING, recode_to
 from synthpop.microdata.frames import is_number, numbers

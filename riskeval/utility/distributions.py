@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import FilePair, check_both, check_numbers, ones, read_files
+from riskeval.shared.files import FilePair, check_both, check_numbers, ones, read_files
 from riskeval.utility.tables import common_levels
-from synthpop import weighted
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number, numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import TableResult
+from synthpop.microdata.weighted import quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +128,7 @@ def _cut(sides: FilePair, name: str, classes: int) -> tuple[np.ndarray, np.ndarr
     edges = np.zeros(0)
     if not np.isnan(x).all():
         probs = np.arange(1, classes) / classes
-        edges = np.unique(np.atleast_1d(weighted.quantile(x, sides.wx, probs)))
+        edges = np.unique(np.atleast_1d(quantile(x, sides.wx, probs)))
     codes = [np.where(np.isnan(v), 0, 1 + np.searchsorted(edges, v)) for v in (x, y)]
     return codes[0], codes[1]
 

@@ -9,21 +9,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import FilePair, check_both
-from synthpop import indicators
+from riskeval.shared.files import FilePair, check_both
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.indicators.measures import (
+    gender_pay_gap,
+    gini,
+    mean,
+    median,
+    quintile_share_ratio,
+)
+from synthpop.microdata.indicators.poverty import at_risk_of_poverty, poverty_gap
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 
 STATISTICS: dict[str, Callable[..., Indicator]] = {
-    "mean": indicators.mean,
-    "median": indicators.median,
-    "gini": indicators.gini,
-    "at_risk_of_poverty": indicators.at_risk_of_poverty,
-    "poverty_gap": indicators.poverty_gap,
-    "quintile_share_ratio": indicators.quintile_share_ratio,
-    "gender_pay_gap": indicators.gender_pay_gap,
+    "mean": mean,
+    "median": median,
+    "gini": gini,
+    "at_risk_of_poverty": at_risk_of_poverty,
+    "poverty_gap": poverty_gap,
+    "quintile_share_ratio": quintile_share_ratio,
+    "gender_pay_gap": gender_pay_gap,
 }
 POVERTY = ("at_risk_of_poverty", "poverty_gap")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import (
+from riskeval.shared.files import (
     FilePair,
     check_both,
     check_numbers,

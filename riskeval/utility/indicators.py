@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import check_level, check_numbers, check_option, read_files
+from riskeval.shared.files import check_level, check_numbers, check_option, read_files
 from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from synthpop.microdata.errors import Faults

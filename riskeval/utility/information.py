@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import FilePair, check_numbers, compares_rows, ones, read_files
+from riskeval.shared.files import FilePair, check_numbers, compares_rows, ones, read_files
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.native import same_library

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from riskeval.files import check_both, read_files
+from riskeval.shared.files import check_both, read_files
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from riskeval.files import check_both, check_level, check_numbers, check_option, read_files
+from riskeval.shared.files import check_both, check_level, check_numbers, check_option, read_files
 from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode

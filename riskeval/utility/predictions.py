@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import check_option, ones, read_files
+from riskeval.shared.files import check_option, ones, read_files
 from riskeval.utility.families import MEANS
 from riskeval.utility.regression_models import build_model
 from synthpop.microdata.errors import Faults

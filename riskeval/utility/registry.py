@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measurement import MeasureInfo, Measurement, attempt, joined, not_measured
+from riskeval.shared.measurement import MeasureInfo, Measurement, attempt, joined, not_measured
 from riskeval.utility.distributions import hellinger
 from riskeval.utility.information import eigenvalue_difference, information_loss
 from riskeval.utility.k_way_tables import table_distances

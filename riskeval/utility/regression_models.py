@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import FilePair, check_both, check_numbers, check_option, ones
+from riskeval.shared.files import FilePair, check_both, check_numbers, check_option, ones
 from riskeval.utility.families import FAMILIES, fit_family
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import recode_to

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import check_both, check_level, check_option, read_files
+from riskeval.shared.files import check_both, check_level, check_option, read_files
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.regression_models import FittedRegression, Model, build_model
 from synthpop.microdata.errors import Faults

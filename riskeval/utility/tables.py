@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import FilePair, check_both, check_option, ones, read_files
+from riskeval.shared.files import FilePair, check_both, check_option, ones, read_files
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names

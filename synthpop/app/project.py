@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, validate_call
 
-from synthpop._version import __version__
 from synthpop.app.create.state import COMMANDS as CREATE
 from synthpop.app.create.state import CreateState
 from synthpop.app.judge.state import COMMANDS as JUDGE
@@ -25,6 +24,7 @@ from synthpop.microdata.atomic import write_text
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.tomlfile import Table
+from synthpop.microdata.version import __version__
 
 FILE = "project.json"
 JOURNEYS = ("protect", "judge", "create")

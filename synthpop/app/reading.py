@@ -103,7 +103,7 @@ def describe_columns(frame: pd.DataFrame) -> dict[str, Any]:
 
 def suggest_roles_of(frame: pd.DataFrame, names: dict[str, str]) -> dict[str, Any]:
     """Return the role that the data suggest for each column, and why."""
-    from riskeval import suggest_roles
+    from riskeval.keys.suggest import suggest_roles
 
     suggested = suggest_roles(frame)
     return {

@@ -41,7 +41,7 @@ def small_file() -> pd.DataFrame:
 
 def protect(workspace: Workspace) -> None:
     """Run the commonest methods and measures."""
-    from riskeval import ProtectionSession
+    from riskeval.session.session import ProtectionSession
 
     for household in (None, "home"):
         session = ProtectionSession(
@@ -57,7 +57,8 @@ def protect(workspace: Workspace) -> None:
 
 def judge(workspace: Workspace) -> None:
     """Compare a release with its original, and attack it."""
-    from riskeval import assess_synthetic, compare
+    from riskeval.attacks.assess_synthetic import assess_synthetic
+    from riskeval.comparison.compare import compare
 
     original = small_file()
     release = original[::-1].reset_index(drop=True)
@@ -70,9 +71,9 @@ def judge(workspace: Workspace) -> None:
 
 def create(workspace: Workspace) -> None:
     """Create a population with the first recipe of a survey, and compare it with the survey."""
-    from synthpop import assess_fit
     from synthpop.app.create.jobs import made_population, starter
     from synthpop.datasets import load_demo_survey
+    from synthpop.evaluation.assess_fit import assess_fit
 
     code_cells()
     survey = load_demo_survey().frame.iloc[:150][COLUMNS_OF_DEMO + PARTS_OF_INCOME]

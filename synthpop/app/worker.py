@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import synthpop
 from synthpop.microdata.errors import WorkerError
 
 Progress = Callable[[dict[str, Any]], None]
@@ -56,7 +55,7 @@ class Worker:
         """Start the child, so that it can get ready before the first job."""
         if self._process is not None and self._process.poll() is None:
             return
-        package = str(Path(synthpop.__file__).parents[1])
+        package = str(Path(__file__).parents[2])
         paths = [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         environment = {
             **os.environ,

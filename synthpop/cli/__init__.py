@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-import synthpop
 from synthpop.app.start import open_app
 from synthpop.cli import options
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
@@ -392,6 +392,7 @@ def schema(
 
 def main() -> None:
     """Run the command line."""
-    if not hasattr(synthpop, "warn_of_others"):  # another distribution overwrote that file
+    # another distribution may have overwritten the file that warns
+    if not hasattr(sys.modules["synthpop"], "warn_of_others"):
         warn_of_others(str(Path(__file__).parent))
     guarded(app, "synthpop", "Nothing half-written is left.")

@@ -17,9 +17,9 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from synthpop._version import __version__
 from synthpop.microdata.errors import Faults, MicrodataError, RunFileError
 from synthpop.microdata.output import OUTPUT
+from synthpop.microdata.version import __version__
 
 SIGNALS = {
     getattr(signal, name): 128 + number

@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from synthpop._version import __version__
+from synthpop.microdata.version import __version__
 
 LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "numba", "pyarrow")
 

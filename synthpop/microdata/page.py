@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from synthpop._version import __version__
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
@@ -21,6 +20,7 @@ from synthpop.microdata.language import (
     translated_template,
 )
 from synthpop.microdata.places import Place, place
+from synthpop.microdata.version import __version__
 
 PAGES = "synthpop.microdata"
 AUDIENCES = ("internal", "external")

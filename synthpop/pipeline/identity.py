@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthpop._version import __version__
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.environment import environment
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.hashed import content_hash
+from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import described, fingerprint, stage_to_dict
 from synthpop.population.plain_values import json_values
 from synthpop.population.run_identity import RunIdentity

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthpop._version import __version__
 from synthpop.calibration.calibrate_survey import calibrate
 from synthpop.calibration.margins import Margin
 from synthpop.microdata.engines import Workers, map_blocks
@@ -19,6 +18,7 @@ from synthpop.microdata.identity import digest
 from synthpop.microdata.places import Place
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import fingerprint, margin_to_dict, replicate_seed, stage_to_dict
 from synthpop.population.folders import MANIFEST
 from synthpop.population.plain_values import json_values

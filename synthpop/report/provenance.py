@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from synthpop._version import __version__
 from synthpop.microdata.language import gettext
+from synthpop.microdata.version import __version__
 from synthpop.population.population import Population
 
 LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "numba")

@@ -15,9 +15,9 @@ import pytest
 import riskeval
 from riskeval import protect
 from riskeval.attacks import registry as attacks
-from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.runfiles.runfile import load_protect_plan
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from riskeval.utility import registry as utility
 from tests.riskeval.comparison.cases import ROLES, people
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from riskeval.measurement import (
+from riskeval.shared.measurement import (
     COLUMNS,
     MeasureInfo,
     Measurement,

@@ -10,7 +10,7 @@ import pandas as pd
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
-from riskeval.measurement import MeasureInfo, Measurement, joined
+from riskeval.shared.measurement import MeasureInfo, Measurement, joined
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.text import plural
 

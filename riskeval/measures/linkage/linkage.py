@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measurement import MeasureInfo
 from riskeval.measures.linkage.distances import (
     Ranks,
     Transform,
@@ -24,6 +23,7 @@ from riskeval.measures.linkage.methods import (
     rank_by_weight,
     read_sides,
 )
+from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults

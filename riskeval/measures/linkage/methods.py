@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_frames
 from riskeval.measures.linkage.distances import SLACK, Ranks, check_pairs, link_by_cost
+from riskeval.shared.files import read_frames
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import CodedKeys, encode_keys
 from synthpop.microdata.errors import Faults

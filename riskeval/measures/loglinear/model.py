@@ -15,7 +15,6 @@ from warnings import warn
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_weights
 from riskeval.measures.individual import household_risks
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.fit import Fit
@@ -35,6 +34,7 @@ from riskeval.measures.loglinear.table import (
     tabulate_cells,
 )
 from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
+from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.frames import listed_names

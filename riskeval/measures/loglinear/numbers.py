@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from riskeval.keys.table import ALONE
-from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.measures.numbers import PERSONS
 from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.text import plural
 
 TAU1 = MeasureInfo(

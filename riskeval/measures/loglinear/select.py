@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.files import read_weights
 from riskeval.measures.loglinear.fit import Fit
 from riskeval.measures.loglinear.model import fit_model, loglinear_risk, unique_risks
 from riskeval.measures.loglinear.result import LogLinearRisk
 from riskeval.measures.loglinear.table import CellCounts, check_size, tabulate_cells
 from riskeval.measures.loglinear.terms import Term, format_formula
+from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names

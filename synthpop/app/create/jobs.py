@@ -35,7 +35,7 @@ def columns(request: JobRequest) -> Any:
 
 def starter(request: JobRequest) -> Any:
     """Return the recipe that the survey suggests, and why each column is used as it is."""
-    from synthpop import profile_survey
+    from synthpop.profile.profile import profile_survey
     from synthpop.runfiles.template import ROLES, template_text
 
     source = opened(request.project.create.survey, "survey")
@@ -81,7 +81,7 @@ def made_population(request: JobRequest) -> dict[str, Any]:
 
 def run(request: JobRequest) -> Any:
     """Create the population and say how well it fits the survey."""
-    from synthpop import assess_fit
+    from synthpop.evaluation.assess_fit import assess_fit
     from synthpop.figures.gallery import draw_all
     from synthpop.microdata.pictures import to_svg
 
@@ -104,7 +104,7 @@ def run(request: JobRequest) -> Any:
 
 def scenarios(request: JobRequest) -> Any:
     """Measure what five intruders learn from the population."""
-    from riskeval import intruder_scenarios
+    from riskeval.attacks.matching.scenarios import intruder_scenarios
 
     state = request.project.create
     if not state.keys or not state.target:
@@ -126,7 +126,7 @@ def scenarios(request: JobRequest) -> Any:
 
 def report(request: JobRequest) -> Any:
     """Write the fit report for one of two audiences."""
-    from synthpop import write_report
+    from synthpop.report.write import write_report
 
     audience = audience_of(request)
     result = made_population(request)
@@ -139,8 +139,10 @@ def report(request: JobRequest) -> Any:
 
 def export(request: JobRequest) -> Any:
     """Write the population, or a random sample of its households, to one file."""
-    from synthpop import Cluster, SimpleRandom, draw_sample
     from synthpop.microdata.files import write_table
+    from synthpop.sampling.designs import SimpleRandom
+    from synthpop.sampling.draw import draw_sample
+    from synthpop.sampling.stage_designs import Cluster
 
     suffix = request.arguments.get("format", FORMATS[0])
     if suffix not in FORMATS:

@@ -16,8 +16,8 @@ from synthpop.app.workspace import Workspace
 if TYPE_CHECKING:
     import pandas as pd
 
-    from riskeval import Comparison
     from riskeval.attacks.synthetic_risk import SyntheticRisk
+    from riskeval.comparison.result import Comparison
 
 ROLE_NAMES = {"key": "keys", "identifier": "", "design": "", "none": ""}
 
@@ -63,7 +63,8 @@ def suggest(request: JobRequest) -> Any:
 
 def _comparison(request: JobRequest) -> Comparison:
     workspace, state = request.workspace, request.project.judge
-    from riskeval import Release, compare
+    from riskeval.comparison.compare import compare
+    from riskeval.comparison.releases import Release
 
     def run() -> Comparison:
         original = _original(workspace, state)
@@ -103,7 +104,7 @@ def compare_releases(request: JobRequest) -> Any:
 
 def _attacked(request: JobRequest, place: int) -> SyntheticRisk:
     workspace, state = request.workspace, request.project.judge
-    from riskeval import assess_synthetic
+    from riskeval.attacks.assess_synthetic import assess_synthetic
 
     def run() -> SyntheticRisk:
         return assess_synthetic(

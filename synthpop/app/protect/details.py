@@ -13,7 +13,7 @@ from synthpop.app.texts import t
 if TYPE_CHECKING:
     import pandas as pd
 
-    from riskeval import ProtectionSession
+    from riskeval.session.session import ProtectionSession
     from synthpop.app.protect.state import FileRoles
 
 Detail = Callable[["ProtectionSession", "FileRoles", dict[str, Any]], dict[str, Any]]
@@ -21,7 +21,7 @@ Detail = Callable[["ProtectionSession", "FileRoles", dict[str, Any]], dict[str, 
 
 def violators(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Records that fewer than k records share their keys with."""
-    from riskeval import k_anonymity
+    from riskeval.measures.k_anonymity import k_anonymity
     from synthpop.microdata.text import count
 
     k = int(arguments.get("k", 3))
@@ -71,9 +71,9 @@ def records(session: ProtectionSession, roles: FileRoles, arguments: dict[str, A
 
 def suda(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """SUDA: which keys single records out."""
-    import riskeval
+    from riskeval.measures.suda import suda as special_uniques
 
-    result = riskeval.suda(session.data, list(roles.keys), **arguments)
+    result = special_uniques(session.data, list(roles.keys), **arguments)
     scores = _with_keys(result.to_frame(), session, roles)
     ranked = scores.sort_values("score", ascending=False, kind="stable")
     heads = {"variable": t("variable"), "contribution": t("contribution"),
@@ -87,7 +87,7 @@ def suda(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]
 
 def diversity(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """l-diversity of the sensitive variables."""
-    from riskeval import l_diversity
+    from riskeval.measures.l_diversity import l_diversity
 
     result = l_diversity(session.data, list(roles.keys), list(roles.sensitive), **arguments)
     table = result.to_frame()
@@ -97,7 +97,9 @@ def diversity(session: ProtectionSession, roles: FileRoles, arguments: dict[str,
 
 def numeric(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Risk of the numeric keys: values that are too near, records that link, outliers."""
-    from riskeval import interval_disclosure, outlier_risk, record_linkage
+    from riskeval.measures.interval_disclosure import interval_disclosure
+    from riskeval.measures.linkage.linkage import record_linkage
+    from riskeval.measures.outlier_risk import outlier_risk
 
     names = list(roles.numeric)
     original, current = session.original, session.data
@@ -110,7 +112,7 @@ def numeric(session: ProtectionSession, roles: FileRoles, arguments: dict[str, A
 
 def recovery(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """What an intruder reads back of the values that were suppressed."""
-    from riskeval import recover
+    from riskeval.recovery.recover import recover
 
     result = recover(
         session.data,

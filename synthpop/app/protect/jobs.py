@@ -68,7 +68,7 @@ def quick_risk(request: JobRequest) -> Any:
 
 
 def _first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
-    from riskeval import assess
+    from riskeval.measures.assess import assess
     from riskeval.report.values import shown
 
     assessment = assess(

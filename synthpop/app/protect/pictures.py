@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from riskeval import ProtectionSession
+    from riskeval.session.session import ProtectionSession
 
 MOST_BARS = 24
 BINS = 12

@@ -72,7 +72,7 @@ def _suggestion(view: View, suggested: Any) -> Tag | TagList:
 
 def _limits(view: View) -> Tag:
     t, limits = view.t, view.project.protect.limits
-    from riskeval import Limits
+    from riskeval.measures.request import Limits
 
     default = Limits()
     fields = [

@@ -139,7 +139,7 @@ def take_plan(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def run_search(request: JobRequest) -> Any:
     """Look for plans; returns those on the front with their steps."""
-    from riskeval import search_plans
+    from riskeval.session.search import search_plans
     from riskeval.session.steps import to_json
     from synthpop.microdata.pictures import to_svg
 

@@ -13,7 +13,7 @@ from synthpop.microdata.language import LANGUAGES, translated, use_language
 if TYPE_CHECKING:
     import pandas as pd
 
-    from riskeval import ProtectionSession
+    from riskeval.session.session import ProtectionSession
 
 
 def file_stamp(state: ProtectState) -> str:
@@ -48,7 +48,7 @@ def original(workspace: Workspace, state: ProtectState) -> pd.DataFrame:
 
 def session_of(workspace: Workspace, state: ProtectState) -> ProtectionSession:
     """Return the session after the steps of the project; only new steps are run."""
-    from riskeval import ProtectionSession
+    from riskeval.session.session import ProtectionSession
     from riskeval.session.steps import from_json, to_json
 
     def new() -> ProtectionSession:

@@ -215,7 +215,7 @@ def merge_households(state: ProtectState, step: dict[str, Any]) -> ProtectState:
 
 def set_limit(state: ProtectState, name: str, value: float | None) -> ProtectState:
     """Set what the office accepts; None: no limit."""
-    from riskeval import Limits
+    from riskeval.measures.request import Limits
 
     limits = state.limits | {name: value}
     Limits(**limits)  # type: ignore[arg-type]

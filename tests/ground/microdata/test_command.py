@@ -13,7 +13,6 @@ import pytest
 
 import riskeval.cli
 import synthpop.cli
-from synthpop._version import __version__
 from synthpop.microdata.command import (
     Stopped,
     _signals,
@@ -22,6 +21,7 @@ from synthpop.microdata.command import (
     workers_option,
 )
 from synthpop.microdata.errors import OutputError, RunFileError
+from synthpop.microdata.version import __version__
 from tests.console import call
 
 

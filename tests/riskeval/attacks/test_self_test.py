@@ -17,7 +17,7 @@ from riskeval.attacks.entry import AttackEntry, AttackNumber
 from riskeval.attacks.registry import ATTACKS, INFOS
 from riskeval.attacks.shares import Excess
 from riskeval.attacks.synthetic_risk import SyntheticRisk
-from riskeval.measurement import Measurement
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frames import is_number
 
 CLOSE = 0.01

@@ -8,7 +8,7 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
-from riskeval.measurement import MeasureInfo, Measurement
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop import Survey
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event

@@ -11,7 +11,7 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Release, protect
-from riskeval.report.show import shown
+from riskeval.shared.show import shown
 from synthpop.microdata.errors import InputError, OutputError
 from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.measurement import MeasureInfo
 from riskeval.measures import registry
 from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.assess import assess
@@ -24,6 +23,7 @@ from riskeval.report.assessment import write_assessment
 from riskeval.report.assessment_texts import CAPTIONS, RULES
 from riskeval.report.riskiest import riskiest_records
 from riskeval.runfiles.runfile import assess_file
+from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.errors import InputError, OutputError, RunFileError
 
 ROWS = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows")
