@@ -15,7 +15,7 @@ import pandas as pd
 
 from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer
 from riskeval.attacks.levels import LevelCoder, occurring_levels
-from synthpop.microdata.codes import MISSING, CodedKeys, encode_keys
+from synthpop.microdata.codes import MISSING, CodedKeys, encode_keys, extremes, first_rows
 from synthpop.microdata.streams import Streams
 
 TREATMENTS = ("wildcard", "category", "unmatched")
@@ -95,8 +95,7 @@ def with_believed_keys(
     columns = {}
     for k, key in enumerate(scenario.keys):
         codes = true.codes[:, k]
-        first = np.zeros(len(true.levels[k]) + 1, dtype=np.int64)
-        first[codes[::-1]] = np.arange(len(frame))[::-1]  # a row that has each level
+        first = first_rows(codes, len(true.levels[k]) + 1)  # a row that has each level
         columns[key] = frame[key].iloc[first[believed.codes[:, k]]].set_axis(frame.index)
     return frame.assign(**columns)
 
@@ -104,15 +103,10 @@ def with_believed_keys(
 def _drawing_member(codes: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """Row whose draws a person uses: the first of the household where the key is shared."""
     n_units = int(unit.max(initial=-1)) + 1
-    first = np.zeros(n_units, dtype=np.int64)
-    first[unit[::-1]] = np.arange(len(unit))[::-1]
-    lowest = np.full(n_units, np.iinfo(np.int32).max, dtype=np.int64)
-    highest = np.full(n_units, MISSING, dtype=np.int64)
     present = codes >= 0
-    np.minimum.at(lowest, unit[present], codes[present])
-    np.maximum.at(highest, unit[present], codes[present])
+    lowest, highest = extremes(codes[present], unit[present], n_units)
     is_shared = lowest >= highest
-    return np.where(is_shared[unit], first[unit], np.arange(len(unit)))
+    return np.where(is_shared[unit], first_rows(unit, n_units)[unit], np.arange(len(unit)))
 
 
 def _other_level(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from riskeval.comparison.alignment import Aligned
-from synthpop.microdata.frames import is_number
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.suppression import FEWEST_CHANGES, is_safe_change
 
 
@@ -26,7 +25,7 @@ def few_changes(aligned: Aligned) -> list[str]:
 def is_safe_pair(x: pd.Series, y: pd.Series) -> bool:
     """Whether a column changed in no record, or in enough of them without a dominant change."""
     if is_number(x) and is_number(y):
-        one, two = (c.to_numpy(dtype=np.float64, na_value=np.nan) for c in (x, y))
+        one, two = (as_numbers(c) for c in (x, y))
         return is_safe_change(one, two)
     levels = [c.astype(object).where(c.notna(), None).to_numpy() for c in (x, y)]
     changed = int(sum(a != b for a, b in zip(*levels, strict=True)))

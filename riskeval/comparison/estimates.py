@@ -22,6 +22,7 @@ from riskeval.utility.indicators import indicator_comparison
 from riskeval.utility.overlaps import mean_of
 from riskeval.utility.regressions import regression_comparison
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.suppression import is_safe_statistic, safe_domains
 
@@ -193,7 +194,7 @@ def _safe_domains(
 
     Domains inside those of another estimate of the same variable are never shown beside them.
     """
-    values = x[item.variable].to_numpy(dtype=np.float64, na_value=np.nan)
+    values = as_numbers(x[item.variable])
     weighted = values if request.weights is None else values * request.weights
     rows = aligned.side.rows
     linked = None

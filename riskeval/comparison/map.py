@@ -60,9 +60,8 @@ class RiskUtilityMap(Result):
         front = known[known["pareto"]].sort_values("risk")
         text = (
             f"Risk ({lower(self.risk_title)}) against utility ({lower(self.utility_title)}): "
-            f"{len(front)} of {plural(len(known), 'release')} "
-            f"{'is' if len(front) == 1 else 'are'} on the Pareto front, where less risk costs "
-            "utility"
+            f"{len(front)} of {plural(len(known), 'release')} {'is' if len(front) == 1 else 'are'} "
+            "on the Pareto front, where less risk costs utility"
         )
         if len(front):
             text += f": {', '.join(front['release'])}"

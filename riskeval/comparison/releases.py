@@ -18,6 +18,7 @@ from synthpop.microdata.checks import (
 )
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.native import library_of
 from synthpop.microdata.text import count, plural
 
@@ -97,7 +98,7 @@ def check_finite(faults: Faults, frame: pd.DataFrame, names: Iterable[str], file
     """Note infinite values: as levels they would hide what they stand for."""
     for name in names:
         if name in frame and pd.api.types.is_float_dtype(frame[name].dtype):
-            endless = np.isinf(frame[name].to_numpy(np.float64, na_value=np.nan))
+            endless = np.isinf(as_numbers(frame[name]))
             if endless.any():
                 remedy = "Repair these values or make them missing."
                 where = np.flatnonzero(endless)

@@ -74,8 +74,7 @@ class AttackerRisk(TableResult):
             f"exposed of {plural(len(self.f), 'record')} with probability {number(highest[0])}; "
             f"{count(int(above[0]))} are above {self.threshold:g}. One who looks for anybody "
             f"(journalist) reaches {number(highest[1])}, with {count(int(above[1]))} above. One "
-            "who matches the whole file (marketer) is right for "
-            f"{percent(mean[2])} of the records."
+            f"who matches the whole file (marketer) is right for {percent(mean[2])} of the records."
         )
         if self.source == "file":
             return text + (

@@ -109,11 +109,9 @@ class FrequencyCounts(Result):
         n = len(self.f)
         share = self.n_unique / n if n else 0.0
         text = (
-            f"{count(self.n_unique)} of {count(n)} records ({percent(share)}) are the only "
-            "one in the file "
-            f"with their combination of {', '.join(self.keys.names)}; there are "
-            f"{count(len(self.cell_f))} "
-            "distinct combinations."
+            f"{count(self.n_unique)} of {count(n)} records ({percent(share)}) are the only one in "
+            f"the file with their combination of {', '.join(self.keys.names)}; there are "
+            f"{count(len(self.cell_f))} distinct combinations."
         )
         if (self.keys.codes < 0).any():
             text += f" Missing keys are treated as {self.missing!r}" + (

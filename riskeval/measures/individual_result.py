@@ -184,9 +184,8 @@ class IndividualRisk(Result):
         )
         if self.expected_households is not None:
             text += (
-                f"At least one member is linked in {number(self.expected_households)} "
-                "households, with "
-                f"{number(self.expected_household_reidentifications)} persons in them "
+                f"At least one member is linked in {number(self.expected_households)} households, "
+                f"with {number(self.expected_household_reidentifications)} persons in them "
                 f"({percent(self.household_global_risk, 3)}). "
             )
         text += (

@@ -85,10 +85,9 @@ class LDiversity(Result):
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0
             parts.append(
                 f"{name}: for {count_text(same)} of {count_text(n)} records "
-                f"({percent(same / max(n, 1))}) all "
-                "records with "
-                f"the same {keys} have the same value{none}, so the key alone "
-                f"discloses it; the smallest distinct l of the file is {smallest:g}."
+                f"({percent(same / max(n, 1))}) all records with the same {keys} have the same "
+                f"value{none}, so the key alone discloses it; the smallest distinct l of the file "
+                f"is {smallest:g}."
             )
         text = " ".join(parts) + (
             " Distinct l = 2 is the least that protects anything (Machanavajjhala et al. 2007); "

@@ -91,15 +91,13 @@ class MahalanobisDisclosure(Result):
         stand_in = f" Classical covariance: {self.fallback}." if self.fallback else ""
         return (
             f"Robust Mahalanobis disclosure: {percent(self.rate1)} of "
-            f"{count_text(len(self.risky1))} "
-            "records have "
-            f"released values of {', '.join(self.variables)} too near the true ones, where "
-            f"outlying records need more distance (RMDID1, k = {self.k:g}); "
-            f"{percent(self.rate2)} are "
-            f"moreover alone within {self.k2:g} standard deviations in the released file (RMDID2). "
+            f"{count_text(len(self.risky1))} records have released values of "
+            f"{', '.join(self.variables)} too near the true ones, where outlying records need more "
+            f"distance (RMDID1, k = {self.k:g}); {percent(self.rate2)} are moreover alone within "
+            f"{self.k2:g} standard deviations in the released file (RMDID2). "
             f"{plural(self.n_unjudged, 'record has', 'records have')} no value in common with the "
-            f"original and could not be judged. There is no published threshold; compare "
-            f"releases with the same k.{stand_in}"
+            "original and could not be judged. There is no published threshold; compare releases "
+            f"with the same k.{stand_in}"
         )
 
 

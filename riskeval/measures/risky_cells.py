@@ -13,7 +13,7 @@ import pandas as pd
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, read_keys, tabulate
 from synthpop.microdata.checks import as_frame
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import TableResult
@@ -45,19 +45,15 @@ class RiskyCells(TableResult):
         n = len(self.per_record)
         touched = int((self.per_record > 0).sum())
         text = (
-            f"{count(touched)} of {count(n)} records ({percent(touched / max(n, 1))}) are in "
-            "a small cell "
-            "of at "
-            f"least one of {count(len(self.table))} tables, so tables made from the file for "
-            "secondary "
-            "use can show them."
+            f"{count(touched)} of {count(n)} records ({percent(touched / max(n, 1))}) are in a "
+            f"small cell of at least one of {count(len(self.table))} tables, so tables made from "
+            "the file for secondary use can show them."
         )
         if touched:
             worst = self.table.iloc[int(self.table["unsafe_records"].to_numpy().argmax())]
             text += (
                 f" Most are in {worst['keys']}: {count(worst['unsafe_cells'])} of "
-                f"{count(worst['cells'])} "
-                f"cells with at most {worst['threshold']:g} records."
+                f"{count(worst['cells'])} cells with at most {worst['threshold']:g} records."
             )
         return text + " The threshold is a rule of the office (mu-Argus asks for one a dimension)."
 
@@ -222,9 +218,8 @@ def _read_levels(
 def _marginal(table: KeyTable, places: Sequence[int]) -> tuple[KeyTable, np.ndarray]:
     """Table of some keys made from the table of all, and the new cell of each old one."""
     codes = table.codes[:, list(places)]
-    cell, n_cells = cell_ids(codes, [table.sizes[j] for j in places])
-    first = np.zeros(n_cells, dtype=np.int64)
-    first[cell] = np.arange(len(cell))
+    cell, n_cells = cell_ids(codes)
+    first = first_rows(cell, n_cells)
     counts = np.bincount(cell, weights=table.counts, minlength=n_cells)
     marginal = KeyTable(
         names=tuple(table.names[j] for j in places),

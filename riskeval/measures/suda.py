@@ -17,7 +17,7 @@ import pandas as pd
 
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
-from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
+from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
@@ -138,12 +138,10 @@ class Suda(Result):
             f"{number(self.dis_score.max())}."
         )
         return (
-            f"SUDA: {count(singled)} of {count(n)} records are singled out by a combination "
-            "of at most "
-            f"{self.max_size} of {len(self.keys)} keys, through "
-            f"{count(int(self.n_msu.sum()))} minimal "
-            f"combinations.{fewer}{by} {match} Scores rank records; there is no published "
-            "threshold."
+            f"SUDA: {count(singled)} of {count(n)} records are singled out by a combination of at "
+            f"most {self.max_size} of {len(self.keys)} keys, through "
+            f"{count(int(self.n_msu.sum()))} minimal combinations.{fewer}{by} {match} Scores rank "
+            "records; there is no published threshold."
         )
 
 
@@ -247,7 +245,7 @@ def suda(
     _check(frame, keys, max_size, dis_fraction, normalise, missing)
     coded = encode_keys(frame, keys)
     largest = len(keys) if max_size is None else int(max_size)
-    ids, n_cells = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
+    ids, n_cells = cell_ids(coded.codes)
     copies = np.bincount(ids, minlength=n_cells)
     weights = msu_weights(len(keys), largest, normalise)
     score, share, n_msu, smallest, sizes = _search(coded, ids, copies, largest, weights, missing)
@@ -299,8 +297,7 @@ def _search(
             remedy="Search parts of the file.",
         )
         faults.raise_if_any()
-    first = np.empty(n_cells, dtype=np.int64)
-    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    first = first_rows(ids, n_cells)
     items, column_of, absent = ranked_items(coded, first, copies, missing)
     score, share = np.zeros(n_cells), np.zeros((n_cells, n_keys))
     n_msu, smallest = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)

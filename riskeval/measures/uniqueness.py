@@ -85,14 +85,12 @@ class PopulationUniqueness(TableResult):
         return (
             f"About {count(self.population_uniques)} of {count(self.population_size)} persons "
             f"({percent(self.population_uniques / self.population_size, 3)}) are alone in the "
-            "population "
-            f"with their {', '.join(self.keys)}. Of the "
+            f"population with their {', '.join(self.keys)}. Of the "
             f"{plural(self.n_sample_uniques, *ALONE)} of the file about {number(self.tau1)} are "
-            "such persons: an intruder who finds them "
-            f"can be sure. Method: {self.chosen}, since {why} (rule of Dankar et al. 2012); the "
-            f"three methods range from {number(self.tau1_range[0])} to "
-            f"{number(self.tau1_range[1])} such records, so take the number as an order of "
-            "magnitude."
+            f"such persons: an intruder who finds them can be sure. Method: {self.chosen}, since "
+            f"{why} (rule of Dankar et al. 2012); the three methods range from "
+            f"{number(self.tau1_range[0])} to {number(self.tau1_range[1])} such records, so take "
+            "the number as an order of magnitude."
             if self.n_records
             else "The file is empty: nobody is unique."
         )

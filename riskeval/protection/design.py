@@ -9,6 +9,7 @@ from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Formula
+from synthpop.microdata.frames import as_numbers, is_number
 
 
 def design(faults: Faults, frame: pd.DataFrame, formula: Formula) -> tuple[np.ndarray, np.ndarray]:
@@ -38,9 +39,8 @@ def design(faults: Faults, frame: pd.DataFrame, formula: Formula) -> tuple[np.nd
 
 def _part(values: pd.Series) -> tuple[np.ndarray, bool]:
     """Columns of one predictor, and whether the first of them is a number."""
-    dtype = values.dtype
-    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if is_number(values):
+        numbers = as_numbers(values)
         known = np.isfinite(numbers)
         if not known.any():
             return np.zeros((len(values), 1)), True

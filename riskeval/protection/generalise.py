@@ -27,6 +27,7 @@ from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import plural
 
 MOST_ATTACKED = 10
@@ -137,10 +138,9 @@ def minimal_generalization(
             "household_keys": known,
         },
         notes=[
-            f"Levels {shown}, {kind}; counted anew, every group has "
-            f"at least {k} {'records' if homes is None else 'households'}, "
-            f"{plural(int(small.sum()), 'record')} lost all keys (at most {suppression_limit} "
-            "allowed).",
+            f"Levels {shown}, {kind}; counted anew, every group has at least {k} "
+            f"{'records' if homes is None else 'households'}, {plural(int(small.sum()), 'record')} "
+            f"lost all keys (at most {suppression_limit} allowed).",
             *notes,
         ],
         details={
@@ -288,9 +288,11 @@ def _prepared(
     faults = Faults("minimal_generalization")
     if not hierarchies:
         faults.add("hierarchies", "no column is given")
-    for name, value, least in (("k", k, 1), ("suppression_limit", limit, 0)):
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-            faults.add(name, f"is {value!r}", remedy=f"Give a whole number from {least}.")
+    check(
+        faults,
+        {"k": Whole(1), "suppression_limit": Whole(0)},
+        {"k": k, "suppression_limit": limit},
+    )
     check_columns(faults, frame, hierarchies, "key")
     faults.raise_if_any()
     sequences = [
@@ -320,8 +322,7 @@ def _verify(
     sizes = number.groupby(cells).nunique()
     smallest = int(sizes.min()) if len(sizes) else k
     if known and len(large):
-        coded = encode_keys(large, list(known))
-        ids = cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
+        ids = cell_ids(encode_keys(large, list(known)).codes)[0]
         make_up = make_up_of(pd.factorize(number)[0], ids)
         smallest = min(smallest, int(np.bincount(make_up).min()))
     if smallest < k:

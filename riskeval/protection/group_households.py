@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from synthpop.microdata.codes import first_rows
+
 
 def households_of(groups: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of the groups and how many households each has (-1 is no group).
@@ -81,6 +83,4 @@ def _ends(target: np.ndarray) -> np.ndarray:
     n = len(target)
     graph = coo_matrix((np.ones(n), (np.arange(n), target)), shape=(n, n))
     labels = connected_components(graph, directed=False)[1]
-    first = np.full(int(labels.max()) + 1, n)
-    np.minimum.at(first, labels, np.arange(n))
-    return np.asarray(first[labels])
+    return first_rows(labels, int(labels.max()) + 1)[labels]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import check_choice, check_columns
-from synthpop.microdata.codes import encode
+from synthpop.microdata.codes import encode, extremes, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import plural
@@ -95,9 +95,8 @@ def read_households(
         return None
     number = np.asarray(pd.factorize(frame[household])[0], dtype=np.int64)
     n_households = int(number.max(initial=-1)) + 1
-    first = np.zeros(n_households, dtype=np.int64)
-    first[number[::-1]] = np.arange(len(frame) - 1, -1, -1)
     size = np.bincount(number, minlength=n_households)
+    first = first_rows(number, n_households)
     homes = HouseholdRoles(household, number, first, size, (), {}, frame[household])
     for name in strata:
         note_differing(faults, frame[name], homes, "lies in two strata")
@@ -130,13 +129,17 @@ def household_roles(
         check_choice(faults, "household_variables", name, names)
     if household is None:
         if len(declared):
-            remedy = "Give household, the column of ids."
-            faults.add("household_variables", "without a household", remedy=remedy)
+            note_no_household(faults, "household_variables")
         return None
     declared = [name for name in declared if name in names]
     return read_households(
         faults, frame, household, candidates=names, declared=declared, strata=strata
     )
+
+
+def note_no_household(faults: Faults, argument: str) -> None:
+    """Note an argument that has no meaning without households."""
+    faults.add(argument, "without a household", remedy="Give household, the column of ids.")
 
 
 def read_household_keys(
@@ -147,20 +150,15 @@ def read_household_keys(
     for name in known:
         check_choice(faults, "household_keys", name, names)
     if known and household is None:
-        remedy = "Give household, the column of ids."
-        faults.add("household_keys", "without a household", remedy=remedy)
+        note_no_household(faults, "household_keys")
     return known
 
 
 def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
     """Which households have two filled values, bool, shape (H,)."""
-    codes = codes.astype(np.int64)
     filled = codes >= 0
-    lowest = np.full(len(homes), np.iinfo(np.int64).max)
-    highest = np.full(len(homes), -1)
-    np.minimum.at(lowest, homes.number[filled], codes[filled])
-    np.maximum.at(highest, homes.number[filled], codes[filled])
-    return (highest >= 0) & (lowest != highest)
+    lowest, highest = extremes(codes[filled], homes.number[filled], len(homes))
+    return lowest < highest
 
 
 def note_differing(

@@ -80,8 +80,7 @@ def create_new_id(
     coded, uniques = pd.factorize(values, use_na_sentinel=True)
     groups = np.zeros(len(frame), dtype=np.int64)
     if by:
-        keys = encode_keys(frame, by)
-        groups = cell_ids(keys.codes, [len(levels) for levels in keys.levels])[0]
+        groups = cell_ids(encode_keys(frame, by).codes)[0]
     n = len(frame)
     new_ids = coded[:n]
     pairs = groups * (len(uniques) + 1) + new_ids

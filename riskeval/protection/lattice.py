@@ -8,7 +8,7 @@ import numpy as np
 
 from riskeval.protection.hierarchies import Hierarchy
 from riskeval.protection.swap_places import make_up_of
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.codes import cell_ids, first_rows
 
 Node = tuple[int, ...]
 
@@ -34,18 +34,16 @@ class LatticeSearch:
         self.sequences, self.k, self.limit = sequences, k, limit
         self.home, self.whole = home, whole
         base = np.column_stack([sequence.codes[0] for sequence in sequences])
-        self.cell, n_cells = cell_ids(base, [len(sequence.labels[0]) for sequence in sequences])
+        self.cell, n_cells = cell_ids(base)
         self.sizes = np.bincount(self.cell, minlength=n_cells)
-        first = np.zeros(n_cells, dtype=np.int64)
-        first[self.cell] = np.arange(len(base))
+        first = first_rows(self.cell, n_cells)
         self.codes = [[codes[first] for codes in sequence.codes] for sequence in sequences]
         self.counted = 0
 
     def groups(self, keys: tuple[int, ...], node: Node) -> tuple[np.ndarray, np.ndarray]:
         """Group of each distinct row, and records of each group."""
         columns = np.column_stack([self.codes[j][h] for j, h in zip(keys, node, strict=True)])
-        widths = [len(self.sequences[j].labels[h]) for j, h in zip(keys, node, strict=True)]
-        ids, n_groups = cell_ids(columns, widths)
+        ids, n_groups = cell_ids(columns)
         return ids, np.bincount(ids, self.sizes, n_groups)
 
     def below(self, keys: tuple[int, ...], node: Node) -> int:

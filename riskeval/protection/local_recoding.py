@@ -27,7 +27,7 @@ from riskeval.protection.suppress_checks import read_ranks, whole
 from riskeval.protection.suppress_households import widen
 from riskeval.protection.swap_places import make_up_of
 from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.codes import cell_ids, extremes
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
@@ -214,7 +214,7 @@ def _whole_households(
 
 def _make_up_note(codes: np.ndarray, homes: HouseholdRoles, k: int, known: Sequence[str]) -> str:
     """Say how many households have the make-up of fewer than k."""
-    ids, _ = cell_ids(codes, (codes.max(axis=0) + 1).tolist())
+    ids, _ = cell_ids(codes)
     make_up = make_up_of(homes.number, ids)
     rare = int((np.bincount(make_up)[make_up] < k).sum())
     who = f"all households but {count(rare)}" if rare else "every household"
@@ -255,9 +255,7 @@ def _levels(
         if inside.any():
             levels[inside, j] = _agreed(sequence, group[inside], levels[inside, j], inside)
         if homes is not None and sequence.name in homes.variables:
-            highest = np.zeros(len(homes), dtype=np.int64)
-            np.maximum.at(highest, homes.number, levels[:, j])
-            levels[:, j] = highest[homes.number]
+            levels[:, j] = extremes(levels[:, j], homes.number, len(homes))[1][homes.number]
     return levels
 
 
@@ -266,15 +264,11 @@ def _agreed(
 ) -> np.ndarray:
     """Level of the records of groups, at least `level`, at which the whole group agrees."""
     n = int(group.max()) + 1
-    wanted = np.zeros(n, dtype=np.int64)
-    np.maximum.at(wanted, group, level)
+    agreed = extremes(level, group, n)[1]
     for step, codes in enumerate(sequence.codes):
-        low, high = np.full(n, np.iinfo(np.int64).max), np.full(n, -1)
-        np.minimum.at(low, group, codes[inside])
-        np.maximum.at(high, group, codes[inside])
-        differs = (wanted == step) & (low != high)
-        wanted[differs] = step + 1
-    return wanted[group]
+        low, high = extremes(codes[inside], group, n)
+        agreed[(agreed == step) & (low != high)] = step + 1
+    return agreed[group]
 
 
 def _recoded(values: pd.Series, sequence: Hierarchy, level: np.ndarray) -> pd.Series:
@@ -315,7 +309,7 @@ def _coded(sequences: Sequence[Hierarchy], levels: np.ndarray) -> np.ndarray:
 
 def _verified(codes: np.ndarray, number: np.ndarray, k: int) -> np.ndarray:
     """Number of the combination of each record, after a count of the households of each."""
-    cell, n_cells = cell_ids(codes, (codes.max(axis=0) + 1).tolist())
+    cell, n_cells = cell_ids(codes)
     distinct = np.unique(np.column_stack([cell, number]), axis=0)
     smallest = int(np.bincount(distinct[:, 0], minlength=n_cells).min())
     if smallest < k:

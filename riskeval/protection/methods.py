@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 from synthpop.microdata.methods import Method
 from synthpop.microdata.parameters import (
@@ -18,6 +18,7 @@ from synthpop.microdata.parameters import (
     Whole,
 )
 
+_M = TypeVar("_M", bound=Method)
 Covariance = Literal["classical", "robust"]
 Moments = Literal["expected", "exact"]
 WithinCluster = Literal["pca", "robust-pca", "mdav", "influence"]
@@ -366,25 +367,20 @@ class NoisyWeights(WeightMethod):
     level: float = 0.5
 
 
-NOISE: dict[str, type[NoiseMethod]] = {
-    method.type: method
-    for method in (AdditiveNoise, CorrelatedNoise, Correlated2Noise, RestrictedNoise, RommNoise,
-                   OutlierNoise)
-}  # fmt: skip
-GROUPINGS: dict[str, type[GroupingMethod]] = {
-    method.type: method
-    for method in (MdavGroups, SingleAxisGroups, IndividualRanking, UnivariateOptimal, PcaGroups,
-                   RobustPcaGroups, MahalanobisGroups, ClusterGroups, GowerGroups)
-}  # fmt: skip
-AGGREGATES: dict[str, type[Aggregate]] = {
-    method.type: method for method in (MeanValue, MedianValue, TrimmedMean)
-}
-MATRICES: dict[str, type[InvariantMatrix]] = {
-    method.type: method for method in (InvariantMatrix, RandomMatrix)
-}
-WEIGHTINGS: dict[str, type[WeightMethod]] = {
-    method.type: method for method in (SmoothWeights, RoundedWeights, NoisyWeights)
-}
+def _by_name(*methods: type[_M]) -> dict[str, type[_M]]:
+    return {method.type: method for method in methods}
+
+
+NOISE: dict[str, type[NoiseMethod]] = _by_name(
+    AdditiveNoise, CorrelatedNoise, Correlated2Noise, RestrictedNoise, RommNoise, OutlierNoise
+)
+GROUPINGS: dict[str, type[GroupingMethod]] = _by_name(
+    MdavGroups, SingleAxisGroups, IndividualRanking, UnivariateOptimal, PcaGroups, RobustPcaGroups,
+    MahalanobisGroups, ClusterGroups, GowerGroups,
+)  # fmt: skip
+AGGREGATES: dict[str, type[Aggregate]] = _by_name(MeanValue, MedianValue, TrimmedMean)
+MATRICES: dict[str, type[InvariantMatrix]] = _by_name(InvariantMatrix, RandomMatrix)
+WEIGHTINGS: dict[str, type[WeightMethod]] = _by_name(SmoothWeights, RoundedWeights, NoisyWeights)
 
 METHODS: dict[str, dict[str, Mapping[str, type[Method]]]] = {
     "add_noise": {"method": NOISE},

@@ -14,8 +14,9 @@ from riskeval.protection.result import Protected, categorical_column, own_frame,
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import is_number, listed_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import plural
 
 
@@ -71,12 +72,11 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
     if not names or len(set(names)) < len(names):
         faults.add("keys", "are empty or name a column twice")
     check_columns(faults, frame, dict.fromkeys(names), "key")
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-        faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
-    elif len(frame) < k:
+    check(faults, {"k": Whole(1)}, {"k": k})
+    if Whole(1).allows(k) and len(frame) < k:
         faults.add("k", f"is {k}, the file has {plural(len(frame), 'record')}", remedy="Lower k.")
     homes = household_roles(faults, frame, household, names)
-    if homes is not None and len(homes) < k:
+    if homes is not None and Whole(1).allows(k) and len(homes) < k:
         faults.add("k", f"is {k}, the file has {plural(len(homes), 'household')}")
     faults.raise_if_any()
     coded = encode_keys(frame, names)
@@ -133,8 +133,7 @@ def _positions(
     """Place of each value on the axis of its key, and length of the axes."""
     places = codes.astype(np.float64)
     for j, name in enumerate(names):
-        number = pd.api.types.is_numeric_dtype(frame[name].dtype)
-        if number and not pd.api.types.is_bool_dtype(frame[name].dtype) and len(levels[j]) > 1:
+        if is_number(frame[name]) and len(levels[j]) > 1:
             values = np.array(levels[j], dtype=np.float64)
             before = values[0] - (values[-1] - values[0]) / (len(values) - 1)
             places[:, j] = np.append(values, before)[codes[:, j]]

@@ -16,7 +16,7 @@ def matched_groups(
     codes: np.ndarray, number: np.ndarray, k: int, weight: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Group of each record (-1: has k equals already), and the cost of the differences."""
-    cell, n_cells = cell_ids(codes, (codes.max(axis=0) + 1).tolist())
+    cell, n_cells = cell_ids(codes)
     homes_of = pd.DataFrame({"cell": cell, "home": number}).drop_duplicates()
     n_homes = np.bincount(homes_of["cell"], minlength=n_cells)
     rare = np.flatnonzero(n_homes[cell] < k)

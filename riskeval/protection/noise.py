@@ -22,7 +22,7 @@ from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, listed_names
+from synthpop.microdata.frames import as_names, listed_names, numbers
 from synthpop.microdata.methods import read_method
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between
@@ -204,9 +204,7 @@ def _with_noise(
     released = frame.copy(deep=False)
     for j, name in enumerate(names):
         released[name] = put_numbers(frame[name], new[:, j], rows[:, j], integers=integers)
-    after = np.column_stack(
-        [released[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
-    )
+    after = numbers(released, names)
     moment = {
         "covariance_before": _covariance(values[complete]),
         "covariance_after": _covariance(after[complete]),

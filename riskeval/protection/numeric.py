@@ -10,7 +10,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, listed_names
+from synthpop.microdata.frames import as_names, as_numbers, listed_names
 from synthpop.microdata.parameters import Between, Constraint, check
 from synthpop.microdata.streams import resolve_seed
 
@@ -34,7 +34,7 @@ def read_numbers(
         return None
     values = np.empty((len(frame), len(names)))
     for j, name in enumerate(names):
-        values[:, j] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        values[:, j] = as_numbers(frame[name])
         rows = np.flatnonzero(np.isinf(values[:, j]))
         if len(rows):
             faults.add(name, "value is infinite", rows=rows, remedy="Repair it or make it missing.")
@@ -63,7 +63,7 @@ def read_strata(
     if not check_columns(faults, frame, names, "stratum") or not names or len(frame) == 0:
         return everything
     keys = encode_keys(frame, names)
-    ids, _ = cell_ids(keys.codes, [len(levels) for levels in keys.levels])
+    ids, _ = cell_ids(keys.codes)
     texts = [[*(str(level) for level in levels), "missing"] for levels in keys.levels]
     codes = keys.codes[np.unique(ids, return_index=True)[1]]
     labels = [

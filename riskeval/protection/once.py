@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles, read_household_keys, read_households
+from riskeval.protection.household import (
+    HouseholdRoles,
+    note_no_household,
+    read_household_keys,
+    read_households,
+)
 from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected, changed_cells, protected
 from riskeval.protection.whole_households import Run, mask_whole_households
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_numeric
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import is_number
+from synthpop.microdata.frames import as_numbers, is_number, numbers
 from synthpop.microdata.text import join, plural, short_percent
 
 SUM_TOLERANCE = 1e-6
@@ -93,7 +98,7 @@ def read_order(
             if name not in names:
                 faults.add(role, f"{name!r} is not among the variables")
     if order.household_variables and household is None:
-        faults.add("household_variables", "without a household", remedy="Give household.")
+        note_no_household(faults, "household_variables")
     homes = None
     if household is not None:
         if household in names:
@@ -193,8 +198,8 @@ def with_signs_of(
     """Give values the sign of the original, 0 included; frames of n records."""
     released = released.copy(deep=False)
     for name in keep_signs:
-        before = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        after = released[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        before = as_numbers(frame[name])
+        after = as_numbers(released[name])
         flipped = np.sign(before) * np.sign(after) < 0
         released[name] = put_numbers(released[name], -after, flipped)
         zero = (before == 0) & (after != 0) & ~np.isnan(after)
@@ -205,14 +210,12 @@ def with_signs_of(
 def _signs_note(frame: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]) -> list[str]:
     if not names:
         return []
-    before, after = (np.sign(_matrix(side, names)) for side in (frame, released))
+    before, after = (np.sign(numbers(side, names)) for side in (frame, released))
     moved = int(((before != after) & ~np.isnan(before) & ~np.isnan(after)).sum())
     if not moved:
         return [f"Signs of {join(names)} stayed."]
-    return [
-        f"Signs of {join(names)} stayed but for {plural(moved, 'value')}, which too few records "
-        "share."
-    ]
+    values = plural(moved, "value")
+    return [f"Signs of {join(names)} stayed but for {values}, which too few records share."]
 
 
 def sums_kept(
@@ -229,10 +232,10 @@ def sums_kept(
     touched: list[str] = []
     notes: list[str] = []
     for total, parts in components.items():
-        before = _matrix(frame, [total, *parts])
+        before = numbers(frame, [total, *parts])
         scale = np.maximum(np.abs(before).max(axis=1), 1.0)
         agreed = np.abs(before[:, 0] - before[:, 1:].sum(axis=1)) <= SUM_TOLERANCE * scale
-        after = _matrix(released, [total, *parts])
+        after = numbers(released, [total, *parts])
         agreed &= ~np.isnan(after).any(axis=1)
         if any(part in names for part in parts):
             sums = after[:, 1:].sum(axis=1)
@@ -262,11 +265,6 @@ def sums_kept(
     return released, touched, notes
 
 
-def _matrix(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    columns = [frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
-    return np.column_stack(columns)
-
-
 def magnitude_note(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """Say by how much values moved: half of those that changed, and one in twenty.
 
@@ -279,8 +277,8 @@ def magnitude_note(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[st
     moves = []
     for name in (one for one in names if is_number(before[one]) and is_number(after[one])):
         rows = changed_cells(before[name], after[name])
-        old = before[name].to_numpy(dtype=np.float64, na_value=np.nan)[rows]
-        new = after[name].to_numpy(dtype=np.float64, na_value=np.nan)[rows]
+        old = as_numbers(before[name])[rows]
+        new = as_numbers(after[name])[rows]
         fine = ~np.isnan(old) & ~np.isnan(new) & (old != 0)
         with np.errstate(all="ignore"):  # of a number near 0 no share can be told
             moves.append(np.abs(new[fine] / old[fine] - 1))

@@ -28,7 +28,7 @@ from riskeval.protection.result import (
     protected,
 )
 from synthpop.microdata.checks import check_columns, check_weights
-from synthpop.microdata.codes import cell_ids, encode, encode_keys
+from synthpop.microdata.codes import cell_ids, encode, encode_keys, first_rows
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.methods import Method
@@ -270,15 +270,13 @@ def _strata(frame: pd.DataFrame, by: list[str]) -> tuple[list[str], np.ndarray]:
     if not by or not len(frame):
         return ["all"], np.zeros(len(frame), dtype=np.int64)
     coded = encode_keys(frame, by)
-    groups, n_groups = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
-    first = np.zeros(n_groups, dtype=np.int64)
-    first[groups] = np.arange(len(groups))
+    groups, n_groups = cell_ids(coded.codes)
     labels = [
         ", ".join(
             "missing" if code < 0 else str(levels[code])
             for code, levels in zip(coded.codes[row], coded.levels, strict=True)
         )
-        for row in first
+        for row in first_rows(groups, n_groups)
     ]
     often = Counter(labels)
     labels = [f"{text} ({j})" if often[text] > 1 else text for j, text in enumerate(labels)]

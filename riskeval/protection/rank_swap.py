@@ -21,6 +21,7 @@ from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import POSITIVE, SHARE, Between, check
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, percent, plural
 
@@ -28,6 +29,7 @@ USUAL_P = 0.05
 USEFUL_REACH = 3
 LEAST_TAIL = 3
 STEPS = 12
+TAILS = {"top": Between(0, 0.5, open="high"), "bottom": Between(0, 0.5, open="high")}
 
 
 @dataclass(frozen=True)
@@ -159,29 +161,22 @@ def _check_shares(
     keep_means: float | None,
     n_variables: int,
 ) -> None:
-    if p is not None and not _is_share(p):
+    if p is not None and not SHARE.allows(p):
         remedy = "It is a share of the records, not a percentage"
         looks = isinstance(p, (int, float)) and p >= 1
         remedy += f": for {p:g} percent give {p / 100:g}." if looks else "."
         faults.add("p", f"{p!r} is not between 0 and 1 (exclusive)", remedy=remedy)
-    for argument, value in (("top", top), ("bottom", bottom)):
-        if not (_is_share(value) and value < 0.5) and value != 0:
-            faults.add(argument, f"is {value!r}", remedy="Give a share of the records below 0.5.")
+    check(faults, TAILS, {"top": top, "bottom": bottom})
     targets = [value for value in (p, keep_correlation, keep_means) if value is not None]
     if len(targets) > 1:
         faults.add("p, keep_correlation, keep_means", "exclude each other", remedy="Give one.")
     if keep_correlation is not None:
-        if not (_is_share(keep_correlation) or keep_correlation == 1):
-            faults.add("keep_correlation", f"is {keep_correlation!r}", remedy="Give 0 to 1.")
+        table = {"keep_correlation": Between(0, 1, open="low")}
+        check(faults, table, {"keep_correlation": keep_correlation})
         if n_variables < 2:
             faults.add("keep_correlation", "needs two variables")
-    if keep_means is not None and not (isinstance(keep_means, (int, float)) and keep_means > 0):
-        faults.add("keep_means", f"is {keep_means!r}", remedy="Give a number above 0.")
-
-
-def _is_share(value: object) -> bool:
-    number_ = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    return number_ and 0 < float(value) < 1  # type: ignore[arg-type]
+    if keep_means is not None:
+        check(faults, {"keep_means": POSITIVE}, {"keep_means": keep_means})
 
 
 def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:

@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
@@ -139,7 +140,7 @@ def _check_labels(faults: Faults, labels: list[Any], n_classes: int) -> None:
 def _number_classes(
     faults: Faults, values: pd.Series, breaks: int | Sequence[Any], spacing: str
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = as_numbers(values)
     filled = numbers[np.isfinite(numbers)]
     if isinstance(breaks, (int, np.integer)):
         limits = _placed(faults, filled, int(breaks), spacing)

@@ -132,6 +132,8 @@ def record_swap(
     released = frame.assign(**columns)
     ids = frame[household].to_numpy()[places.first]
     n_swapped = int((partner >= 0).sum())
+    levels = np.array(geo, dtype=object)[level]
+    swaps = {"household": ids, "partner": ids[partner], "level": levels, "must": must}
     return protected(
         frame,
         released,
@@ -147,27 +149,12 @@ def record_swap(
             "Every area has as many households as before.",
         ],
         details={
-            "swaps": _swap_table(ids, partner, must, np.array(geo, dtype=object)[level]),
+            "swaps": pd.DataFrame(swaps)[partner >= 0].reset_index(drop=True),
             "households": len(homes),
             "swapped_households": n_swapped,
             "must_swap": int(must.sum()),
             "without_partner": ids[alone].tolist(),
         },
-    )
-
-
-def _swap_table(
-    ids: np.ndarray, partner: np.ndarray, must: np.ndarray, level: np.ndarray
-) -> pd.DataFrame:
-    """One row a swapped household."""
-    rows = np.flatnonzero(partner >= 0)
-    return pd.DataFrame(
-        {
-            "household": ids[rows],
-            "partner": ids[partner[rows]],
-            "level": level[rows],
-            "must": must[rows],
-        }
     )
 
 
@@ -276,9 +263,7 @@ def _pair(
     for profile in places.profiles:
         members = np.lexsort((-priority, profile))
         first = np.searchsorted(profile[members], np.arange(int(profile.max()) + 2))
-        pair, n_pairs = cell_ids(
-            np.column_stack([profile, area]), [int(profile.max()) + 1, len(quota)]
-        )
+        pair, n_pairs = cell_ids(np.column_stack([profile, area]))
         open_now = partner < 0
         left = np.bincount(pair[open_now], minlength=n_pairs)
         free = np.bincount(profile[open_now], minlength=len(first) - 1)

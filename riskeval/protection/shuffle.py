@@ -17,6 +17,7 @@ from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Formula, read_formula
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.native import same_library
 from synthpop.microdata.robust import root
 from synthpop.microdata.streams import Streams
@@ -300,15 +301,7 @@ def _verify(before: pd.Series, after: pd.Series) -> None:
 
 def _correlations(frame: pd.DataFrame, formula: Formula) -> pd.DataFrame:
     """Rank correlations of the confidential variables with themselves and numeric predictors."""
-    numeric = [
-        name
-        for name in formula.columns
-        if pd.api.types.is_numeric_dtype(frame[name].dtype)
-        and not pd.api.types.is_bool_dtype(frame[name].dtype)
-    ]
     responses = [factor.column for factor in formula.responses]
-    names = [*responses, *numeric]
-    table = pd.DataFrame(
-        {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names}
-    )
+    names = [*responses, *(name for name in formula.columns if is_number(frame[name]))]
+    table = pd.DataFrame({name: as_numbers(frame[name]) for name in names})
     return table.rank().corr().loc[responses]

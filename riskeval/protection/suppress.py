@@ -294,10 +294,9 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
         sources = join(dict.fromkeys(recovery.cells["source"]))
         return [
             *first,
-            f"But {count(recovery.n_right)} of "
-            f"{plural(recovery.n_holes, 'suppressed value')} can be "
-            f"read back ({sources}), and {plural(below, 'record is', 'records are')} below again "
-            "then: give household and weights, or drop these columns.",
+            f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'suppressed value')} can "
+            f"be read back ({sources}), and {plural(below, 'record is', 'records are')} below "
+            "again then: give household and weights, or drop these columns.",
         ]
     return [*first, *withstanding_notes(outcome, below)]
 

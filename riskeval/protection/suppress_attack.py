@@ -16,7 +16,7 @@ from riskeval.recovery.columns import Evidence, HomesOfRecords, read_column
 from riskeval.recovery.recover import CERTAINTY, fill_holes, recover
 from riskeval.recovery.result import Recovery
 from riskeval.recovery.rules import RULES, Ways
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.codes import cell_ids, first_rows
 
 MOST_ROUNDS = 60
 FEW = 20
@@ -282,10 +282,8 @@ def _open(
     """
     if homes is None:
         return False
-    ids, n_cells = cell_ids(result, (result.max(axis=0, initial=0) + 1).tolist())
-    first = np.zeros(n_cells, dtype=np.int64)
-    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
-    cells, counts = result[first], np.bincount(ids, minlength=n_cells)
+    ids, n_cells = cell_ids(result)
+    cells, counts = result[first_rows(ids, n_cells)], np.bincount(ids, minlength=n_cells)
     opened = False
     members_of = homes.members
     for home in np.unique(homes.number[short]):

@@ -15,6 +15,7 @@ from riskeval.protection.suppress_codes import TREATMENTS
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import Between, Whole, check
 from synthpop.microdata.text import plural
 
 MOST_KEYS = 40
@@ -119,10 +120,8 @@ class SuppressionPlan:
         for column in set(self.strata) & set(names):
             faults.add(column, "is a key and a stratum", remedy="Choose one of the two.")
         check_choice(faults, "missing", self.missing, TREATMENTS)
-        number = isinstance(self.alpha, (int, float, np.number))
-        if not number or isinstance(self.alpha, bool) or not 0 <= self.alpha <= 1:
-            faults.add("alpha", f"is {self.alpha!r}", remedy="Give a number from 0 to 1.")
-        elif self.alpha != 1 and self.missing != "wildcard":
+        check(faults, {"alpha": Between(0, 1)}, self)
+        if self.alpha != 1 and self.missing != "wildcard":
             what = f"has no meaning with missing={self.missing!r}"
             faults.add("alpha", what, remedy="Leave it out.")
         _check_subsets(faults, names, self.wanted)
@@ -172,8 +171,7 @@ def _check_subsets(faults: Faults, names: list[str], wanted: Wanted) -> None:
                 f"{subset!r} of {plural(len(names), 'key')}",
                 remedy="Give 1 to all keys.",
             )
-        if not whole(k) or k < 1:
-            faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
+        check(faults, {"k": Whole(1)}, {"k": k})
 
 
 def whole(value: object) -> bool:
@@ -203,8 +201,7 @@ def stratum_codes(frame: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
     """Number the strata, int64, shape (n,); a missing value is one of its own."""
     if not by:
         return np.zeros(len(frame), dtype=np.int64)
-    coded = encode_keys(frame, by)
-    return cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
+    return cell_ids(encode_keys(frame, by).codes)[0]
 
 
 def check_sizes(faults: Faults, strata: np.ndarray, k: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -53,13 +53,10 @@ def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressReques
 
     Records of different strata never match; shares of categories are those of the stratum.
     """
-    n = len(codes)
     columns = np.column_stack([codes, strata])
-    ids, n_cells = cell_ids(columns, (columns.max(axis=0, initial=0) + 1).tolist())
+    ids, n_cells = cell_ids(columns)
     counts = np.bincount(ids, minlength=n_cells).astype(np.float64)
-    first = np.zeros(n_cells, dtype=np.int64)
-    first[ids[::-1]] = np.arange(n - 1, -1, -1)
-    cells = columns[first]
+    cells = columns[first_rows(ids, n_cells)]
     if request.missing == "own-category":
         return counts[ids]
     observed = cells >= 0
@@ -89,7 +86,7 @@ def _sums(
     cells: np.ndarray, counts: np.ndarray, targets: np.ndarray, sources: np.ndarray
 ) -> np.ndarray:
     both = cells[np.concatenate([targets, sources])]
-    ids, n_ids = cell_ids(both, (both.max(axis=0, initial=0) + 1).tolist())
+    ids, n_ids = cell_ids(both)
     sums = np.bincount(ids[len(targets) :], weights=counts[sources], minlength=n_ids)
     return np.asarray(sums[ids[: len(targets)]])
 
@@ -194,7 +191,7 @@ def _patterns(codes: np.ndarray, strata: np.ndarray, locked: np.ndarray | None) 
         locks = locked.astype(np.int64) @ (np.int64(1) << np.arange(codes.shape[1]))
     number_of_lock = np.unique(locks, return_inverse=True)[1].reshape(-1)
     named = np.column_stack([columns, number_of_lock])
-    ids, n_cells = cell_ids(named, (named.max(axis=0, initial=0) + 1).tolist())
+    ids, n_cells = cell_ids(named)
     order = np.argsort(ids, kind="stable")
     follows = np.full(len(codes), -1, dtype=np.int32)
     same = ids[order[1:]] == ids[order[:-1]]

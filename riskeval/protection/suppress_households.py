@@ -66,7 +66,7 @@ def widen(
 def _joined(codes: np.ndarray, members: np.ndarray, personal: Sequence[int]) -> np.ndarray:
     """One code for all keys of a member, alike for all members; shape (h, size)."""
     block = codes[members.reshape(-1)][:, list(personal)]
-    ids = cell_ids(block, (block.max(axis=0, initial=0) + 1).tolist())[0]
+    ids = cell_ids(block)[0]
     return ids.reshape(members.shape)
 
 

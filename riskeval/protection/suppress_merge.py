@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.codes import cell_ids, first_rows
 
 MOST_SETS = 256
 
@@ -52,30 +52,24 @@ def _sets(m: int, size: int, rank: np.ndarray) -> Iterator[list[int]]:
 
 
 def _risky(columns: np.ndarray, k: int) -> np.ndarray:
-    ids, n_cells = _numbered(columns)
+    ids, n_cells = cell_ids(columns)
     return np.asarray(np.bincount(ids, minlength=n_cells)[ids] < k)
-
-
-def _numbered(columns: np.ndarray) -> tuple[np.ndarray, int]:
-    return cell_ids(columns, (columns.max(axis=0, initial=0) + 1).tolist())
 
 
 def _meet(columns: np.ndarray, k: int, size: int, rank: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """Let risky records meet in the pattern without `size` keys, the most helpful set first."""
     while True:
-        ids, n_cells = _numbered(columns)
+        ids, n_cells = cell_ids(columns)
         counts = np.bincount(ids, minlength=n_cells)
         rows = np.flatnonzero(counts[ids] < k)
         if not len(rows):
             return columns
-        first = np.zeros(n_cells, dtype=np.int64)
-        first[ids] = np.arange(len(columns))
-        safe = columns[first[counts >= k]]
+        safe = columns[first_rows(ids, n_cells)[counts >= k]]
         best, chosen = 0.0, None
         for keys in _sets(columns.shape[1] - 1, size, rank):
             target = columns[rows]
             target[:, keys] = -1
-            places, n_places = _numbered(np.vstack([target, safe]))
+            places, n_places = cell_ids(np.vstack([target, safe]))
             n_places_filled = np.bincount(places[len(rows) :], counts[counts >= k], n_places)
             total = n_places_filled + np.bincount(places[: len(rows)], minlength=n_places)
             solved = total[places[: len(rows)]] >= k
@@ -96,14 +90,14 @@ def _join(columns: np.ndarray, k: int, keys: list[int], budget: float) -> np.nda
     A group of w risky records takes r safe ones if w + r <= budget * w. With an infinite budget
     whole safe patterns are taken too, the smallest first.
     """
-    ids, n_cells = _numbered(columns)
+    ids, n_cells = cell_ids(columns)
     counts = np.bincount(ids, minlength=n_cells)
     risky = counts[ids] < k
     if not risky.any():
         return columns
     target = columns.copy()
     target[:, keys] = -1
-    places, _ = _numbered(target)
+    places, _ = cell_ids(target)
     columns = columns.copy()
     concerned = np.zeros(int(places.max()) + 1, dtype=bool)
     concerned[places[risky]] = True

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles
-from synthpop.microdata.codes import cell_ids, encode_keys
+from synthpop.microdata.codes import cell_ids, encode_keys, extremes
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.methods import Options
 from synthpop.microdata.parameters import NONE, Between, Whole
@@ -104,20 +104,15 @@ def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest
         areas.append(_numbered(frame, geo)[homes.first])
         # 1. records with the risk keys of a member in the area, 2. households with its make-up
         crossed = _numbered(frame, [*geo, *keys])
-        smallest = np.full(len(homes), np.inf)
-        np.minimum.at(smallest, homes.number, np.bincount(crossed)[crossed])
+        smallest = extremes(np.bincount(crossed)[crossed], homes.number, len(homes))[0]
         if known:
-            place = _numbered(heads, [*geo, *known])
-            pair, n_pairs = cell_ids(
-                np.column_stack([place, make_up]), [int(place.max()) + 1, int(make_up.max()) + 1]
-            )
-            smallest = np.minimum(smallest, np.bincount(pair, minlength=n_pairs)[pair])
+            pair, _ = cell_ids(np.column_stack([_numbered(heads, [*geo, *known]), make_up]))
+            smallest = np.minimum(smallest, np.bincount(pair)[pair])
         largest = 1.0 / smallest
         below = smallest < request.k
         # 3. risks of the user come before counts
         if request.risk is not None:
-            largest = np.zeros(len(homes))
-            np.maximum.at(largest, homes.number, request.risk[:, level - 1])
+            largest = extremes(request.risk[:, level - 1], homes.number, len(homes))[1]
             threshold = request.risk_threshold
             below = below if threshold is None else largest > threshold
         risks.append(largest)
@@ -155,5 +150,4 @@ def make_up_of(of_record: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _numbered(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
-    coded = encode_keys(frame, names)
-    return cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
+    return cell_ids(encode_keys(frame, names).codes)[0]

@@ -14,7 +14,9 @@ from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import is_number
 from synthpop.microdata.text import plural, short_percent
 
 LEAST_TAIL = 3
@@ -157,7 +159,7 @@ def _check_tails(
     homes: HouseholdRoles | None,
 ) -> None:
     """Note tails whose mean tells a single value."""
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = as_numbers(values)
     for side, limit in (("lower", lower), ("upper", upper)):
         if limit is None:
             continue
@@ -242,14 +244,13 @@ def _check_limits(
 
 
 def _is_number(value: object) -> bool:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
-    return number and not np.isnan(float(value))  # type: ignore[arg-type]
+    return is_number(value) or (isinstance(value, (float, np.floating)) and np.isinf(value))
 
 
 def _coded_ends(
     values: pd.Series, upper: Any, lower: Any, replacement: Any, weight: np.ndarray | None
 ) -> tuple[pd.Series, dict[str, Any]]:
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = as_numbers(values)
     used: dict[str, Any] = {}
     result = values
     for side, limit in (("lower", lower), ("upper", upper)):

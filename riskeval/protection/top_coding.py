@@ -20,7 +20,7 @@ from riskeval.protection.once import once_a_household, read_order, with_signs_of
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
+from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
 from synthpop.microdata.text import plural
@@ -137,10 +137,7 @@ def _coded(
         rows = far & (new[:, j] != values[:, j])
         released[name] = put_numbers(frame[name], new[:, j], rows, integers=integers)
     released = with_signs_of(frame, released, signs)
-    after = np.column_stack(
-        [released[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
-    )
-    reached = squared_distances(after[far], cloud)
+    reached = squared_distances(numbers(released, names)[far], cloud)
     left = int((~complete & ~np.isnan(values).all(axis=1)).sum())
     notes = [
         f"Of {int(complete.sum())} complete records {int(far.sum())} had a squared distance above "

@@ -19,9 +19,10 @@ from riskeval.protection.numeric import read_seed
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_columns, check_numeric, check_weights
-from synthpop.microdata.codes import cell_ids, encode_keys
+from synthpop.microdata.codes import cell_ids, encode_keys, extremes
 from synthpop.microdata.design_variance import design_variance
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.methods import read_method
 from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams
@@ -113,9 +114,8 @@ def weights(
     faults.raise_if_any()
     assert before is not None
     assert change is not None
-    drawn = resolved if isinstance(change, NoisyWeights) else None
-    coded = encode_keys(frame, by)
-    stratum, _ = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
+    used_seed = resolved if isinstance(change, NoisyWeights) else None
+    stratum, _ = cell_ids(encode_keys(frame, by).codes)
     # 1. new weights, one for members that had one
     after, used = _changed(frame, before, stratum, homes, change, resolved)
     released = frame.copy(deep=False)
@@ -133,9 +133,9 @@ def weights(
         method="weights",
         parameters={
             "column": column, "strata": by, "method": change.plain(), "estimates": watched,
-            "household": household, "seed": drawn,
+            "household": household, "seed": used_seed,
         },
-        seed=drawn,
+        seed=used_seed,
         notes=_notes(shares, design, effects, by, used),
         details={
             "told_before": shares[0], "told_after": shares[1], "design": design,
@@ -156,10 +156,7 @@ def share_shown(values: np.ndarray, stratum: np.ndarray) -> float:
     """
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     group = group.reshape(-1)
-    lowest = np.full(len(sizes), np.iinfo(np.int64).max)
-    highest = np.full(len(sizes), -1)
-    np.minimum.at(lowest, group, stratum)
-    np.maximum.at(highest, group, stratum)
+    lowest, highest = extremes(stratum, group, len(sizes))
     tells = (lowest == highest)[group] & (sizes[group] > 1)
     alone = np.flatnonzero(sizes[group] == 1)
     if len(alone) and len(values) > NEIGHBOURS:
@@ -214,10 +211,8 @@ def _smooth(frame: pd.DataFrame, before: np.ndarray, predictors: Sequence[str]) 
     columns = [np.ones((len(before), 1))]
     for name in predictors:
         values = frame[name]
-        if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(
-            values.dtype
-        ):
-            x = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if is_number(values):
+            x = as_numbers(values)
             gap = np.isnan(x)
             columns += [np.where(gap, 0.0, x)[:, None], gap[:, None].astype(np.float64)]
         else:
@@ -233,13 +228,10 @@ def _one_for_members(
     """Give the members of households with one weight their mean new weight."""
     if homes is None:
         return after
-    n = len(homes)
-    lowest, highest = np.full(n, np.inf), np.zeros(n)
-    np.minimum.at(lowest, homes.number, before)
-    np.maximum.at(highest, homes.number, before)
-    one = (lowest == highest)[homes.number]
+    lowest, highest = extremes(before, homes.number, len(homes))
+    alike = (lowest == highest)[homes.number]
     mean = (np.bincount(homes.number, after) / homes.size)[homes.number]
-    return np.where(one, mean, after)
+    return np.where(alike, mean, after)
 
 
 def _design(
@@ -251,7 +243,7 @@ def _design(
 ) -> pd.DataFrame:
     rows = []
     for name in watched:
-        y = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        y = as_numbers(frame[name])
         known = ~np.isnan(y)
         facts: list[Any] = [name]
         for w in both:

@@ -14,6 +14,7 @@ from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected
 from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.text import count, join, plural
 
 Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
@@ -38,7 +39,7 @@ def mask_whole_households(
     """Mask the household keys so that at least k households share the values of all members."""
     shared = [name for name in keys if name in homes.variables]
     personal = [name for name in keys if name not in shared]
-    before = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in keys}
+    before = {name: as_numbers(frame[name]) for name in keys}
     after = {name: values.copy() for name, values in before.items()}
     groups = np.full(len(homes), -1, dtype=np.int64)
     # members stand in the order of their values, so that households are compared alike
@@ -53,7 +54,7 @@ def mask_whole_households(
             continue
         result = run(table, list(cells), None)
         for column, (name, rows) in cells.items():
-            new = result.data[column].to_numpy(dtype=np.float64, na_value=np.nan)
+            new = as_numbers(result.data[column])
             after[name][rows] = new[:, None]
         part = np.asarray(result.details["groups"])
         groups[which] = np.where(part < 0, -1, part + groups.max() + 1)

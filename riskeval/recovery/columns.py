@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import encode
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import as_numbers, listed_names
 
 DETERMINANT_SHARE = 0.9
 CLOSE = 1e-6
@@ -182,7 +182,7 @@ def read_column(values: pd.Series, hidden: np.ndarray | None = None) -> Column:
     number = pd.api.types.is_numeric_dtype(values.dtype)
     numbers = None
     if number and not pd.api.types.is_bool_dtype(values.dtype):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+        numbers = as_numbers(values).copy()
     unknown = codes < 0 if hidden is None else hidden & (codes < 0)
     return Column(str(values.name), codes, list(levels), numbers, unknown)
 

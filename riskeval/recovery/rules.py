@@ -14,6 +14,7 @@ import numpy as np
 
 from riskeval.recovery.columns import Column, Evidence, can_determine
 from riskeval.recovery.unanimity import LEAST_CASES, Answer, Trial, make_trial, trial_of, unanimous
+from synthpop.microdata.codes import extremes
 
 TOLERANCE = 1e-6
 FEW_CLASSES = 200
@@ -247,10 +248,7 @@ def _limits(
     codes: np.ndarray, x: np.ndarray, target: Column
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Lowest and highest number of each class, and the classes in their order."""
-    lows = np.full(len(target.levels), np.inf)
-    highs = np.full(len(target.levels), -np.inf)
-    np.minimum.at(lows, codes, x)
-    np.maximum.at(highs, codes, x)
+    lows, highs = extremes(x, codes, len(target.levels))
     used = np.flatnonzero(np.bincount(codes, minlength=len(target.levels)))
     order = used[np.argsort(lows[used], kind="stable")]
     if not (highs[order][:-1] < lows[order][1:]).all():

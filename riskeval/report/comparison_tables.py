@@ -98,8 +98,7 @@ def overlap_table(comparison: Comparison) -> Table:
         title = f"{indicator.replace('_', ' ')} of {variable}"
         where = gettext("all") if domain == OVERALL else domain
         original = (
-            f"{number(float(first['original']))} "
-            f"[{number(float(first['lower_original']))}; "
+            f"{number(float(first['original']))} [{number(float(first['lower_original']))}; "
             f"{number(float(first['upper_original']))}]"
         )
         rows.append((title, where, original, *cells))

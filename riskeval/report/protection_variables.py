@@ -9,6 +9,7 @@ import pandas as pd
 
 from riskeval.protection.result import changed_cells
 from synthpop.microdata.charts import before_after
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.page_facts import folding_row, table
 from synthpop.microdata.suppression import is_safe_change, is_safe_statistic, rounded
 from synthpop.microdata.text import BLANK, count, number, short_percent
@@ -44,7 +45,7 @@ def safe_columns(session: ProtectionSession) -> set[str]:
 
 
 def _values(column: pd.Series) -> np.ndarray:
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return as_numbers(column)
 
 
 def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, Any]]:

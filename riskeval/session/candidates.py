@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import encode
+from synthpop.microdata.frames import as_numbers
 
 Arguments = tuple[str, dict[str, Any]]
 """A verb of ``riskeval.protect`` with its arguments, before roles fill the others."""
@@ -89,7 +90,7 @@ def _named(name: str, recoding: Any) -> Arguments:
 
 def _breaks(values: pd.Series) -> list[list[float]]:
     """Limits of classes of equal, readable width; the last class is open."""
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = as_numbers(values)
     numbers = numbers[np.isfinite(numbers)]
     whole = bool(np.all(numbers == np.round(numbers)))
     low, high = float(numbers.min()), float(np.quantile(numbers, 0.99))

@@ -9,6 +9,7 @@ import pandas as pd
 
 from riskeval.session.roles import SessionRoles
 from synthpop.microdata.codes import cell_ids, encode
+from synthpop.microdata.frames import as_numbers
 
 
 def role_losses(
@@ -65,8 +66,8 @@ def number_loss(original: pd.Series, released: pd.Series) -> float:
     """
     if not pd.api.types.is_numeric_dtype(released.dtype):
         return category_loss(original, released)
-    before = original.to_numpy(dtype=np.float64, na_value=np.nan)
-    after = released.to_numpy(dtype=np.float64, na_value=np.nan)
+    before = as_numbers(original)
+    after = as_numbers(released)
     known = np.isfinite(before)
     if not known.any():
         return 0.0

@@ -15,7 +15,7 @@ from riskeval.shared.measurement import Measurement, attempt
 from riskeval.shared.show import lower
 from riskeval.utility.registry import IL1S, UTILITIES, UtilityInput
 from synthpop.microdata.codes import encode
-from synthpop.microdata.frames import is_number
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, join, number, plural
 
@@ -100,9 +100,8 @@ def compare_columns(
         names = [n for n in roles.numeric if is_number(current[n])]
         il1s = losses[IL1S.name][1].value
         text += (
-            f" Values of {join(names)} changed by "
-            f"{number(2**0.5 * il1s)} standard deviations on average (IL1s = "
-            f"{number(il1s)}; there is no threshold)."
+            f" Values of {join(names)} changed by {number(2**0.5 * il1s)} standard deviations on "
+            f"average (IL1s = {number(il1s)}; there is no threshold)."
         )
     meanings = {labels[key]: one for key, (_, one) in losses.items()}
     return BeforeAfter(table, text, {"current": meanings})
@@ -222,7 +221,7 @@ def describe(values: pd.Series) -> dict[str, float]:
     number = pd.api.types.is_numeric_dtype(values.dtype)
     numbers_of = {"filled": float(values.notna().sum()), "distinct": float(values.nunique())}
     if number and not pd.api.types.is_bool_dtype(values.dtype):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers = as_numbers(values)
         if not np.isnan(numbers).all():
             with np.errstate(invalid="ignore", over="ignore"):  # infinite values have no mean
                 numbers_of["mean"] = float(np.nanmean(numbers))

@@ -47,9 +47,8 @@ class TableDistances(TableResult):
         return (
             f"{plural(len(self.table), 'table')} of {self.size} variables: on average "
             f"{percent(self.mean)} of the records would have to move to make original and release "
-            f"equal, at most {percent(self.largest)} ({self.table['variables'].iloc[0]}). 0 "
-            "is no loss; "
-            "large tables differ more by chance alone: compare releases of the same file."
+            f"equal, at most {percent(self.largest)} ({self.table['variables'].iloc[0]}). 0 is no "
+            "loss; large tables differ more by chance alone: compare releases of the same file."
         )
 
 

@@ -145,9 +145,8 @@ class IntervalOverlap(TableResult):
         """Return the mean overlap and the worst term."""
         known = self.table["overlap"].dropna()
         text = (
-            f"Confidence intervals of {len(known)} estimates overlap by "
-            f"{percent(self.overlap, 1)} on "
-            "average (Karr et al., 2006; 100 %: the same intervals, 0: they do not meet). Two "
+            f"Confidence intervals of {len(known)} estimates overlap by {percent(self.overlap, 1)} "
+            "on average (Karr et al., 2006; 100 %: the same intervals, 0: they do not meet). Two "
             "intervals of the same length that are half a length apart overlap by 50 %."
         )
         if len(known):

@@ -44,11 +44,9 @@ class PredictionQuality(Result):
     def summary(self) -> str:
         """Return the relative change of fitted values."""
         return (
-            f"Fitted values of {self.formula} change by {percent(self.mean)} of their size "
-            "on average "
-            f"(median {percent(self.median)}; Templ 2017, equation 5.10). 0 is no loss; "
-            "there is no "
-            "threshold: compare releases of the same file."
+            f"Fitted values of {self.formula} change by {percent(self.mean)} of their size on "
+            f"average (median {percent(self.median)}; Templ 2017, equation 5.10). 0 is no loss; "
+            "there is no threshold: compare releases of the same file."
         )
 
 

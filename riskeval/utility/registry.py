@@ -27,8 +27,7 @@ from synthpop.microdata.text import plural
 
 LEVELS_KEPT = MeasureInfo(
     "levels_kept", "utility", "high", "overlap",
-    "mean over the categories of the share of the original's levels that the release "
-    "distinguishes",
+    "mean over the categories of the share of the original's levels that the release distinguishes",
     "counts", "Detail kept", perfect=1.0,
 )  # fmt: skip
 MISSING = MeasureInfo(

@@ -90,14 +90,12 @@ class TableDistance(Result):
             f"Table of {' x '.join(self.variables)} ({plural(self.n_cells, 'cell')}): cells differ "
             f"by {self.ut:.4g} on average (UT) and by {self.ut2:.4g} % of their size (UT2); "
             f"{percent(self.total_variation)} of the records would have to move to make both "
-            "equal. 0 "
-            "is no loss; there is no threshold: compare releases of the same file."
+            "equal. 0 is no loss; there is no threshold: compare releases of the same file."
         )
         if not np.isclose(self.total_original, self.total_released):
             text += (
                 f" Totals were {number(self.total_original, 6)} and "
-                f"{number(self.total_released, 6)}; see the"
-                " argument `total`."
+                f"{number(self.total_released, 6)}; see the argument `total`."
             )
         if self.empty_original:
             new = plural(self.empty_original, "cell is", "cells are")

@@ -158,29 +158,55 @@ def encode_keys(frame: pd.DataFrame, keys: Sequence[str]) -> CodedKeys:
     return CodedKeys(tuple(keys), codes, tuple(levels for _, levels in pairs))
 
 
-def cell_ids(codes: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, int]:
+def cell_ids(codes: np.ndarray, sizes: Sequence[int] | None = None) -> tuple[np.ndarray, int]:
     """Number the distinct rows of a code matrix; missing (-1) is a value of its own.
 
     codes: integer array, shape (n, m)
-    sizes: number of levels of each column
+    sizes: number of levels of each column; None to count them
     Returns ids: int64 array, shape (n,); 0 ... n_cells - 1, in lexicographic order of the rows;
         n_cells: int.
 
     Examples
     --------
-    >>> ids, n_cells = cell_ids(np.array([[0, 1], [0, 0], [0, 1]]), [1, 2])
+    >>> ids, n_cells = cell_ids(np.array([[0, 1], [0, 0], [0, 1]]))
     >>> ids.tolist(), n_cells
     ([1, 0, 1], 2)
     """
     ids = np.zeros(len(codes), dtype=np.int64)
     n_cells = 1
-    for j, size in enumerate(sizes):
+    for j, size in enumerate(codes.max(axis=0, initial=0) + 1 if sizes is None else sizes):
         radix = int(size) + 1
         ids = ids * radix + (codes[:, j].astype(np.int64) + 1)
         n_cells *= radix
         if n_cells > DENSE_CELLS:
             ids, n_cells = _compact(ids, n_cells)
     return _compact(ids, n_cells)
+
+
+def first_rows(ids: np.ndarray, n_cells: int) -> np.ndarray:
+    """Return the first row of each cell 0 ... n_cells - 1 (0 where a cell has none)."""
+    first = np.zeros(n_cells, dtype=np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    return first
+
+
+def extremes(
+    values: np.ndarray, groups: np.ndarray, n_groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and highest value of each group; crossed over where a group is empty.
+
+    Examples
+    --------
+    >>> low, high = extremes(np.array([3, 1, 2]), np.array([0, 1, 0]), 2)
+    >>> low.tolist(), high.tolist()
+    ([2, 1], [3, 1])
+    """
+    ends = np.finfo(float) if values.dtype.kind == "f" else np.iinfo(values.dtype)
+    low = np.full(n_groups, ends.max, dtype=values.dtype)
+    high = np.full(n_groups, ends.min, dtype=values.dtype)
+    np.minimum.at(low, groups, values)
+    np.maximum.at(high, groups, values)
+    return low, high
 
 
 def _compact(ids: np.ndarray, n_cells: int) -> tuple[np.ndarray, int]:

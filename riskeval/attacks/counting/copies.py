@@ -73,9 +73,8 @@ class CopiedValues(TableResult):
         lines = []
         for row in self.table.to_dict("records"):
             text = (
-                f"Of {count(row['n'])} {self.unit} with "
-                f"{WORDS[row['kind']]}, {count(row['copied'])} "
-                f"({percent(row['rate'], 1)}) have it in the release exactly"
+                f"Of {count(row['n'])} {self.unit} with {WORDS[row['kind']]}, "
+                f"{count(row['copied'])} ({percent(row['rate'], 1)}) have it in the release exactly"
             )
             if not np.isnan(row["by_chance"]):
                 text += f"; by chance {percent(row['by_chance'], 1)} would"

@@ -126,13 +126,12 @@ class Disco(Result):
             )
         return (
             f"DiSCO: for {percent(self.rate)}{self.intervals.sentence('DiSCO')} of "
-            f"{count_text(self.n_original)} "
-            f"original {self.unit} all synthetic {whom}, and rightly so. "
-            f"In the original itself the keys determine {self.target} for "
+            f"{count_text(self.n_original)} original {self.unit} all synthetic {whom}, and rightly "
+            f"so. In the original itself the keys determine {self.target} for "
             f"{percent(self.disclosive_original)}; the synthetic file seems to determine it for "
-            f"{percent(self.disclosive_synthetic)}, right or wrong. {self._common_sentence()}"
-            f"{excess_sentence(self.excess, self.unit)}There is no published threshold."
-            f"{as_sentences(self.notes)}{self.footnote}"
+            f"{percent(self.disclosive_synthetic)}, right or wrong. "
+            f"{self._common_sentence()}{excess_sentence(self.excess, self.unit)}There is no "
+            f"published threshold.{as_sentences(self.notes)}{self.footnote}"
         )
 
     def _common_sentence(self) -> str:
@@ -145,9 +144,8 @@ class Disco(Result):
         where = f" of those with {first['key']} {first['key_level']}" if first["key"] else ""
         return (
             f"{count_text(first['disclosed'])} of these have {self.target} {first['level']}, as "
-            f"{percent(first['share'], 0)}{where} in the original: that may be common "
-            "knowledge (see "
-            "common; exclude_levels and exclude_pairs leave such levels out). "
+            f"{percent(first['share'], 0)}{where} in the original: that may be common knowledge "
+            "(see common; exclude_levels and exclude_pairs leave such levels out). "
         )
 
 

@@ -96,17 +96,14 @@ class ReplicatedUniques(Result):
         person = "person" if self.unit == "records" else "household"
         return (
             f"Replicated uniques: {percent(self.rate)}{self.intervals.sentence('repU')} of "
-            f"{count(self.n_original)} original {self.unit} are "
-            f"unique in both files on {', '.join(self.keys)}; {percent(self.unique_original)} are "
-            f"unique in the original, which is what releasing it would risk, and "
-            f"{percent(self.unique_in_synthetic)} of all are such and have their keys in the "
-            "synthetic "
-            f"file ({count(self.n_synthetic)} {self.unit}, {percent(self.unique_synthetic)} "
-            "of them unique "
-            f"there). A replicated unique looks like a real {person}; "
-            f"whether its other values are that {person}'s is what DiSCO and TCAP measure. "
-            f"{excess_sentence(self.excess, self.unit)}There is no published threshold."
-            f"{as_sentences(self.notes)}{self.footnote}"
+            f"{count(self.n_original)} original {self.unit} are unique in both files on "
+            f"{', '.join(self.keys)}; {percent(self.unique_original)} are unique in the original, "
+            f"which is what releasing it would risk, and {percent(self.unique_in_synthetic)} of "
+            f"all are such and have their keys in the synthetic file ({count(self.n_synthetic)} "
+            f"{self.unit}, {percent(self.unique_synthetic)} of them unique there). A replicated "
+            f"unique looks like a real {person}; whether its other values are that {person}'s is "
+            f"what DiSCO and TCAP measure. {excess_sentence(self.excess, self.unit)}There is no "
+            f"published threshold.{as_sentences(self.notes)}{self.footnote}"
         )
 
 
@@ -126,8 +123,7 @@ def excess_sentence(one: Excess | None, unit: str) -> str:
     return (
         f"Of the {count(one.n)} {unit} that can be compared it finds {percent(one.rate)}, of "
         f"{count(one.n_holdout)} outside the original {percent(one.holdout_rate)}: {verdict} "
-        "(difference "
-        f"{100 * one.difference:+.2f} points, {percent(one.confidence, 0)} interval "
+        f"(difference {100 * one.difference:+.2f} points, {percent(one.confidence, 0)} interval "
         f"{100 * one.lower:+.2f} to {100 * one.upper:+.2f}).{caution_of([one])} "
     )
 

@@ -154,9 +154,8 @@ def _groups(
         if n_distinct <= MANY_LEVELS:
             return None, ()
         what = (
-            f"each of the {count(n_distinct)} different values of {name} counts as a level "
-            "of its own, "
-            "so that near values count as wrong: give n_groups to compare groups of values"
+            f"each of the {count(n_distinct)} different values of {name} counts as a level of its "
+            "own, so that near values count as wrong: give n_groups to compare groups of values"
         )
         return None, (what,)
     if n_distinct <= n_groups:

@@ -124,19 +124,16 @@ class DistanceScreen(TableResult):
                 f"More {' and '.join(above)} than strangers: the file repeats records.{caution}"
             )
         return (
-            f"Distance screen: {percent(self.identical)} of the synthetic {self.unit} equal "
-            "an original "
-            f"one in all of {len(self.variables)} variables, against "
-            f"{percent(self.identical_baseline)} "
-            f"of the {self.baseline}; {percent(self.close)} ({percent(self.confidence, 0)} "
-            f"interval {percent(low)} "
-            f"to {percent(high)}) are nearer to the original than the nearest "
-            f"{percent(CLOSE_SHARE, 0)} of the "
+            f"Distance screen: {percent(self.identical)} of the synthetic {self.unit} equal an "
+            f"original one in all of {len(self.variables)} variables, against "
+            f"{percent(self.identical_baseline)} of the {self.baseline}; {percent(self.close)} "
+            f"({percent(self.confidence, 0)} interval {percent(low)} to {percent(high)}) are "
+            f"nearer to the original than the nearest {percent(CLOSE_SHARE, 0)} of the "
             f"{self.baseline} {self.unit}, which themselves reach {percent(self.close_baseline)}. "
             f"{verdict} This is a screen for memorised records only: a file that passes is NOT "
             "shown to be safe, since distances miss leaks that membership and attribute attacks "
-            f"find (arXiv:2505.01524). There is no published threshold.{as_sentences(self.notes)}"
-            f"{self.footnote}"
+            "find (arXiv:2505.01524). There is no published "
+            f"threshold.{as_sentences(self.notes)}{self.footnote}"
         )
 
 

@@ -86,10 +86,9 @@ class Membership(Result):
         which = f"the strongest of {n_attacks} attacks, {self.method}"
         text = (
             f"Membership inference ({which if n_attacks > 1 else self.method}): shown a {one} of "
-            f"the original and one that was not in it, an intruder with the synthetic file picks "
+            "the original and one that was not in it, an intruder with the synthetic file picks "
             f"the right one with probability {self.auc:.3f} ({percent(self.confidence, 0)} "
-            "interval "
-            f"{low:.3f} to {high:.3f}; 0.5 is guessing)."
+            f"interval {low:.3f} to {high:.3f}; 0.5 is guessing)."
         )
         caution = caution_of([self.excess])
         if low > 0.5:

@@ -24,6 +24,7 @@ from riskeval.attacks.matching.request import SUBJECT, ScenarioRequest, check_bl
 from riskeval.attacks.targets import AttackTargets, attack_targets, level_coders
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.streams import Streams
 
 
@@ -88,7 +89,7 @@ def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]
 def _values(column: pd.Series, categorical: bool) -> np.ndarray:
     if categorical:
         return column.astype(object).to_numpy()
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return as_numbers(column)
 
 
 def _chunks(request: ScenarioRequest) -> Iterator[pd.DataFrame]:
@@ -240,13 +241,13 @@ def _numbers(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values and bounds of a chunk; bounds are empty when scenarios 1 and 3 are not computed."""
     faults = Faults("population")
-    values = chunk[target].to_numpy(dtype=np.float64, na_value=np.nan)
+    values = as_numbers(chunk[target])
     if np.isinf(values).any():
         rows = np.flatnonzero(np.isinf(values)) + offset
         faults.add(target, "value is infinite", rows=rows)
     lower = upper = np.empty(0)
     if bounds is not None:
-        lower, upper = (chunk[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in bounds)
+        lower, upper = (as_numbers(chunk[name]) for name in bounds)
         if (lower > upper).any():
             remedy = "Name the lower bound first."
             rows = np.flatnonzero(lower > upper) + offset

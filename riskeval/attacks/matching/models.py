@@ -18,7 +18,7 @@ from riskeval.attacks.matching.key_cells import KeyCells
 from riskeval.attacks.matching.key_model import KeyMoments, solve_key_model
 from riskeval.attacks.matching.models_stepwise import fit_terms
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.environment import one_thread
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
@@ -138,10 +138,9 @@ class CellLearner:
         if not self.categorical:
             return KeyCells(rows, persons, total[:, None], self.square, self.sizes)
         m = rows.shape[1] - 1
-        ids, n_cells = cell_ids(rows[:, :m], self.sizes)
+        ids, n_cells = cell_ids(rows[:, :m])
         n_levels = int(rows[:, m].max(initial=-1)) + 1
-        first = np.zeros(n_cells, dtype=np.int64)
-        first[ids] = np.arange(len(ids))
+        first = first_rows(ids, n_cells)
         levels = np.zeros((n_cells, n_levels))
         np.add.at(levels, (ids, rows[:, m]), persons)
         by_cell = levels.sum(axis=1)
@@ -247,9 +246,8 @@ def _added_up(
     """Add up persons and values of equal rows."""
     if len(rows) == 0:
         return rows, persons, values
-    ids, n_cells = cell_ids(rows, [int(size) + 1 for size in rows.max(axis=0)])
-    first = np.zeros(n_cells, dtype=np.int64)
-    first[ids] = np.arange(len(ids))
+    ids, n_cells = cell_ids(rows)
+    first = first_rows(ids, n_cells)
     total = np.bincount(ids, weights=values, minlength=n_cells)
     return rows[first], np.bincount(ids, weights=persons, minlength=n_cells), total
 

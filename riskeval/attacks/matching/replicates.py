@@ -63,9 +63,8 @@ class ReplicatedRisk(TableResult):
         lines = [
             f"Mean over {plural(self.n_populations, 'synthetic population')} of the number of the "
             f"{count(self.n_sample)} sample {what} whose {self.target} an intruder finds, with the "
-            f"{percent(self.confidence, 0)} interval of that mean (draws of the population; "
-            "the survey and "
-            "the fitted models are taken as given)."
+            f"{percent(self.confidence, 0)} interval of that mean (draws of the population; the "
+            "survey and the fitted models are taken as given)."
         ]
         by = ["scenario", "target"] if "target" in self.table else ["scenario"]
         for group, rows in self.table.groupby(by, sort=False):

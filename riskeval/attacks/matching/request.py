@@ -23,6 +23,7 @@ from synthpop.microdata.checks import (
 from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.text import plural
 
@@ -193,7 +194,7 @@ def _check_persons(
         if target in categorical:
             check_columns(faults, frame, [target], f"target of the {role}")
         elif check_numeric(faults, frame, [target], f"target of the {role}"):
-            infinite = np.isinf(frame[target].to_numpy(dtype=np.float64, na_value=np.nan))
+            infinite = np.isinf(as_numbers(frame[target]))
             if infinite.any():
                 what = f"value of the {role} is infinite"
                 faults.add(target, what, rows=np.flatnonzero(infinite))

@@ -156,9 +156,8 @@ class IntruderRisk(TableResult):
         several = len(self.scenario.targets) > 1
         missing = f"no true value of {'at least one of ' if several else ''}{self.target}"
         return (
-            f"{count(self.n_unique)} of the {count(self.n_sample)} sample {what} are unique "
-            "in the keys "
-            f"{', '.join(self.keys)}; the synthetic population has "
+            f"{count(self.n_unique)} of the {count(self.n_sample)} sample {what} are unique in the "
+            f"keys {', '.join(self.keys)}; the synthetic population has "
             f"{plural(self.n_population, 'person')}. {others} have no match there and count as not "
             f"disclosed; {count(self.n_missing_target)} have {missing}."
         )

@@ -87,6 +87,5 @@ def beyond_strangers(one: Excess | None) -> str:
         return ""
     return (
         f"{100 * one.difference:+.1f} points against strangers ({100 * one.lower:+.1f} to "
-        f"{100 * one.upper:+.1f})"
-        f"{'; the hold-out holds no strangers' if one.overlap else ''}"
+        f"{100 * one.upper:+.1f}){'; the hold-out holds no strangers' if one.overlap else ''}"
     )

@@ -129,9 +129,8 @@ class Rapid(Result):
         else:
             one = self.excess
             text += (
-                " Of persons who were not in the original it finds "
-                f"{percent(self.holdout_rate)}: the "
-                f"excess risk of participation is {100 * one.difference:+.2f} points "
+                f" Of persons who were not in the original it finds {percent(self.holdout_rate)}: "
+                f"the excess risk of participation is {100 * one.difference:+.2f} points "
                 f"({100 * one.lower:+.2f} to {100 * one.upper:+.2f}), the rest is what the keys "
                 f"tell about anybody.{caution_of([one])}"
             )

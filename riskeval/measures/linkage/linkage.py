@@ -117,10 +117,8 @@ class RecordLinkage(Result):
             f"{percent(self.rate)} of {count(n)} released records to the right person "
             f"({percent(self.expected_rate)} when ties are broken at random), and for another "
             f"{percent(self.rate_second)} the right one is the second nearest. Linking at random "
-            "would "
-            f"reach {percent(self.chance)}.{judged} There is no published threshold; this is a "
-            "worst "
-            "case for these variables, as no intruder holds the original file itself."
+            f"would reach {percent(self.chance)}.{judged} There is no published threshold; this is "
+            "a worst case for these variables, as no intruder holds the original file itself."
         )
 
 
@@ -359,7 +357,7 @@ def _blocks(sides: LinkageFiles) -> list[tuple[np.ndarray, np.ndarray, np.ndarra
     n_o = len(sides.o_numbers)
     if sides.blocks is None:
         return [(np.arange(n_o), np.arange(len(sides.r_numbers)), sides.truth)]
-    ids, n_blocks = cell_ids(sides.blocks.codes, [len(level) for level in sides.blocks.levels])
+    ids, n_blocks = cell_ids(sides.blocks.codes)
     rows = np.argsort(ids, kind="stable")
     place = np.full(n_o + 1, -1)
     blocks = []

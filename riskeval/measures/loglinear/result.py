@@ -122,10 +122,9 @@ class LogLinearRisk(Result):
             text = "Log-linear risk: no record is unique on the keys, so tau1 and tau2 are 0."
         else:
             text = (
-                f"Log-linear risk: of {plural(self.n_uniques, *ALONE)}, "
-                f"{number(self.tau1)} are expected to be unique in the population (tau1), and an "
-                f"intruder who matches all of them is expected to be right "
-                f"{number(self.tau2)} times (tau2, "
+                f"Log-linear risk: of {plural(self.n_uniques, *ALONE)}, {number(self.tau1)} are "
+                "expected to be unique in the population (tau1), and an intruder who matches all "
+                f"of them is expected to be right {number(self.tau2)} times (tau2, "
                 f"{short_percent(self.tau2 / self.n_uniques)} of the uniques)."
             )
         if self.household_risk is not None:

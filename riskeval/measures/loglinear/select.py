@@ -84,9 +84,8 @@ class ModelChoice(Result):
         text = (
             f"Model choice: {len(self.path) - 1} interactions were added to the main effects; the "
             f"estimated error of {self.criterion} went from {number(first)} to {number(last)} "
-            "standard "
-            f"errors (near 0 is good; above 2 the model is too simple and overstates the risk, "
-            f"below -2 too rich and understates it). Chosen: {self.formula}."
+            "standard errors (near 0 is good; above 2 the model is too simple and overstates the "
+            f"risk, below -2 too rich and understates it). Chosen: {self.formula}."
         )
         if self.skipped:
             text += f" Too large to try: {', '.join(self.skipped)}."

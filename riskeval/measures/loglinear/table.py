@@ -12,7 +12,7 @@ import pandas as pd
 
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.terms import Term
-from synthpop.microdata.codes import cell_ids, encode
+from synthpop.microdata.codes import cell_ids, encode, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import count, plural
 
@@ -57,9 +57,8 @@ def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray
         levels.append([key_levels[code] for code in present])
     matrix = np.column_stack(columns)
     complete = (matrix >= 0).all(axis=1)
-    ids, n_cells = cell_ids(matrix[complete], [len(key_levels) for key_levels in levels])
-    first = np.empty(n_cells, dtype=np.int64)
-    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    ids, n_cells = cell_ids(matrix[complete])
+    first = first_rows(ids, n_cells)
     cell_of = np.full(len(frame), -1, dtype=np.int64)
     cell_of[complete] = ids
     weight = weights[complete]

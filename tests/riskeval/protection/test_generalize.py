@@ -150,8 +150,8 @@ def test_a_node_can_be_asked_for():
         ({"s": ["*"]}, {"k": 2}, "not in the data"),
         ({"a": [{"x": "u"}]}, {"k": 2}, "says nothing about"),
         ({"a": ["all"]}, {"k": 2}, "Give a mapping"),
-        ({"a": ["*"]}, {"k": 0}, "from 1"),
-        ({"a": ["*"]}, {"k": 2, "suppression_limit": -1}, "from 0"),
+        ({"a": ["*"]}, {"k": 0}, "at least 1"),
+        ({"a": ["*"]}, {"k": 2, "suppression_limit": -1}, "at least 0"),
         (
             {"a": pd.DataFrame({"v": [*"xyz"], "p": [*"uuw"], "q": [*"ghh"]})},
             {"k": 2},
@@ -225,7 +225,7 @@ def test_mondrian_uses_orders_and_leaves_other_columns():
     ("keys", "k", "text"),
     [
         (["q"], 1, "not in the data"),
-        (["a"], 0, "from 1"),
+        (["a"], 0, "at least 1"),
         (["a"], 9, "has 3 records"),
         ([], 1, "empty"),
     ],

@@ -196,10 +196,10 @@ def test_small_and_constant_files():
         ({"variables": ["area"]}, "must be numeric"),
         ({"variables": ["incom"]}, "Did you mean 'income'"),
         ({"strata": "x"}, "not in the data"),
-        ({"top": 0.7}, "below 0.5"),
+        ({"top": 0.7}, "between 0 and 0.5"),
         ({"p": 0.1, "keep_means": 0.2}, "exclude each other"),
         ({"keep_correlation": 0.5}, "needs two variables"),
-        ({"keep_means": -1}, "above 0"),
+        ({"keep_means": -1}, "a positive number"),
         ({"seed": -3}, "negative"),
     ],
 )

@@ -279,13 +279,13 @@ def test_missing_strata_are_a_stratum_and_small_strata_are_named():
 @pytest.mark.parametrize(
     ("keys", "options", "text"),
     [
-        (["a"], {"k": 0}, "whole number from 1"),
+        (["a"], {"k": 0}, "at least 1"),
         (["a"], {"k": 9}, "fewer than 9"),
         (["A"], {}, "There are: a, b, s"),
         (["a", "a"], {}, "named twice"),
         ([], {}, "no key"),
         (["a"], {"missing": "odd"}, "not allowed"),
-        (["a"], {"alpha": 2}, "from 0 to 1"),
+        (["a"], {"alpha": 2}, "between 0 and 1"),
         (["a"], {"alpha": 0.5, "missing": "conservative"}, "no meaning"),
         (["a", "b"], {"importance": [1]}, "one rank"),
         (["a", "b"], {"importance": {"a": 1}}, "has no rank"),
