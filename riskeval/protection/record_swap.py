@@ -132,8 +132,12 @@ def record_swap(
     released = frame.assign(**columns)
     ids = frame[household].to_numpy()[places.first]
     n_swapped = int((partner >= 0).sum())
-    levels = np.array(geo, dtype=object)[level]
-    swaps = {"household": ids, "partner": ids[partner], "level": levels, "must": must}
+    swaps = {
+        "household": ids,
+        "partner": ids[partner],
+        "level": [geo[j] for j in level],
+        "must": must,
+    }
     return protected(
         frame,
         released,
