@@ -5,7 +5,7 @@ c cells, m terms, R classes, L levels of all terms stacked, B blocks of cells th
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.kernel import kernel, step, summing_step
 
 LARGEST_CHANGE = 3.0
 LOWEST_EFFECT = -300.0
@@ -89,7 +89,7 @@ def centre_rows(low, high, constant, effects, fits):
                     effects[level, r] -= total / count
 
 
-@step
+@summing_step
 def multiply_and_add(first, last, now, following, totals, factors, probabilities, margin):
     """Multiply cells first ... last - 1 by the factors of one term, add up margins of the next.
 

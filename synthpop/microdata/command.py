@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import signal
@@ -27,6 +28,8 @@ SIGNALS = {
     if hasattr(signal, name)
 }
 """What ends a command, and its exit status: Ctrl-C, the system, a terminal that is closed."""
+
+NEW_OBJECTS = 10_000  # between two searches for garbage in cycles, of which a command makes little
 
 
 class CommandLine(typer.Typer):
@@ -143,6 +146,7 @@ def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> Non
     stopped: what to say besides when the command is stopped by Ctrl-C or SIGTERM
     """
     OUTPUT.begin("", quiet=False, verbose=False, as_json=False)
+    gc.set_threshold(NEW_OBJECTS)
     try:
         with _signals():
             application()

@@ -45,7 +45,8 @@ LEAST_SHARE = 0.01
 ENOUGH_VALUES = 20
 RANKS = (np.arange(256) + 0.5) / 256
 SHARES = np.full(256, 1 / 256)
-ROUNDS, HALVINGS = 2, 50
+ROUNDS = 2
+ROUNDING = 1e-15  # of the parameter of a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +251,8 @@ def tilt_to_mean(
     >>> round(float(moved[:, 1].sum() / moved.sum() * 10), 3)
     6.0
     """
+    from scipy.optimize import brentq
+
     expected = persons @ shares
     if not expected.sum() > 0:
         return np.ones(len(values))
@@ -260,15 +263,16 @@ def tilt_to_mean(
     place = np.clip((values - low) / (high - low), 0.0, 1.0)
     whole = shares.sum(axis=1)
 
-    def mean(rate: float) -> float:
-        moved = shares * np.exp(rate * place)
-        total = moved.sum(axis=1)
+    def gap(rate: float) -> float:
+        factors = np.exp(rate * place)
+        total = shares @ factors
         scale = np.divide(whole, total, out=np.zeros_like(total), where=total > 0)
         each = persons * scale
-        return float(each @ (moved @ values) / (each @ total))
+        return float(each @ (shares @ (factors * values)) / (each @ total)) - target
 
     least, most = -np.log(LARGEST_FACTOR), np.log(LARGEST_FACTOR)
-    for _ in range(HALVINGS):
-        middle = (least + most) / 2
-        least, most = (middle, most) if mean(middle) < target else (least, middle)
-    return np.exp((least + most) / 2 * place)
+    if gap(least) >= 0.0:
+        return np.exp(least * place)
+    if gap(most) <= 0.0:
+        return np.exp(most * place)
+    return np.exp(brentq(gap, least, most, xtol=ROUNDING) * place)
