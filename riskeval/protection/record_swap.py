@@ -128,16 +128,11 @@ def record_swap(
     _verify(partner, places)
     source = np.where(partner >= 0, partner, np.arange(len(partner)))
     rows = places.first[source][places.of_record]
-    columns = {name: frame[name].take(rows).set_axis(frame.index) for name in request.moved}
-    released = frame.assign(**columns)
+    released = frame.assign(**frame[request.moved].take(rows).set_axis(frame.index))
     ids = frame[household].to_numpy()[places.first]
     n_swapped = int((partner >= 0).sum())
-    swaps = {
-        "household": ids,
-        "partner": ids[partner],
-        "level": [geo[j] for j in level],
-        "must": must,
-    }
+    levels = [geo[place] for place in level]
+    swaps = {"household": ids, "partner": ids[partner], "level": levels, "must": must}
     return protected(
         frame,
         released,
