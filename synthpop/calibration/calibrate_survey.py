@@ -13,7 +13,7 @@ from synthpop.calibration.distances import Distance, Exponential, Linear, Logit
 from synthpop.calibration.feasibility import check_bounds, check_linked, check_sums
 from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
 from synthpop.calibration.newton import solve_dual
-from synthpop.calibration.problem import Problem, Solution, constraint_matrix, group_units
+from synthpop.calibration.problem import Problem, Solution, group_units
 from synthpop.calibration.raking import solve_raking, solve_updating
 from synthpop.calibration.result import Calibration
 from synthpop.calibration.weights import design_effect
@@ -273,14 +273,7 @@ def set_up(
     by_household: every household counts once in the distance, whatever its size
     """
     sizes = np.bincount(household_index).astype(np.float64)
-    matrix = constraint_matrix(
-        controls.cells,
-        controls.values,
-        controls.household_level,
-        len(controls.targets),
-        household_index=household_index,
-        household_equal=household_equal,
-    )
+    matrix = controls.matrix(household_index, household_equal=household_equal)
     if household_equal:
         start = np.bincount(household_index, weights) / sizes
         first = np.empty(len(sizes))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.margin_cells import SHARE_TOLERANCE, match_margin
+from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 
@@ -176,6 +177,13 @@ class Controls:
     # categories, the same in all margins
     keys: list[np.ndarray]
     variables: list[str | None]  # list of str or None, one a margin
+
+    def matrix(self, household_index: np.ndarray, *, household_equal: bool = True) -> Any:
+        """Return the matrix of all units by all controls; see `constraint_matrix`."""
+        return constraint_matrix(
+            self.cells, self.values, self.household_level, len(self.targets),
+            household_index=household_index, household_equal=household_equal,
+        )  # fmt: skip
 
     def label(self, k: int) -> str:
         """Return margin and cell of one control."""

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from matplotlib.figure import Figure
 
+from synthpop.figures.bars import household_sizes, part_totals, share_bars
 from synthpop.figures.boxes import boxes
 from synthpop.figures.curves import curve, curves_by_group, curves_of_parts
 from synthpop.figures.distance_dots import distance_dots
-from synthpop.figures.household_sizes import household_sizes
 from synthpop.figures.mosaic import mosaic
 from synthpop.figures.names import FigureNames
-from synthpop.figures.part_totals import part_totals
-from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
 from synthpop.figures.style import put_title
 from synthpop.figures.tables import main_numbers, overall_distances, shown_groups, shown_pairs

@@ -13,12 +13,10 @@ import pandas as pd
 from synthpop.annealing.population_table import PopulationTable, take_table
 from synthpop.annealing.search import Search
 from synthpop.calibration.margins import Margin, margin_list, resolve_margins
-from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarning
 from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.annealing_regions import (
@@ -45,8 +43,8 @@ from synthpop.stages.population_stages import (
     Finished,
     PopulationSchema,
     PopulationStage,
+    add_labelled,
     as_lists,
-    cell_counts,
     check_margins,
     check_region,
     check_strata,
@@ -117,10 +115,6 @@ class Anneal(PopulationStage):
     max_copies: int = 3
     cell_gap: float = 0.0
 
-    def __post_init__(self) -> None:
-        """Keep copies of lists."""
-        keep_copies(self)
-
     label: ClassVar[str] = "anneal"
 
     provides: ClassVar[tuple[str, ...]] = ()
@@ -138,10 +132,9 @@ class Anneal(PopulationStage):
 
     def expect(self, faults: Faults, schema: PopulationSchema) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
-        own_faults = Faults(self.label)
-        check_search(self.search, 1, own_faults)
-        for item in own_faults.found:
-            faults.add(f"{self.label}, {item.where}", item.what, remedy=item.remedy)
+        of_search = Faults(self.label)
+        check_search(self.search, 1, of_search)
+        add_labelled(faults, of_search)
         margins = margin_list(self.margins)
         check_margins(faults, self.label, margins, schema)
         if self.split_upper is not None:
@@ -226,10 +219,6 @@ class Anneal(PopulationStage):
         if last and result.n_copies > COPIES_WARNED * result.regions["households"].sum():
             warnings.warn(SparseDataWarning(result.copies_text()), stacklevel=4)
 
-    def count(self, frame: pd.DataFrame, household: str | None, part: bool = False) -> pd.DataFrame:
-        """Count the cells of the margins in a population."""
-        return cell_counts(frame, margin_list(self.margins), household, part)
-
     def run(
         self,
         population: Any,
@@ -271,14 +260,7 @@ class Anneal(PopulationStage):
         assert controls is not None
         region_of_control = control_regions(controls, table, self.split, faults, part)
         faults.raise_if_any()
-        matrix = constraint_matrix(
-            controls.cells,
-            controls.values,
-            controls.household_level,
-            len(controls.targets),
-            household_index=table.index,
-            household_equal=True,
-        )
+        matrix = controls.matrix(table.index)
         regions = regions_of(table, controls, matrix, region_of_control)
         if self.split is not None and self.split_upper is not None:
             upper = self._larger_areas(table, faults)

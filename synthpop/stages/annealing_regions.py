@@ -19,7 +19,6 @@ from synthpop.annealing.search import (
     wanted_households,
 )
 from synthpop.calibration.margins import Controls, Margin, resolve_margins
-from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.parameters import NONE, POSITIVE, SHARE, Between, Whole, check
@@ -149,10 +148,8 @@ def with_outside_donors(
             frame, margins, Faults("anneal"), household_index=index, keep_all=True
         )
         assert controls is not None
-        matrix = constraint_matrix(
-            controls.cells, controls.values, controls.household_level, len(controls.targets),
-            household_index=index, household_equal=True,
-        )[:, np.flatnonzero(region_of_control == number)].tocsr()  # fmt: skip
+        columns = np.flatnonzero(region_of_control == number)
+        matrix = controls.matrix(index)[:, columns].tocsr()
         useful = np.flatnonzero(matrix[:, scarce].getnnz(axis=1))
         both = vstack([region.matrix, matrix[useful]]).tocsr()
         wider[number] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+from synthpop.microdata.frames import listed_names
+from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import NONE, OneOf, Whole
 
 DECIMALS = OneOf("survey") | Whole(0, 12) | NONE
@@ -56,15 +58,22 @@ class Stage(ABC):
 
     __slots__ = ()
 
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
+    kind: ClassVar[str]  # its key in the registry
+    name: Any  # of the column that it makes, or several, where it makes some
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists."""
+        keep_copies(self)
 
     @property
-    @abstractmethod
+    def label(self) -> str:
+        """Name for messages, progress and random streams, which begins with the kind."""
+        return f"{self.kind} {', '.join(listed_names(self.name))}"
+
+    @property
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the stage makes."""
+        return listed_names(self.name)
 
 
 class BlockStage(Stage):
@@ -110,9 +119,9 @@ class BlockStage(Stage):
         """Return the stages that this one stands for, in the order in which they run."""
         return (self,)
 
-    @abstractmethod
     def uses(self) -> tuple[str, ...]:
         """Return the columns of the survey that the stage reads."""
+        return self.provides
 
     @abstractmethod
     def check(self, faults: Faults, schema: Schema) -> None:

@@ -56,7 +56,6 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import listed_names
 from synthpop.microdata.methods import keep_copies
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
 
@@ -150,30 +149,18 @@ class Categorical(BlockStage):
         if not isinstance(self.name, str):
             object.__setattr__(self, "name", as_names("name", self.name))
 
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the stage makes."""
-        return listed_names(self.name)
+    kind: ClassVar[str] = "categorical"
 
     @property
     def variable(self) -> str:
         """The one variable of a step of its own; see `expand`."""
         return self.provides[0]
 
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return f"categorical {', '.join(self.provides)}"
-
     def expand(self) -> tuple[Categorical, ...]:
         """Return one step for each variable, in the order given."""
         if len(self.provides) < 2:
             return (self,)
         return tuple(replace(self, name=name) for name in self.provides)
-
-    def uses(self) -> tuple[str, ...]:
-        """Return the columns of the survey that the stage reads."""
-        return self.provides
 
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.text import plural
 from synthpop.stages.base import BlockStage, StageModel
 
@@ -94,19 +93,7 @@ class Derive(BlockStage):
     within: str | None = None
     aggregate: str | None = None
 
-    def __post_init__(self) -> None:
-        """Keep copies of lists."""
-        keep_copies(self)
-
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return f"derive {self.name}"
-
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the stage makes."""
-        return (self.name,)
+    kind: ClassVar[str] = "derive"
 
     @property
     def sources(self) -> tuple[str, ...]:

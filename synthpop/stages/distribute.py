@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,6 @@ from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import encode_column
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
@@ -25,8 +24,8 @@ from synthpop.stages.population_stages import (
     Finished,
     PopulationSchema,
     PopulationStage,
+    add_labelled,
     as_lists,
-    cell_counts,
     check_margins,
     check_region,
     check_strata,
@@ -69,19 +68,7 @@ class Distribute(PopulationStage):
     tolerance: float = 0.0
     max_proposals: int | None = None
 
-    def __post_init__(self) -> None:
-        """Keep copies of lists."""
-        keep_copies(self)
-
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return f"distribute {self.name}"
-
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the stage makes."""
-        return (self.name,)
+    kind: ClassVar[str] = "distribute"
 
     @property
     def region(self) -> str | None:
@@ -99,11 +86,10 @@ class Distribute(PopulationStage):
         """Note everything in the options that cannot work, before anything is computed."""
         _check_options(self, faults, self.label)
         margins = margin_list(self.margins)
-        stage_faults = Faults(self.label)
+        of_margins = Faults(self.label)
         for margin in margins:
-            _check_margin(margin, self.name, self.within, stage_faults)
-        for item in stage_faults.found:
-            faults.add(f"{self.label}, {item.where}", item.what, rows=item.rows, remedy=item.remedy)
+            _check_margin(margin, self.name, self.within, of_margins)
+        add_labelled(faults, of_margins)
         check_region(faults, self.label, self.within, "within", schema)
         check_strata(faults, self.label, margins, self.within, schema)
         check_margins(faults, self.label, margins, schema, own_column=self.name)
@@ -183,10 +169,6 @@ class Distribute(PopulationStage):
         """Warn of totals that are not met."""
         if not result.converged:
             warnings.warn(ConvergenceWarning(result.summary()), stacklevel=4)
-
-    def count(self, frame: pd.DataFrame, household: str | None, part: bool = False) -> pd.DataFrame:
-        """Count the cells of the margins in a population that has the areas."""
-        return cell_counts(frame, margin_list(self.margins), household, part)
 
     def run(
         self,

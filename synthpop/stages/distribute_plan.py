@@ -13,7 +13,6 @@ from synthpop.annealing.allocation import Allotment, area_totals, largest_remain
 from synthpop.annealing.population_table import PopulationTable, map_regions
 from synthpop.annealing.search import Search
 from synthpop.calibration.margins import Controls, Margin
-from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
@@ -88,14 +87,7 @@ class AreaPlan:
     def run(self, streams: Streams, workers: int, seed: int, listener: Listener) -> Distributed:
         """Allot the households region by region."""
         table, controls = self.table, self.controls
-        matrix = constraint_matrix(
-            controls.cells,
-            controls.values,
-            controls.household_level,
-            len(controls.targets),
-            household_index=table.index,
-            household_equal=True,
-        )
+        matrix = controls.matrix(table.index)
         numbers = [int(number) for number in np.unique(table.region)]
 
         def one(number: int) -> _Region:

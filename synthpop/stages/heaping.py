@@ -14,7 +14,6 @@ from synthpop.heaping.correction import METHODS, correct_heaps
 from synthpop.heaping.index import whipple_index
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.survey import Survey
 from synthpop.stages.population_stages import SurveyStage, as_lists
 
@@ -66,16 +65,7 @@ class CorrectHeaping(SurveyStage):
     window: tuple[float, float] | None = None
     by: str | None = None
 
-    def __post_init__(self) -> None:
-        """Keep copies of lists."""
-        keep_copies(self)
-
-    @property
-    def label(self) -> str:
-        """Name for messages and progress."""
-        return f"correct_heaping {self.name}"
-
-    provides: ClassVar[tuple[str, ...]] = ()
+    kind: ClassVar[str] = "correct_heaping"
 
     def expect(self, faults: Faults, survey: Survey) -> None:
         """Note everything in the options that cannot work, before anything is computed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,8 +78,6 @@ class Impute(SurveyStage):
     def label(self) -> str:
         """Name for messages and progress."""
         return f"impute {', '.join(self.variables)}"
-
-    provides: ClassVar[tuple[str, ...]] = ()
 
     def expect(self, faults: Faults, survey: Survey) -> None:
         """Note everything in the options that cannot work, before anything is computed."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.calibration.margins import Margin, resolve_margins
+from synthpop.calibration.margins import Margin, margin_list, resolve_margins
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field
@@ -56,6 +56,8 @@ class PopulationStage(Stage):
 
     __slots__ = ()
 
+    margins: Any  # a `Margin`, or several
+
     @abstractmethod
     def expect(self, faults: Faults, schema: PopulationSchema) -> None:
         """Note everything in the options that cannot work."""
@@ -95,9 +97,9 @@ class PopulationStage(Stage):
     def warn(self, result: Any, last: bool = True) -> None:
         """Warn of what a result lacks; `last`: no step follows that draws anew."""
 
-    @abstractmethod
     def count(self, frame: pd.DataFrame, household: str | None, part: bool = False) -> pd.DataFrame:
         """Count the cells of the margins in a population, as `cell_counts` does."""
+        return cell_counts(frame, margin_list(self.margins), household, part)
 
 
 class SurveyStage(Stage):
@@ -117,6 +119,13 @@ class SurveyStage(Stage):
     @abstractmethod
     def prepare(self, survey: Survey, seed: int) -> tuple[Survey, dict[str, Any]]:
         """Return the survey with a column corrected, and what was done."""
+
+
+def add_labelled(faults: Faults, of_step: Faults) -> None:
+    """Add the faults of a step, each with the label of the step before its place."""
+    for fault in of_step.found:
+        where = f"{of_step.subject}, {fault.where}"
+        faults.found.append(replace(fault, where=where))
 
 
 def check_region(

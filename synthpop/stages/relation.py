@@ -123,19 +123,7 @@ class Relation(BlockStage):
         keep_copies(self)
         object.__setattr__(self, "impossible", none_for_nan(self.impossible))
 
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return f"relation {self.name}"
-
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the stage makes."""
-        return (self.name,)
-
-    def uses(self) -> tuple[str, ...]:
-        """Return the columns of the survey that the stage reads."""
-        return (self.name,)
+    kind: ClassVar[str] = "relation"
 
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""

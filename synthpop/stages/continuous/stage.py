@@ -47,7 +47,6 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.streams import Streams
 from synthpop.models.decimals import decimals_of
@@ -173,16 +172,9 @@ class Continuous(BlockStage):
         values = (name, chosen, predictors, numeric, by_household, pooling, by, decimals, means_by)
         for option, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, option.name, value)
-        self.__post_init__()
+        self.__post_init__()  # a run file sets the options without `__init__`
 
-    def __post_init__(self) -> None:
-        """Keep copies of lists; a run file sets the options without `__init__`."""
-        keep_copies(self)
-
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return f"continuous {self.name}"
+    kind: ClassVar[str] = "continuous"
 
     @property
     def draws(self) -> ValueMethod:
