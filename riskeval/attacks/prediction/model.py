@@ -85,10 +85,13 @@ class TargetModel:
 
         Returns ``at_risk``, ``score`` and ``predicted`` of each person of each file.
         """
-        # 1. The model is asked once for each distinct combination of keys
+        # 1. The model is asked once for each distinct combination of keys, in the order of the keys:
+        #    neighbours take the same way down a tree, whose nodes then stay in the processor's cache
         every = pd.concat([frame[list(self.request.keys)] for frame in asked], ignore_index=True)
         row, last = number_rows(self.features.of(every))
         points = self.features.of(every.iloc[last])
+        by_keys = np.lexsort(points.T[::-1])
+        points, row = points[by_keys], np.argsort(by_keys)[row]
         # 2. Train and predict
         predict = self._numbers if self.is_numeric else self._levels
         true = pd.concat([frame[self.target] for frame in truth], ignore_index=True)
