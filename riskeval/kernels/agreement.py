@@ -6,6 +6,29 @@ from synthpop.microdata.kernel import kernel
 
 
 @kernel
+def common_levels(order, starts, sizes, asked, codes):
+    """Level that all filled cells of a group have, (g,); -1 where they differ or none is filled.
+
+    order (m,): records of the groups, side by side; starts, sizes (g,): where each group starts,
+    and its records; asked (g,): groups that are looked at, the others get -1; codes (n,): -1 for a
+    hole.
+    """
+    common = np.full(len(starts), -1, dtype=np.int64)
+    for g in range(len(starts)):
+        if not asked[g]:
+            continue
+        for i in range(starts[g], starts[g] + sizes[g]):
+            code = codes[order[i]]
+            if code < 0 or code == common[g]:
+                continue
+            if common[g] >= 0:
+                common[g] = -1
+                break
+            common[g] = code
+    return common
+
+
+@kernel
 def levels_of_groups(order, starts, codes):
     """Smallest and largest level of the filled cells of each group, and how often each occurs.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import encode
+from synthpop.microdata.codes import encode, run_starts, smallest_int
 from synthpop.microdata.frames import as_numbers, listed_names
 
 DETERMINANT_SHARE = 0.9
@@ -53,9 +53,9 @@ def group_rows(codes: np.ndarray) -> Groups:
     >>> group_rows(np.array([1, 0, -1, 1])).sizes.tolist()
     [1, 2]
     """
-    order = np.argsort(codes, kind="stable")
-    order = order[np.searchsorted(codes[order], 0) :]
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    codes = codes.astype(smallest_int(int(codes.max(initial=-1)) + 1))  # short integers sort fast
+    order = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
+    starts = np.flatnonzero(run_starts(codes[order]))
     return Groups(order, starts, np.diff(starts, append=len(order)), len(codes))
 
 
@@ -155,10 +155,16 @@ class Evidence:
     household: HomesOfRecords | None = None
     # dict of str to Column: columns of an earlier state of the same records
     earlier: dict[str, Column] = field(default_factory=dict)
+    # names of columns that were filled in the last round; None before the first
+    changed: set[str] | None = None
 
     def targets(self) -> list[Column]:
         """Columns that still have holes."""
         return [column for column in self.columns.values() if len(column.holes)]
+
+    def is_new(self, *columns: Column) -> bool:
+        """Whether any of these columns of the release was filled since the rules last saw it."""
+        return self.changed is None or any(column.name in self.changed for column in columns)
 
     def without(self, hidden: Mapping[str, np.ndarray]) -> Evidence:
         """Return the evidence with the cells of `hidden` (bool, shape (n,), by column) taken out.

@@ -164,6 +164,7 @@ def fill_holes(evidence: Evidence, ways: Ways, rules: Sequence[str]) -> list[Fil
                 fills.append(Fill(deduction, rows, values, number))
         if len(fills) == before:
             break
+        evidence.changed = {fill.deduction.target for fill in fills[before:]}
     return fills
 
 

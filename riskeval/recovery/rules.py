@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from riskeval.recovery.columns import Column, Evidence, can_determine
-from riskeval.recovery.unanimity import LEAST_CASES, Answer, Trial, make_trial, trial_of, unanimous
+from riskeval.recovery.unanimity import (
+    LEAST_CASES,
+    Answer,
+    Trial,
+    error_of_guessing,
+    make_trial,
+    trial_of,
+    unanimous,
+)
 from synthpop.microdata.codes import extremes
 
 TOLERANCE = 1e-6
@@ -127,7 +135,7 @@ def from_roles(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
             n_level = np.bincount(home[target.codes == level], minlength=len(size))
             right = int((complete & (n_level == 1)).sum())
             wrong = int(size[complete & (n_level == 0)].sum())
-            trial = make_trial(right, wrong, target.codes)
+            trial = make_trial(right, wrong, error_of_guessing(target.codes))
             rows = open_[n_level[home[open_]] == 0]
             if len(rows) and trial.convinces(ways.certainty):
                 source = f"one {target.levels[level]} in each household"
@@ -192,7 +200,7 @@ def from_columns(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         if not can_determine(column) or (not label and column.name in ways.weights):
             continue
         for target in targets:
-            if target is column:
+            if target is column or not evidence.is_new(target, *(() if label else (column,))):
                 continue
             answer = unanimous(column.groups, target.codes, target.hidden).convincing(
                 ways.certainty
@@ -209,6 +217,8 @@ def from_classes(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
             continue
         for column in numbers:
             if column is target or len(column.levels) <= len(target.levels):
+                continue
+            if not evidence.is_new(target, column):
                 continue
             intervals = _intervals(column, target)
             if intervals is None:
@@ -231,14 +241,15 @@ def _intervals(
     column: Column, target: Column
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int] | None:
     """Limits of the classes of `target` in the numbers of `column`; None where they overlap."""
-    both = (target.codes >= 0) & ~np.isnan(_numbers(column))
-    if int(both.sum()) < LEAST_CASES:
+    both = np.flatnonzero((target.codes >= 0) & ~np.isnan(_numbers(column)))
+    if len(both) < LEAST_CASES:
+        return None
+    # classes that overlap among the first records overlap
+    first = both[:FEW_RECORDS]
+    if _limits(target.codes[first], _numbers(column)[first], target) is None:
         return None
     codes, x = target.codes[both], _numbers(column)[both]
     if (np.bincount(codes) >= 3).sum() < 2:
-        return None
-    # classes that overlap among the first records overlap
-    if len(x) > FEW_RECORDS and _limits(codes[:FEW_RECORDS], x[:FEW_RECORDS], target) is None:
         return None
     limits = _limits(codes, x, target)
     return None if limits is None else (*limits, len(x))

@@ -58,35 +58,39 @@ class Answer:
 
 def unanimous(groups: Groups, codes: np.ndarray, hidden: np.ndarray) -> Answer:
     """Answer the `hidden` holes (code -1) whose group has filled cells that all agree."""
-    from riskeval.kernels.agreement import levels_of_groups
+    from riskeval.kernels.agreement import common_levels, levels_of_groups
 
-    # 1. of each group: filled cells, smallest and largest level
+    # 1. holes get the level that all filled cells of their group have
+    rows = np.flatnonzero(hidden & (codes < 0))
+    rows = rows[groups.of_record[rows] >= 0]
+    asked = np.zeros(len(groups.starts), dtype=np.bool_)
+    asked[groups.of_record[rows]] = True
+    common = common_levels(groups.order, groups.starts, groups.sizes, asked, codes)
+    rows = rows[common[groups.of_record[rows]] >= 0]
+    which = groups.of_record[rows]
+    if not len(rows):
+        return Answer(rows, rows, rows, NO_TRIAL, NO_TRIAL)
+    # 2. of each group: filled cells, smallest and largest level
     lowest, highest, filled, at_lowest, at_highest = levels_of_groups(
         groups.order, groups.starts, codes
     )
     pure = (filled > 0) & (lowest == highest)
-    # 2. holes of pure groups get their level
-    rows = np.flatnonzero(hidden & (codes < 0) & (groups.of_record >= 0))
-    rows = rows[pure[groups.of_record[rows]]]
-    which = groups.of_record[rows]
-    if not len(rows):
-        return Answer(rows, rows, rows, NO_TRIAL, NO_TRIAL)
     # 3. leave each filled cell out: others of a pure group are right; in a group with exactly one
     #    deviating cell the others agree on a wrong level for it
     deviates = ~pure & (at_lowest + at_highest == filled) & (np.minimum(at_lowest, at_highest) == 1)
+    error = error_of_guessing(codes)
     trials = [
-        make_trial(int(filled[pure & size].sum()), int((deviates & size).sum()) * wrong, codes)
+        make_trial(int(filled[pure & size].sum()), int((deviates & size).sum()) * wrong, error)
         for size, wrong in ((filled == 2, 2), (filled > 2, 1))
     ]
-    return Answer(rows, lowest[which], filled[which], *trials)
+    return Answer(rows, common[which], filled[which], *trials)
 
 
-def make_trial(right: int, wrong: int, codes: np.ndarray) -> Trial:
-    """Compare right and wrong predictions with always guessing the commonest code."""
+def make_trial(right: int, wrong: int, by_guessing: float) -> Trial:
+    """Compare right and wrong predictions with the error of always guessing the commonest code."""
     cases = right + wrong
     if not cases:
         return NO_TRIAL
-    by_guessing = _error_of_guessing(codes)
     gain = wrong / cases / by_guessing if by_guessing > 0 else float("nan")
     return Trial(cases, right / cases, gain)
 
@@ -101,9 +105,10 @@ def trial_of(predicted: np.ndarray, codes: np.ndarray) -> Trial:
     """
     both = (predicted >= 0) & (codes >= 0)
     right = int((predicted[both] == codes[both]).sum())
-    return make_trial(right, int(both.sum()) - right, codes)
+    return make_trial(right, int(both.sum()) - right, error_of_guessing(codes))
 
 
-def _error_of_guessing(codes: np.ndarray) -> float:
+def error_of_guessing(codes: np.ndarray) -> float:
+    """Share of wrong guesses of who always says the commonest code; -1 is left out."""
     counts = np.bincount(codes[codes >= 0], minlength=1)
     return float(1.0 - counts.max() / counts.sum()) if counts.sum() else 0.0

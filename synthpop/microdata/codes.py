@@ -87,16 +87,26 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     if len(where):
         raise InputError("categories", [unhashable_fault(str(series.name), series, where)])
     codes, uniques = pd.factorize(series, use_na_sentinel=True)
+    order, plain = _in_order(uniques)
+    rank = np.empty(len(plain) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(plain))
+    rank[-1] = MISSING
+    return rank[codes].astype(smallest_int(len(plain))), plain
+
+
+def _in_order(uniques: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return the order of distinct values, and the values in it as plain Python objects."""
+    if isinstance(uniques.dtype, np.dtype) and uniques.dtype.kind in "biuf":
+        numbers = np.asarray(uniques)
+        order = np.argsort(numbers)  # distinct: any sort gives the same order
+        return order, tuple(numbers[order].tolist())
     distinct = np.asarray(uniques, dtype=object)
     try:
         order = np.argsort(distinct, kind="stable")
     except TypeError:  # mixed types have no order of their own
         order = np.argsort(distinct.astype(str), kind="stable")
-    rank = np.empty(len(distinct) + 1, dtype=np.int64)
-    rank[order] = np.arange(len(distinct))
-    rank[-1] = MISSING
-    plain = tuple(item.item() if isinstance(item, np.generic) else item for item in distinct[order])
-    return rank[codes].astype(smallest_int(len(plain))), plain
+    levels = (item.item() if isinstance(item, np.generic) else item for item in distinct[order])
+    return order, tuple(levels)
 
 
 def level_text(level: Any) -> str:

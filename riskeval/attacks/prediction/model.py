@@ -85,8 +85,8 @@ class TargetModel:
 
         Returns ``at_risk``, ``score`` and ``predicted`` of each person of each file.
         """
-        # 1. The model is asked once for each distinct combination of keys, in the order of the keys:
-        #    neighbours take the same way down a tree, whose nodes then stay in the processor's cache
+        # 1. The model is asked once for each distinct combination of keys, in the order of the
+        #    keys: neighbours go the same way down a tree, whose nodes then stay in the cache
         every = pd.concat([frame[list(self.request.keys)] for frame in asked], ignore_index=True)
         row, last = number_rows(self.features.of(every))
         points = self.features.of(every.iloc[last])
