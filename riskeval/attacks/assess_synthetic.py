@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.compared import N_GROUPS
+from riskeval.attacks.counting.key_tables import check_file
 from riskeval.attacks.entry import AttackInput, AttackNumber
 from riskeval.attacks.intervals import check_intervals
 from riskeval.attacks.registry import ATTACKS
-from riskeval.attacks.request import AttackRequest, check_households, check_request, read_request
+from riskeval.attacks.request import AttackRequest, check_request, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of
@@ -22,6 +23,7 @@ from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import resolve_seed
 
 
@@ -229,28 +231,18 @@ def _read_input(
     chosen = list(ATTACKS) if asked == "all" else listed_names(asked)
     for name in chosen:
         check_choice(faults, "attacks", name, ATTACKS)
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        faults.add("workers", f"{workers!r} is not a whole number of at least 1")
+    check(faults, {"workers": Whole(1), "n_groups": Whole(2)}, options)
     further = check_intervals(faults, 0, 0.5, options["replicates"])
     request = read_request(
-        SUBJECT,
-        keys,
-        targets,
-        household=household,
-        members=options["members"],
+        SUBJECT, keys, targets, household=household, members=options["members"],
         categorical=options["categorical"],
-    )
+    )  # fmt: skip
     check_request(faults, request, frame)
-    if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2:
-        faults.add("n_groups", f"{n_groups!r} is not a whole number of at least 2")
     for name in request.categorical:
         if name not in (*request.keys, *request.targets):
             faults.add("categorical", f"{name!r} is neither a key nor a target")
     if others is not None:
-        columns = (*request.keys, *request.targets)
-        check_columns(faults, others, columns, "key or target of the holdout")
-        if request.household is not None:
-            check_households(faults, others, request.household, "holdout")
+        check_file(faults, others, request, "hold-out")
     _check_releases(faults, [synthetic, *further], request)
     faults.raise_if_any()
     scenario = keys if isinstance(keys, Scenario) else None

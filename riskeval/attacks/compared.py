@@ -98,6 +98,11 @@ class ComparedFiles:
     note: str = ""  # which keys are left out
     amounts: tuple[str, ...] = ()  # variables that are numbers; all others are categories
 
+    @property
+    def by_keys(self) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+        """First arguments of the attacks that count by keys."""
+        return self.original, self.release, self.keys
+
     def part(self, most: int, what: str) -> pd.DataFrame:
         """At most so many records of the original, drawn at random."""
         rows = drawn(len(self.original), most, Streams(self.seed), what)
@@ -125,37 +130,29 @@ def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
 
 
 def _uniques(files: ComparedFiles, target: str) -> list[Measurement]:
-    result = replicated_uniques(
-        files.original, files.release, files.keys, holdout=files.holdout, draws=0
-    )
+    result = replicated_uniques(*files.by_keys, holdout=files.holdout, draws=0)
+    note = joined(files.note, beyond_strangers(result.excess), *result.notes)
     return [
         Measurement(
             UNIQUES, result.rate, records=len(files.original), baseline=result.unique_original,
-            against="uniques of the original",
-            note=joined(files.note, beyond_strangers(result.excess), *result.notes),
+            against="uniques of the original", note=note,
         )
     ]  # fmt: skip
 
 
 def _disco(files: ComparedFiles, target: str) -> list[Measurement]:
-    result = disco(
-        files.original, files.release, files.keys, target, holdout=files.holdout,
-        n_groups=N_GROUPS, draws=0,
-    )  # fmt: skip
+    result = disco(*files.by_keys, target, holdout=files.holdout, n_groups=N_GROUPS, draws=0)
+    note = joined(files.note, beyond_strangers(result.excess), *result.notes)
     return [
         Measurement(
             DISCO, result.rate, target, records=len(files.original),
-            baseline=result.disclosive_original, against="the original",
-            note=joined(files.note, beyond_strangers(result.excess), *result.notes),
+            baseline=result.disclosive_original, against="the original", note=note,
         )
     ]  # fmt: skip
 
 
 def _tcap(files: ComparedFiles, target: str) -> list[Measurement]:
-    result = tcap(
-        files.original, files.release, files.keys, target, holdout=files.holdout,
-        n_groups=N_GROUPS, draws=0,
-    )  # fmt: skip
+    result = tcap(*files.by_keys, target, holdout=files.holdout, n_groups=N_GROUPS, draws=0)
     value = result.value("TCAP_original")
     targeted = result.table.loc[result.table["measure"] == "TCAP_original", "n"]
     none = "no released group has one value" if np.isnan(value) else ""
@@ -252,27 +249,27 @@ def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:
     >>> identical(table, pd.DataFrame({"age": [41.0, 30.0], "sex": ["m", "m"]}), ["age", "sex"])
     0.5
     """
-    columns, sizes = [], []
+    columns = []
     for name in names:
         codes, levels = encode(x[name])
         others, unknown = recode_to(y[name], levels)
         both = np.concatenate([codes.astype(np.int64), others.astype(np.int64)])
         both[len(codes) :][unknown] = len(levels)
         columns.append(both)
-        sizes.append(len(levels) + 1)
-    ids, n_cells = cell_ids(np.column_stack(columns), sizes)
+    ids, n_cells = cell_ids(np.column_stack(columns))
     occupied = np.zeros(n_cells, dtype=bool)
     occupied[ids[: len(x)]] = True
     return float(occupied[ids[len(x) :]].mean())
 
 
 def _scenarios(files: ComparedFiles, target: str) -> list[Measurement]:
-    one = scenario_risk(
-        files.original, files.release, files.keys, target,
-        categorical=target not in files.amounts, holdout=files.holdout,
-        seed=files.drawn_seed("scenarios", target), note=files.note,
+    seed = files.drawn_seed("scenarios", target)
+    is_category = target not in files.amounts
+    risk = scenario_risk(
+        *files.by_keys, target, categorical=is_category, holdout=files.holdout, seed=seed,
+        note=files.note,
     )  # fmt: skip
-    return [one]
+    return [risk]
 
 
 IN_COMPARISONS = {

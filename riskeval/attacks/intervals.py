@@ -12,6 +12,7 @@ import pandas as pd
 from riskeval.attacks.indexer import number_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.intervals import interval_of_mean, wilson
+from synthpop.microdata.parameters import SHARE, Whole, check
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import percent
 
@@ -156,11 +157,8 @@ def check_intervals(
     faults: Faults, draws: object, confidence: object, replicates: object
 ) -> tuple[Any, ...]:
     """Note values out of range; return the replicates as a tuple."""
-    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 0:
-        faults.add("draws", f"{draws!r} is not a whole number of at least 0")
-    inside = isinstance(confidence, float) and 0 < confidence < 1
-    if not inside:
-        faults.add("confidence", f"{confidence!r} is not a number between 0 and 1")
+    table = {"draws": Whole(0), "confidence": SHARE}
+    check(faults, table, {"draws": draws, "confidence": confidence})
     single = isinstance(replicates, (pd.DataFrame, str)) or hasattr(replicates, "iter_blocks")
     if single or not isinstance(replicates, (Sequence, Iterator)):
         what = "is not a list of synthetic files"

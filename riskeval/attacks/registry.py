@@ -178,7 +178,7 @@ def _tcap_numbers(result: Any) -> list[AttackNumber]:
         beyond = result.excess.get(name)
         baseline, against = result.baseline, "drawing without keys"
         if beyond is not None and name == "DCAP":
-            baseline, against = beyond.holdout_rate, "persons outside the original"
+            baseline, against = beyond.holdout_rate, OUTSIDE
         one = Measurement(
             INFOS[name], result.value(name), result.target, lower=low, upper=high,
             baseline=baseline, against=against,
@@ -190,7 +190,7 @@ def _tcap_numbers(result: Any) -> list[AttackNumber]:
 def _rapid_numbers(result: Any) -> list[AttackNumber]:
     baseline, against = result.permuted_rate, "shuffled target"
     if result.excess is not None:
-        baseline, against = result.holdout_rate, "persons outside the original"
+        baseline, against = result.holdout_rate, OUTSIDE
     one = Measurement(
         INFOS["predicted"], result.rate, result.target, records=result.n_judged,
         lower=result.interval[0], upper=result.interval[1], baseline=baseline, against=against,
@@ -206,7 +206,7 @@ def _scenario_numbers(result: Any) -> list[AttackNumber]:
     numbers = []
     for row in table.to_dict("records"):
         within = "" if np.isnan(row["accuracy"]) else f" within {short_percent(row['accuracy'])}"
-        baseline, against = row.get("rate_holdout", np.nan), "persons outside the original"
+        baseline, against = row.get("rate_holdout", np.nan), OUTSIDE
         if np.isnan(baseline):
             baseline = row.get("rate_baseline", np.nan)
             against = "" if np.isnan(baseline) else "guessing the commonest level"

@@ -103,12 +103,20 @@ def check_request(faults: Faults, request: AttackRequest, frame: pd.DataFrame) -
             what = f"{request.household!r} is also a key or a target"
             faults.add("household", what, remedy="The number of a household is not known outside.")
         check_households(faults, frame, request.household, "original")
-    if request.rows is not None and check_columns(faults, frame, [request.rows], "rows looked for"):
-        flags = frame[request.rows]
-        if not pd.api.types.is_bool_dtype(flags.dtype) or bool(flags.isna().any()):
-            faults.add(
-                request.rows, "rows looked for are not True and False", remedy="Convert them."
-            )
+    if request.rows is not None:
+        check_rows(faults, frame, request.rows, "original")
+
+
+def check_rows(faults: Faults, frame: pd.DataFrame, name: str, role: str) -> bool:
+    """Note a column of rows looked for that is missing, or not True and False everywhere."""
+    if not check_columns(faults, frame, [name], f"rows looked for of the {role}"):
+        return False
+    flags = frame[name]
+    is_flag = pd.api.types.is_bool_dtype(flags.dtype) and not bool(flags.isna().any())
+    if not is_flag:
+        what = f"rows looked for of the {role} are not True or False everywhere"
+        faults.add(name, what, remedy="Convert them.")
+    return is_flag
 
 
 def check_households(faults: Faults, frame: pd.DataFrame, name: str, role: str) -> None:

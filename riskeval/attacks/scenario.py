@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from numbers import Real
 from typing import Any
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import listed_names
+from synthpop.microdata.parameters import is_number
 from synthpop.microdata.text import short_percent
 
 ACCURACY = (0.01, 0.02, 0.05)
@@ -269,9 +269,9 @@ def _errors(
     for key, p in table.items():
         if key not in keys:
             faults.add("key_errors", f"{key!r} is not a key", remedy=did_you_mean(key, keys))
-        if not _is_number(p) or not 0 <= p < 1:
+        if not is_number(p) or not 0 <= p < 1:
             faults.add("key_errors", f"{p!r} of {key!r} is not a probability from 0 to below 1")
-    good = {key: p for key, p in table.items() if _is_number(p) and p > 0}
+    good = {key: p for key, p in table.items() if is_number(p) and p > 0}
     return tuple((key, float(good[key])) for key in keys if key in good)
 
 
@@ -281,16 +281,12 @@ def _accuracies(faults: Faults, accuracy: Any) -> tuple[float, ...]:
     if not values:
         faults.add("accuracy", "no accuracy is given")
     for p in values:
-        if not _is_number(p) or not 0 < p < 1:
+        if not is_number(p) or not 0 < p < 1:
             remedy = "0.05 means within 5 % of the true value."
             faults.add("accuracy", f"{p!r} is not a number between 0 and 1", remedy=remedy)
     if len(set(values)) < len(values):
         faults.add("accuracy", "a value is given twice")
-    return tuple(float(p) for p in values if _is_number(p))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return tuple(float(p) for p in values if is_number(p))
 
 
 def _check(faults: Faults, plain: dict[str, Any]) -> None:
@@ -303,7 +299,7 @@ def _check(faults: Faults, plain: dict[str, Any]) -> None:
         if name not in plain["targets"]:
             remedy = did_you_mean(name, plain["targets"])
             faults.add("categorical", f"{name!r} is not a target", remedy=remedy)
-    if not _is_number(plain["coverage"]) or not 0 < plain["coverage"] <= 1:
+    if not is_number(plain["coverage"]) or not 0 < plain["coverage"] <= 1:
         what = f"{plain['coverage']!r} is not a share above 0 and up to 1"
         faults.add("coverage", what, remedy="1 is a register of the whole population.")
     else:

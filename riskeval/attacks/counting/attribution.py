@@ -25,6 +25,7 @@ from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members, combine_probabilities
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Between, check
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count
 
@@ -207,10 +208,9 @@ def tcap(
     >>> risk.value("CAP_original"), risk.value("DCAP"), risk.value("TCAP_original")
     (0.75, 0.5, 0.5)
     """
-    if isinstance(tau, bool) or not isinstance(tau, (int, float)) or not 0 < tau <= 1:
-        faults = Faults("tcap")
-        faults.add("tau", f"{tau!r} is not above 0 and at most 1")
-        faults.raise_if_any()
+    faults = Faults("tcap")
+    check(faults, {"tau": Between(0, 1, open="low")}, {"tau": tau})
+    faults.raise_if_any()
     asked = read_counting(
         "tcap", original, synthetic, keys, target, n_targets=1, holdout=holdout, missing=missing,
         household=household, members=members, n_groups=n_groups, replicates=replicates,
@@ -274,16 +274,9 @@ def _excess(table: CrossTable, tau: float, asked: CountingRequest) -> dict[str, 
         wins = (records["targeted"] & records["right"]).to_numpy()
         success["DCAP"].append(cap[among])
         success["TCAP_original"].append(combine_members(wins, unit, n_units, how)[among])
-    overlap = asked.overlap
+    about: Any = {"coverage": asked.request.coverage, "overlap": asked.overlap}
     compared = {
-        name: excess(
-            parts[0],
-            parts[1],
-            asked.confidence,
-            n_tests=2,
-            coverage=asked.request.coverage,
-            overlap=overlap,
-        )
+        name: excess(parts[0], parts[1], asked.confidence, n_tests=2, **about)
         for name, parts in success.items()
     }
     return {name: one for name, one in compared.items() if one is not None}

@@ -29,6 +29,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count, percent
 
@@ -140,8 +141,7 @@ def copied_values(
     people = as_frame(original, "original")
     names = as_names(faults, variables, "variables")
     check_columns(faults, people, (*names, *([household] if household else [])), "column")
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 12:
-        faults.add("digits", f"is {digits!r}", remedy="Give a whole number from 1 to 12.")
+    check(faults, {"digits": Whole(1, 12)}, {"digits": digits})
     faults.raise_if_any()
     if amounts is None:
         numeric = [name for name in names if is_amount(people[name])]
@@ -260,16 +260,14 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
     overlap = overlap_of(files["original"], files.get("holdout"), names, list(marks.coders))
     rows, beyond = [], {}
     for kind in marks.kinds:
-        originals = success["original", kind]
-        low, high = (
-            wilson(float(originals.sum()), len(originals)) if len(originals) else (np.nan, np.nan)
-        )
+        originals, n = success["original", kind], len(success["original", kind])
+        low, high = wilson(float(originals.sum()), n) if n else (np.nan, np.nan)
         strangers = success.get(("holdout", kind), np.zeros(0, dtype=bool))
-        row = {"kind": kind, "n": len(originals), "copied": int(originals.sum()),
-               "rate": _mean(originals),
-               "lower": low, "upper": high, "by_chance": _mean(success["chance", kind]),
-               "holdout": _mean(strangers)}  # fmt: skip
-        rows.append(row)
+        rows.append({
+            "kind": kind, "n": n, "copied": int(originals.sum()), "rate": _mean(originals),
+            "lower": low, "upper": high, "by_chance": _mean(success["chance", kind]),
+            "holdout": _mean(strangers),
+        })  # fmt: skip
         more = excess(originals, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
         if more is not None:
             beyond[kind] = more

@@ -22,6 +22,7 @@ from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
@@ -287,6 +288,20 @@ class Exclusions:
     pairs: tuple[tuple[str, str, str], ...]
     denominator_limit: int | None
 
+    def disclosive(self, largest: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """Whether classes have records of one level only, and not too many of them."""
+        single = (total > 0) & (largest == total)
+        return (
+            single if self.denominator_limit is None else single & (total <= self.denominator_limit)
+        )
+
+    def single(self, cells: Cells, people: FileClasses) -> tuple[np.ndarray, np.ndarray]:
+        """Whether the class that is looked up has one single level, and whether it is theirs."""
+        largest, level = cells.most()
+        of_class = people.believed_class
+        single = self.disclosive(largest[of_class], cells.in_class(of_class))
+        return single, level[of_class] == people.level
+
 
 def _read_exclusions(
     asked: CountingRequest, levels: Any, pairs: Any, denominator_limit: Any
@@ -303,11 +318,10 @@ def _read_exclusions(
             faults.add("exclude_pairs", f"{pair[0]!r} is not a key")
         else:
             good.append((pair[0], comparable_text(pair[1]), comparable_text(pair[2])))
-    limit = denominator_limit
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        faults.add("denominator_limit", f"{limit!r} is not a whole number of at least 1")
+    table = {"denominator_limit": Whole(1) | NONE}
+    check(faults, table, {"denominator_limit": denominator_limit})
     faults.raise_if_any()
-    return Exclusions(frozenset(map(comparable_text, levels)), tuple(good), limit)
+    return Exclusions(frozenset(map(comparable_text, levels)), tuple(good), denominator_limit)
 
 
 def _flags(
@@ -315,8 +329,8 @@ def _flags(
 ) -> dict[str, np.ndarray]:
     """What is so for each unit: measures by their name, bool, shape (n_units,)."""
     secret = _secret(table, people, rule, asked)
-    single, right = _single(table.matched, people, rule)
-    own_single, own_right = _single(table.original, people, rule)
+    single, right = rule.single(table.matched, people)
+    own_single, own_right = rule.single(table.original, people)
     by_record = {
         "Dorig": own_single & own_right & secret,
         "iS": table.matched.in_class(people.believed_class) > 0,
@@ -329,16 +343,6 @@ def _flags(
         name: combine_members(flag[known], people.unit[known], n_units, asked.request.members)
         for name, flag in by_record.items()
     }
-
-
-def _single(cells: Cells, people: FileClasses, rule: Exclusions) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the class that is looked up has one single level, and whether it is the own one."""
-    largest, level = cells.most()
-    total = cells.in_class(people.believed_class)
-    single = (total > 0) & (largest[people.believed_class] == total)
-    if rule.denominator_limit is not None:
-        single &= total <= rule.denominator_limit
-    return single, level[people.believed_class] == people.level
 
 
 def _secret(
@@ -360,11 +364,8 @@ def _secret(
 
 
 def _disclosive_released(table: CrossTable, rule: Exclusions) -> float:
-    largest, _ = table.released.most()
     total = table.released.total
-    single = (total > 0) & (largest[:-1] == total)
-    if rule.denominator_limit is not None:
-        single &= total <= rule.denominator_limit
+    single = rule.disclosive(table.released.most()[0][:-1], total)
     return float(total[single].sum() / max(table.n_released, 1))
 
 

@@ -19,6 +19,7 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import is_number
+from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.text import count
 
@@ -124,10 +125,7 @@ def read_counting(
         what = f"{len(request.targets)} targets are given, {n_targets} wanted"
         faults.add("target", what, remedy="Name what the intruder looks for.")
     further = check_intervals(faults, draws, confidence, options["replicates"])
-    if n_groups is not None and (
-        isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2
-    ):
-        faults.add("n_groups", f"{n_groups!r} is not a whole number of at least 2")
+    check(faults, {"n_groups": Whole(2) | NONE}, options)
     faults.raise_if_any()
     files = {"original": as_frame(original, "original")}
     if holdout is not None:

@@ -14,6 +14,7 @@ from riskeval.attacks.distance.space import (
     draw_households,
     household_points,
     person_points,
+    ranges_of,
 )
 from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.prediction.features import check_size
@@ -24,6 +25,7 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import draw_records
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.parameters import SHARE, Whole, check
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
@@ -63,11 +65,8 @@ def footnote_of(request: AttackRequest) -> str:
 
 def check_numbers(faults: Faults, confidence: object, **counts: object) -> None:
     """Note a confidence outside (0, 1) and counts below 1."""
-    for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            faults.add(name, f"{count!r} is not a whole number of at least 1")
-    if not isinstance(confidence, float) or not 0 < confidence < 1:
-        faults.add("confidence", f"{confidence!r} is not a number between 0 and 1")
+    check(faults, dict.fromkeys(counts, Whole(1)), counts)
+    check(faults, {"confidence": SHARE}, {"confidence": confidence})
 
 
 def read_frames(
@@ -150,11 +149,8 @@ def without_constants(
     >>> without_constants(points, (np.ones(2), np.ones(1)))
     (array([1., 0.]), array([0.]))
     """
-    known = np.where(points.codes < 0, np.nan, points.codes.astype(np.float64))
-    varying = []
-    for columns in (points.numbers, known):
-        spans = [np.ptp(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in columns.T]
-        varying.append(np.array(spans) > 0)
+    codes = np.where(points.codes < 0, np.nan, points.codes.astype(np.float64))
+    varying = [ranges_of(columns) > 0 for columns in (points.numbers, codes)]
     if not any(side.any() for side in varying):
         return weights
     return weights[0] * varying[0], weights[1] * varying[1]

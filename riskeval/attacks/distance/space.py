@@ -41,6 +41,11 @@ class Points:
         return len(self.numbers)
 
 
+def ranges_of(columns: np.ndarray) -> np.ndarray:
+    """Range of the known values of each column, shape (p,); 0 where there is none."""
+    return np.array([np.ptp(x[~np.isnan(x)]) if (~np.isnan(x)).any() else 0.0 for x in columns.T])
+
+
 class Space:
     """Points of several files, with the ranges of the numbers over all of them.
 
@@ -69,10 +74,7 @@ class Space:
         self.points = dict(points)
         self.weights = weights
         self.dimension, self.workers, self.step = dimension, workers, step
-        numbers = np.concatenate([it.numbers for it in self.points.values()])
-        self.ranges = np.array(
-            [np.ptp(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in numbers.T]
-        )
+        self.ranges = ranges_of(np.concatenate([it.numbers for it in self.points.values()]))
 
     def nearest(
         self,

@@ -19,7 +19,7 @@ from riskeval.attacks.matching.matchers import (
     NumericMatcher,
     truth_intervals,
 )
-from riskeval.attacks.matching.models import FittedModel, Learner, learner
+from riskeval.attacks.matching.models import Learner, learner
 from riskeval.attacks.matching.request import SUBJECT, ScenarioRequest, check_block
 from riskeval.attacks.targets import AttackTargets, attack_targets, level_coders
 from synthpop.microdata.errors import Faults
@@ -124,7 +124,31 @@ def _watch(
     return _Numbers(request, target, files, lookups, fitting)
 
 
-class _Numbers:
+class _Target:
+    """A target: what is noted about it for every file."""
+
+    fitting: Learner | None
+    lookups: list[PopulationLookup]
+    matchers: list[HoleMatcher]
+
+    def _evidence(
+        self, request: ScenarioRequest, total: int, nothing: Any, *details: Any
+    ) -> list[MatchEvidence]:
+        """What was seen, of each file; without a model `nothing` is predicted."""
+        fitted = (
+            self.fitting.solve(request.on_event) if self.fitting is not None and total else None
+        )
+        result = []
+        for matcher, lookup in zip(self.matchers, self.lookups, strict=True):
+            codes = lookup.targets.codes
+            predicted = np.full(len(codes), nothing) if fitted is None else fitted.predict(codes)
+            text = "" if fitted is None else fitted.text
+            seen = (lookup.n_matches, lookup.n_holes, predicted, lookup.rows, text)
+            result.append(matcher.evidence(*seen, *details))
+        return result
+
+
+class _Numbers(_Target):
     """A target of numbers: what is noted about it for every file."""
 
     def __init__(
@@ -160,20 +184,10 @@ class _Numbers:
 
     def evidence(self, request: ScenarioRequest, total: int) -> list[MatchEvidence]:
         """What was seen, of each file."""
-        fitted = _solved(self.fitting, request, total)
-        result = []
-        for matcher, lookup in zip(self.matchers, self.lookups, strict=True):
-            predicted = np.full(len(lookup.targets.codes), np.nan)
-            if fitted is not None:
-                predicted = fitted.predict(lookup.targets.codes)
-            text = "" if fitted is None else fitted.text
-            result.append(
-                matcher.evidence(lookup.n_matches, lookup.n_holes, predicted, lookup.rows, text)
-            )
-        return result
+        return self._evidence(request, total, np.nan)
 
 
-class _Categories:
+class _Categories(_Target):
     """A target of categories: what is noted about it for every file."""
 
     def __init__(
@@ -215,25 +229,7 @@ class _Categories:
     def evidence(self, request: ScenarioRequest, total: int) -> list[MatchEvidence]:
         """What was seen, of each file."""
         _check_common_levels(request, [self.coder], total, [self.target])
-        fitted = _solved(self.fitting, request, total)
-        commonest = int(self.persons.argmax())
-        result = []
-        for matcher, lookup in zip(self.matchers, self.lookups, strict=True):
-            predicted = np.full(len(lookup.targets.codes), -1)
-            if fitted is not None:
-                predicted = fitted.predict(lookup.targets.codes)
-            text = "" if fitted is None else fitted.text
-            result.append(
-                matcher.evidence(
-                    lookup.n_matches, lookup.n_holes, predicted, lookup.rows, text, commonest,
-                    self.coder.levels,
-                )
-            )  # fmt: skip
-        return result
-
-
-def _solved(fitting: Learner | None, request: ScenarioRequest, total: int) -> FittedModel | None:
-    return fitting.solve(request.on_event) if fitting is not None and total else None
+        return self._evidence(request, total, -1, int(self.persons.argmax()), self.coder.levels)
 
 
 def _numbers(

@@ -17,6 +17,7 @@ from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import SHARE, check
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count, percent, plural, short_percent
@@ -166,8 +167,7 @@ open_interval, holdout, model
     [[0.5, 0.0, 1.0]]
     """
     faults = Faults("scenario_replicates")
-    if isinstance(confidence, bool) or not isinstance(confidence, float) or not 0 < confidence < 1:
-        faults.add("confidence", f"{confidence!r} is not a number between 0 and 1")
+    check(faults, {"confidence": SHARE}, {"confidence": confidence})
     if isinstance(populations, (pd.DataFrame, str)) or not isinstance(populations, Iterable):
         faults.add("populations", "is not a collection of populations", remedy="Give a list.")
     faults.raise_if_any()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.models import check_model
+from riskeval.attacks.request import check_households, check_rows
 from riskeval.attacks.scenario import Scenario, to_scenario
 from riskeval.attacks.targets import TREATMENTS
 from synthpop.microdata.checks import (
@@ -23,7 +24,7 @@ from synthpop.microdata.checks import (
 from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.text import plural
 
@@ -178,8 +179,7 @@ def _is_number(frame: pd.DataFrame, name: str) -> bool:
     values = frame[name]
     if isinstance(values, pd.DataFrame):  # a name given twice, which is a fault of its own
         return False
-    numeric = pd.api.types.is_numeric_dtype(values.dtype)
-    return numeric and not pd.api.types.is_bool_dtype(values.dtype)
+    return is_number(values)
 
 
 def _check_persons(
@@ -200,26 +200,13 @@ def _check_persons(
                 faults.add(target, what, rows=np.flatnonzero(infinite))
     if len(frame) == 0:
         faults.add(role, "has no records")
-    household = scenario.household
-    if household is not None and check_columns(
-        faults, frame, [household], f"household of the {role}"
-    ):
-        lacking = frame[household].isna().to_numpy()
-        if lacking.any():
-            what = f"number of the household of the {role} is missing"
-            faults.add(household, what, rows=np.flatnonzero(lacking))
-    _check_rows(faults, frame, scenario.rows, role)
-
-
-def _check_rows(faults: Faults, frame: pd.DataFrame, name: str | None, role: str) -> None:
-    if name is None or not check_columns(faults, frame, [name], f"rows of the {role}"):
+    if scenario.household is not None:
+        check_households(faults, frame, scenario.household, role)
+    rows = scenario.rows
+    if rows is None or not check_rows(faults, frame, rows, role) or len(frame) == 0:
         return
-    values = frame[name]
-    if not pd.api.types.is_bool_dtype(values.dtype) or values.isna().any():
-        what = f"rows of the {role} must be True or False everywhere, is {values.dtype}"
-        faults.add(name, what)
-    elif len(values) and not values.any():
-        faults.add(name, f"no row of the {role} is True: nobody is looked for")
+    if not frame[rows].any():
+        faults.add(rows, f"no row of the {role} is True: nobody is looked for")
 
 
 def _pairs(faults: Faults, intervals: Any, targets: tuple[str, ...]) -> dict[str, tuple[str, str]]:

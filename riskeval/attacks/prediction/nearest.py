@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.distance.space import ranges_of
 from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.levels import LevelCoder
 from synthpop.microdata.frames import as_numbers
@@ -30,10 +31,7 @@ class NearestKeys:
         matrix = self.of(train)
         self.key, last = number_rows(matrix)
         self.points = matrix[last]
-        numbers = matrix[:, : len(self.numeric)]
-        self.ranges = np.array(
-            [np.ptp(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in numbers.T]
-        )
+        self.ranges = ranges_of(matrix[:, : len(self.numeric)])
 
     def of(self, frame: pd.DataFrame) -> np.ndarray:
         """Return a file as numbers, float64: amounts (NaN missing), then codes (0 missing)."""

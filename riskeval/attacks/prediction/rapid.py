@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.counting.key_tables import check_file
 from riskeval.attacks.prediction.features import check_size
 from riskeval.attacks.prediction.model import (
     MODELS,
@@ -21,7 +22,6 @@ from riskeval.attacks.prediction.model import (
 from riskeval.attacks.prediction.rapid_result import Rapid
 from riskeval.attacks.request import (
     AttackRequest,
-    check_households,
     check_request,
     read_request,
 )
@@ -35,12 +35,13 @@ from riskeval.attacks.targets import (
     with_believed_keys,
 )
 from riskeval.attacks.values import codes_note, same_kind
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.chunks import draw_records
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import SHARE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import short_percent
 
@@ -323,10 +324,10 @@ def _limits(
     limits = request.accuracy
     if not limits:
         limits = tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,)
-    named = [("tolerance", it) for it in limits or (None,)]
-    for name, value in [*named, ("threshold", threshold), ("confidence", confidence)]:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
-            faults.add(name, f"{value!r} is not a number between 0 and 1")
+    for limit in limits or (None,):
+        check(faults, {"tolerance": SHARE}, {"tolerance": limit})
+    table = {"threshold": SHARE, "confidence": SHARE}
+    check(faults, table, {"threshold": threshold, "confidence": confidence})
     return limits
 
 
@@ -341,10 +342,8 @@ def _check(faults: Faults, request: AttackRequest, model: Any, counts: dict[str,
         check_choice(faults, "model", model, MODELS)
     elif not (hasattr(model, "fit") and hasattr(model, "predict")):
         faults.add("model", f"{model!r} is not an estimator", remedy=f"There are: {MODELS}.")
-    for name, count in counts.items():
-        least = 0 if name == "permutations" else 1
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-            faults.add(name, f"{count!r} is not a whole number of at least {least}")
+    table = {"permutations": Whole(0), "train_rows": Whole(1), "workers": Whole(1)}
+    check(faults, table, counts)
 
 
 def _files(
@@ -357,14 +356,8 @@ def _files(
     check_size(faults, files["original"], names, "original")
     if holdout is not None:
         others = files["hold-out"] = as_frame(holdout, "holdout")
-        check_columns(faults, others, names, "key or target of the holdout")
-        check_size(faults, others, names, "holdout")
-        if request.household is not None:
-            check_households(faults, others, request.household, "holdout")
-        if request.rows is not None:
-            check_columns(faults, others, [request.rows], "rows looked for of the holdout")
-        if len(others) == 0:
-            faults.add("holdout", "has no records")
+        check_file(faults, others, request, "hold-out")
+        check_size(faults, others, names, "hold-out")
     faults.raise_if_any()
     return files
 

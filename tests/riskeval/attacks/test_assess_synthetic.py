@@ -221,7 +221,7 @@ class TestWhom:
                 holdout=holdout.drop(columns="status"),
             )  # fmt: skip
         text = str(caught.value)
-        for part in ("of the synthetic file", "0 is not a whole", "not a list", "of the holdout"):
+        for part in ("of the synthetic file", "workers: is 0", "not a list", "of the hold-out"):
             assert part in text
         with pytest.raises(InputError, match="replicates: can be read only once"):
             assess_synthetic(own, other, "age", "status", replicates=[iter([other])])

@@ -352,7 +352,7 @@ class TestAmounts:
 
     def test_faults(self) -> None:
         frame = pd.DataFrame({"k": [1, 2], "y": [0.5, 1.5]})
-        with pytest.raises(InputError, match="n_groups: 1 is not"):
+        with pytest.raises(InputError, match="n_groups: is 1"):
             disco(frame, frame, "k", "y", n_groups=1)
 
 

@@ -189,7 +189,7 @@ class TestStreams:
         with pytest.raises(InputError, match="household is missing"):
             intruder_scenarios(sample(), lacking, intruder())
         own = sample().assign(h=sample()["h"].where(sample()["h"] != 2))
-        with pytest.raises(InputError, match="household of the sample is missing"):
+        with pytest.raises(InputError, match="household is missing in the sample"):
             intruder_scenarios(own, population(), intruder())
         with pytest.raises(InputError, match="household of the population"):
             intruder_scenarios(sample(), population().drop(columns="h"), intruder())

@@ -153,7 +153,7 @@ class TestWhom:
         nobody = sample.assign(rich=False)
         with pytest.raises(InputError, match="nobody is looked for"):
             intruder_scenarios(nobody, population, Scenario("k", "y", rows="rich"))
-        with pytest.raises(InputError, match="rows of the hold-out"):
+        with pytest.raises(InputError, match="rows looked for of the hold-out"):
             intruder_scenarios(
                 sample, population, Scenario("k", "y", rows="rich"), holdout=population
             )

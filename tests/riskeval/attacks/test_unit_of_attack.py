@@ -213,7 +213,7 @@ class TestScenario:
             replicated_uniques(own, own, Scenario("age", "ill"))
         with pytest.raises(InputError, match="2 targets are given, 1 wanted"):
             tcap(own, own, Scenario("age", ["ill", "sex"]))
-        with pytest.raises(InputError, match="are not True and False"):
+        with pytest.raises(InputError, match="are not True or False"):
             disco(own, own, Scenario("age", "ill", rows="sex"))
 
 
