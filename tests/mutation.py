@@ -3,22 +3,29 @@
     python -m tests.mutation --mutants 60 --seed 1
 
 A mutant exchanges one operator or changes one constant in a copy of the tree. It is killed when a
-test of the mirrored folder fails. Survivors are printed with their line: either a test is missing,
-or the mutation changes nothing that matters (a tolerance, a bracket of a search).
+test of the mirrored folders fails: first those run that run the mutated line (one run of all tests
+beforehand records the lines), the quick ones in front, then the whole folders. Survivors are
+printed with their line: either a test is missing, or the mutation changes nothing that matters (a
+tolerance, a bracket of a search).
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
+import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {
@@ -110,14 +117,57 @@ def apply(mutation: Mutation, tree: Path) -> str:
     return text
 
 
-def outcome(tree: Path, tests: list[str], seconds: float) -> str:
-    """Run tests until one fails: "killed", "SURVIVED", or "timed out", which is told apart."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    try:
-        done = subprocess.run(command, cwd=tree, capture_output=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the tree, in which mutants are tested, and what each test runs there."""
+
+    tree: Path
+    seconds: float
+    record: Path
+
+    def run(self, tests: list[str], *options: str) -> int | None:
+        """Run tests until one fails; returns pytest's exit status, None past the time limit."""
+        arguments = self.tree.parent / "tests.txt"
+        arguments.write_text("\n".join(tests), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+        environment = {
+            **os.environ, "PYTHONPATH": str(self.tree), "EXECUTED_LINES": str(self.record)
+        }  # fmt: skip
+        try:
+            done = subprocess.run(
+                [*command, *options, f"@{arguments}"], cwd=self.tree, env=environment,
+                capture_output=True, timeout=self.seconds,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return None
+        return done.returncode
+
+    def tests_of(self, line: str) -> list[str]:
+        """Tests that run a line ("file:number"), the quick ones first."""
+        record = json.loads(self.record.read_text(encoding="utf-8"))
+        files = {file for file, lines in record["files"].items() if line in lines}
+        tests = [
+            (test["seconds"], name)
+            for name, test in record["tests"].items()
+            if test["file"] in files or line in test["lines"]
+        ]
+        return [name for _, name in sorted(tests)]
+
+
+def outcome(mutation: Mutation, tests: list[str], copy: Copy) -> str:
+    """Test one mutant by the tests that run its line, then by all of its folders.
+
+    Returns "killed", "SURVIVED", or "timed out", which is told apart.
+    """
+    before = apply(mutation, copy.tree)
+    nearest = copy.tests_of(f"{mutation.file.as_posix()}:{mutation.line}")
+    status = copy.run(nearest) if nearest else 0
+    if status not in (pytest.ExitCode.TESTS_FAILED, None):
+        status = copy.run(tests)
+    (copy.tree / mutation.file).write_text(before, encoding="utf-8")
+    if status is None:
         return "timed out"
-    return "killed" if done.returncode else "SURVIVED"
+    return "killed" if status else "SURVIVED"
 
 
 def main() -> None:
@@ -125,7 +175,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--mutants", type=int, default=60)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--seconds", type=float, default=600.0)
+    options.add_argument("--seconds", type=float, default=600.0, help="limit of one run of tests")
     arguments = options.parse_args()
     rng = random.Random(arguments.seed)
     every = [
@@ -136,19 +186,21 @@ def main() -> None:
     ]
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
+        copy = Copy(Path(folder) / "tree", arguments.seconds, Path(folder) / "lines.json")
         ignore = shutil.ignore_patterns(".git", ".mypy_cache", ".ruff_cache")
-        shutil.copytree(ROOT, tree, ignore=ignore)
-        for room in {tuple(tests) for _, tests in every}:
-            if outcome(tree, list(room), arguments.seconds) != "SURVIVED":
-                raise SystemExit(f"tests fail, or take too long, without a mutation: {room}")
+        shutil.copytree(ROOT, copy.tree, ignore=ignore)
+        if (ROOT.parent / "shared").exists():  # reference values, where they are beside the tree
+            (copy.tree.parent / "shared").symlink_to((ROOT.parent / "shared").resolve())
+        folders = sorted({test for tests in ROOMS.values() for test in tests})
+        if copy.run(folders, "-p", "tests.executed_lines") != 0:
+            raise SystemExit("tests fail, or take too long, without a mutation")
         chosen = rng.sample(every, min(arguments.mutants, len(every)))
         for number, (mutation, tests) in enumerate(chosen, 1):
-            before = apply(mutation, tree)
-            result = outcome(tree, tests, arguments.seconds)
-            (tree / mutation.file).write_text(before, encoding="utf-8")
+            start = time.monotonic()
+            result = outcome(mutation, tests, copy)
             counts[result] += 1
-            print(f"{number:3d} {result:9} {mutation}", flush=True)
+            seconds = time.monotonic() - start
+            print(f"{number:3d} {result:9} {seconds:4.0f} s  {mutation}", flush=True)
     print(f"{counts['killed']} of {len(chosen)} mutants killed, {counts['timed out']} timed out")
 
 
