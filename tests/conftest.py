@@ -40,7 +40,9 @@ FIRST = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the order of the tests be the order in which workers get their files."""
+    """Give workers whole files, so that fixtures are made once, in the order of the tests."""
+    if config.getoption("dist", "no") == "load":
+        config.option.dist = "loadfile"
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 
@@ -71,16 +73,15 @@ def _import_a_part(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """Read all tests before cycles are looked for: what is read stays for the whole run."""
+    """Read all tests before cycles are looked for: what is read stays for the whole run.
+
+    Afterwards the collector looks less often: tests make many objects and few cycles.
+    """
     gc.disable()
+    gc.set_threshold(50_000, 20, 20)
     try:
         _import_a_part(session.config)
         return (yield)
     finally:
         gc.freeze()
         gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """Let the interpreter clear everything at its end."""
-    gc.unfreeze()

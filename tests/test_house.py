@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,8 +65,19 @@ def code_lines(function: ast.FunctionDef, lines: list[str]) -> int:
 
 
 @cache
-def tree_of(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+def nodes_of(file: Path) -> dict[type[ast.AST], list[Any]]:
+    """Return the nodes of a file by their kind, from one walk through its tree."""
+    nodes: dict[type[ast.AST], list[Any]] = {}
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        nodes.setdefault(type(node), []).append(node)
+    return nodes
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget() -> Iterator[None]:
+    """Leave no trees to the collector of the tests that follow."""
+    yield
+    nodes_of.cache_clear()
 
 
 def files_of_both_packages() -> list[Path]:
@@ -79,9 +91,8 @@ def functions(*folders: Path) -> Iterator[tuple[str, ast.FunctionDef, list[str]]
         if file.parent.name == "kernels":  # compiled as a whole
             continue
         lines = file.read_text(encoding="utf-8").splitlines()
-        for node in ast.walk(tree_of(file)):
-            if isinstance(node, ast.FunctionDef):
-                yield f"{file.relative_to(ROOT.parent)}: {node.name}", node, lines
+        for node in nodes_of(file).get(ast.FunctionDef, []):
+            yield f"{file.relative_to(ROOT.parent)}: {node.name}", node, lines
 
 
 def test_functions_can_be_read_at_once() -> None:
@@ -119,17 +130,16 @@ def test_files_can_be_read_at_once() -> None:
 
 def imported(file: Path, modules: dict[str, Path]) -> set[str]:
     """Return the modules that a file imports as it runs, inside functions too."""
-    tree = tree_of(file)
     hints = {
         inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for node in nodes_of(file).get(ast.If, [])
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for statement in node.body
         for inner in ast.walk(statement)
     }
     names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node not in hints:
+    for node in nodes_of(file).get(ast.ImportFrom, []):
+        if node not in hints:
             whole = [f"{node.module}.{one.name}" for one in node.names]
             names |= {name if name in modules else str(node.module) for name in whole}
     return names & modules.keys()
@@ -138,7 +148,7 @@ def imported(file: Path, modules: dict[str, Path]) -> set[str]:
 def test_a_class_name_stands_for_one_thing() -> None:
     rooms: dict[str, list[str]] = {}
     for file in files_of_both_packages():
-        for node in tree_of(file).body:
+        for node in nodes_of(file)[ast.Module][0].body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 rooms.setdefault(node.name, []).append(str(file.relative_to(ROOT.parent)))
     assert {name: files for name, files in rooms.items() if len(files) > 1} == {}
@@ -147,11 +157,11 @@ def test_a_class_name_stands_for_one_thing() -> None:
 def test_names_say_what_a_value_is() -> None:
     names = set()
     for file in files_of_both_packages():
-        for node in ast.walk(tree_of(file)):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.add((node.id, file))
-            elif isinstance(node, ast.arg):
-                names.add((node.arg, file))
+        nodes = nodes_of(file)
+        names |= {(node.arg, file) for node in nodes.get(ast.arg, [])}
+        names |= {
+            (node.id, file) for node in nodes.get(ast.Name, []) if isinstance(node.ctx, ast.Store)
+        }
     vague = {f"{f.relative_to(ROOT.parent)}: {n}" for n, f in names if n in WAYS_TO_A_VALUE}
     assert vague == PUBLIC_OPTIONS
 
@@ -160,9 +170,9 @@ def test_names_are_words_of_the_field() -> None:
     private = set()
     for file in files_of_both_packages():
         words = set(re.findall(r"[A-Za-z_]+", file.stem))
-        for node in ast.walk(tree_of(file)):
-            names = (getattr(node, field, None) for field in ("id", "name", "attr", "arg"))
-            words |= {name for name in names if isinstance(name, str)}
+        for kind, nodes in nodes_of(file).items():
+            for field in {"id", "name", "attr", "arg"}.intersection(kind._fields):
+                words |= {name for node in nodes if isinstance(name := getattr(node, field), str)}
         for word in words - {"HeldOut", "held_out"}:
             parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", word)}
             private |= {(file.name, word)} if parts & PRIVATE_WORDS else set()

@@ -22,7 +22,8 @@ def all_kernels() -> set[str]:
     for package in ("synthpop", "riskeval"):
         for file in (ROOT / package).rglob("*.py"):
             module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            text = file.read_text(encoding="utf-8")
+            for node in ast.walk(ast.parse(text)) if "@kernel" in text else ():
                 if isinstance(node, ast.FunctionDef) and any(
                     isinstance(d, ast.Name) and d.id == "kernel" for d in node.decorator_list
                 ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from pathlib import Path
 
 import numpy as np
@@ -50,10 +50,10 @@ def test_infinite_values_are_named_with_their_rows() -> None:
 
 def test_no_module_has_its_own() -> None:
     root = Path(synthpop.__file__).parents[1]
-    own = [
-        f"{path.relative_to(root)}: {node.name}"
+    definition = re.compile(r"^def (as_names|numbers|is_number)\b", re.MULTILINE)
+    second = [
+        f"{path.relative_to(root)}: {definition.findall(path.read_text(encoding='utf-8'))}"
         for path in sorted((root / "riskeval").rglob("*.py"))
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef) and node.name in ("as_names", "numbers", "is_number")
+        if definition.search(path.read_text(encoding="utf-8"))
     ]
-    assert own == []
+    assert second == []
