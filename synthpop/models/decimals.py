@@ -25,14 +25,18 @@ def decimals_of(values: np.ndarray) -> int | None:
 
 
 def rounded(
-    values: np.ndarray, decimals: int, low: np.ndarray | None = None, high: np.ndarray | None = None
+    values: np.ndarray,
+    decimals: int,
+    classes: np.ndarray | None = None,
+    ends: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
     """Round numbers; none becomes zero that was not, and none leaves its class.
 
     values: float array, shape (n,)
-    low, high: float arrays, shape (n,); ends of the class of each value, nearer to zero and farther
-        from it; the nearer one is not part of the class; NaN for none. A class narrower than the
-        last decimal keeps its values.
+    classes: int array, shape (n,)
+    ends: float arrays, shape (R,); ends of the classes, nearer to zero and farther from it; the
+        nearer one is not part of the class; NaN for none. A class narrower than the last decimal
+        keeps its values.
 
     Examples
     --------
@@ -41,14 +45,22 @@ def rounded(
     """
     unit = 10.0**-decimals
     out = np.round(values, decimals)
-    out = np.where((out == 0) & (values != 0), np.copysign(unit, values), out)
-    if low is None or high is None:
+    zero = np.flatnonzero(out == 0)
+    zero = zero[values[zero] != 0]
+    out[zero] = np.copysign(unit, values[zero])
+    if classes is None or ends is None:
         return out
-    sign = np.nan_to_num(np.sign(high - low))
-    edge = np.nan_to_num(low)
-    inwards = (sign != 0) & (sign * (out - edge) <= 0) & (out != values)
-    out = np.where(inwards, np.round(out + sign * unit, decimals), out)
-    outside = (
-        (sign != 0) & (out != values) & ((sign * (out - high) > 0) | (sign * (out - edge) <= 0))
-    )
-    return np.where(outside, values, out)
+    # 1. Values at the ends of their class, or beyond them.
+    smallest, largest = np.minimum(*ends)[classes], np.maximum(*ends)[classes]
+    some = np.flatnonzero((out <= smallest) | (out >= largest))
+    before, after = values[some], out[some]
+    low, high = (end[classes[some]] for end in ends)
+    # 2. Inwards by one unit at the nearer end; as they were where that leaves the class.
+    sign, edge = np.nan_to_num(np.sign(high - low)), np.nan_to_num(low)
+    changed = (sign != 0) & (after != before)
+    inwards = changed & (sign * (after - edge) <= 0)
+    after = np.where(inwards, np.round(after + sign * unit, decimals), after)
+    outside = (sign != 0) & (after != before)
+    outside &= (sign * (after - high) > 0) | (sign * (after - edge) <= 0)
+    out[some] = np.where(outside, before, after)
+    return out

@@ -173,15 +173,15 @@ def draw_within_rules(
     rng: of the step in this block; redraws go on with it
     stratum: for what is recorded
     """
-    before_draw = None if step else deepcopy(rng)
+    jitters = bool(getattr(models[step], "jitter", ()))
+    before_draw = deepcopy(rng) if jitters and not step else None
     new: dict[str, np.ndarray] = stages[step].simulate(models[step], block, rng)
     numbers = plan.at.get(step, ())
     if not numbers or not block.n_households:
         return new
     look = _Look(plan, stages, models, step, numbers)
     first = look.broken(block, new)
-    jitters = bool(getattr(models[step], "jitter", ()))
-    if jitters and before_draw is not None and bool(first.any()):
+    if before_draw is not None and bool(first.any()):
         copied = stages[step].copied(models[step], block, before_draw)
         rows = _of_same_households(block.offsets, np.asarray(first.any(axis=0)))
         for name, values in copied.items():

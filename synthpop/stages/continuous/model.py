@@ -145,11 +145,11 @@ def draw_persons(
         values[top] = _draw_modelled(model, block, codes, rows[top], rng, label=label, by=by)
     # 4. Decimals as the survey has them; no value leaves its class.
     if model.decimals is not None:
-        modelled = model.values is not None
-        limits = drawing_bounds(model.low, model.high)
-        ends = [np.where(modelled & (classes == len(model.low) - 1), np.nan, x[classes])
-                for x in limits]  # fmt: skip
-        values = rounded(values, model.decimals, *ends)
+        ends = drawing_bounds(model.low, model.high)
+        if model.values is not None:
+            for end in ends:
+                end[-1] = np.nan
+        values = rounded(values, model.decimals, classes, ends)
     columns = (values, model.low[classes], model.high[classes])
     return {field.name: x for field, x in zip(model.fields, columns, strict=False)}
 

@@ -75,6 +75,6 @@ def test_no_value_leaves_its_class(values, decimals: int, width: float, sign: fl
     for share in (0.001, 0.5, 1.0):
         x = low + share * (high - low)
         inside = sign * (x - low) > 0
-        out = rounded(x, decimals, low, high)
+        out = rounded(x, decimals, np.arange(len(x)), (low, high))
         assert (sign * (out - low) > 0)[inside].all()
         assert (sign * (high - out) >= -1e-9).all()
