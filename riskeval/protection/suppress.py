@@ -111,6 +111,9 @@ def local_suppression(
 
     Notes
     -----
+    The first call after an installation compiles for about ten seconds, and a line on the error
+    stream says so (logger ``synthpop.compile``).
+
     Only records below k lose a value (under "own-category", where nothing else helps, a few safe
     records may have to join them). One cell at a time is suppressed: the one that closes most of
     the gap to k, of the record itself and of the other risky records that it newly matches, per

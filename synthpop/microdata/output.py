@@ -35,6 +35,7 @@ class Output:
         self.command, self.quiet, self.verbose, self.as_json = command, quiet, verbose, as_json
         self.left_behind = ""
         self.messages, self.values = [], {}
+        logging.getLogger("synthpop.compile").disabled = True  # a command says it itself
         for handler in [h for h in LOGGER.handlers if getattr(h, "of_command", False)]:
             LOGGER.removeHandler(handler)
         if verbose:

@@ -23,6 +23,26 @@ def test_compiling_is_said_once_and_garbage_lies_meanwhile(monkeypatch, capsys):
     assert not output.COMPILE_WATCHERS
 
 
+@pytest.mark.skipif(kernel.numba is None, reason="numba is not installed")
+@pytest.mark.parametrize(("patience", "times"), [(0.0, 1), (60.0, 0)])
+def test_who_waits_for_compiling_is_told_once(monkeypatch, caplog, patience, times):
+    monkeypatch.setattr(kernel, "PATIENCE", patience)
+    monkeypatch.setattr(kernel.COMPILE_LOG, "disabled", False)
+    listener = kernel.CompileListener()
+    for _ in range(2):
+        listener.on_start(None)
+        listener.timer.join(timeout=0.2)
+        listener.on_end(None)
+    assert [one.name for one in caplog.records] == ["synthpop.compile"] * times
+    assert all(one.getMessage() == kernel.COMPILE_TEXT for one in caplog.records)
+
+
+def test_commands_say_themselves_that_they_compile(monkeypatch):
+    monkeypatch.setattr(kernel.COMPILE_LOG, "disabled", False)
+    output.Output().begin("demo", quiet=True, verbose=False, as_json=False)
+    assert kernel.COMPILE_LOG.disabled
+
+
 def test_a_step_called_from_python_runs_its_plain_form():
     from riskeval.kernels.microaggregation import nearest_bound
 
