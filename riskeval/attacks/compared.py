@@ -18,6 +18,7 @@ from riskeval.attacks.matching.strongest import SCENARIOS, beyond_strangers, sce
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.shared.measurement import MeasureInfo, Measurement, joined
 from synthpop.microdata.codes import cell_ids, encode, recode_to
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, plural
 
@@ -251,15 +252,20 @@ def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:
     """
     columns = []
     for name in names:
-        codes, levels = encode(x[name])
-        others, unknown = recode_to(y[name], levels)
-        both = np.concatenate([codes.astype(np.int64), others.astype(np.int64)])
-        both[len(codes) :][unknown] = len(levels)
-        columns.append(both)
+        columns.append(_encoded_together(x[name], y[name]))
     ids, n_cells = cell_ids(np.column_stack(columns))
     occupied = np.zeros(n_cells, dtype=bool)
     occupied[ids[: len(x)]] = True
     return float(occupied[ids[len(x) :]].mean())
+
+
+def _encoded_together(x: pd.Series, y: pd.Series) -> np.ndarray:
+    """Code one column of two files, the second below the first."""
+    if is_number(x) and is_number(y):
+        return encode(pd.concat([x, y]))[0]
+    codes, levels = encode(x)
+    others, unknown = recode_to(y, levels)
+    return np.concatenate([codes, np.where(unknown, len(levels), others)])
 
 
 def _scenarios(files: ComparedFiles, target: str) -> list[Measurement]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from riskeval.comparison.alignment import Aligned
+from synthpop.microdata.codes import encode, recode_to
 from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.suppression import FEWEST_CHANGES, is_safe_change
 
@@ -27,6 +28,7 @@ def is_safe_pair(x: pd.Series, y: pd.Series) -> bool:
     if is_number(x) and is_number(y):
         one, two = (as_numbers(c) for c in (x, y))
         return is_safe_change(one, two)
-    levels = [c.astype(object).where(c.notna(), None).to_numpy() for c in (x, y)]
-    changed = int(sum(a != b for a, b in zip(*levels, strict=True)))
+    codes, levels = encode(x)
+    released, unknown = recode_to(y, levels)
+    changed = int(((codes != released) | unknown).sum())
     return changed == 0 or changed >= FEWEST_CHANGES

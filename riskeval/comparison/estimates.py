@@ -21,6 +21,7 @@ from riskeval.shared.measurement import MeasureInfo, Measurement, not_measured
 from riskeval.utility.indicators import indicator_comparison
 from riskeval.utility.overlaps import mean_of
 from riskeval.utility.regressions import regression_comparison
+from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.indicators.results import OVERALL
@@ -222,17 +223,20 @@ def _safe_changes(
     """
     if OVERALL not in safe or not is_safe_pair(original, released):
         return set()
+    codes, names = pd.factorize(labels)
+    sizes = np.bincount(codes[codes >= 0], minlength=len(names))
     visible = [
-        name
-        for name in sorted(safe - {OVERALL}, key=lambda it: -int((labels == it).sum()))
-        if is_safe_pair(original[labels == name], released[labels == name])
+        code
+        for code in sorted(range(len(names)), key=lambda it: (-int(sizes[it]), names[it]))
+        if names[code] in safe - {OVERALL}
+        and is_safe_pair(original[codes == code], released[codes == code])
     ]
     while visible:
-        rest = ~np.isin(labels, visible)
+        rest = ~np.isin(codes, visible)
         if is_safe_pair(original[rest], released[rest]):
             break
         visible.pop()
-    return {*visible, OVERALL}
+    return {*(str(names[code]) for code in visible), OVERALL}
 
 
 def _is_inside(item: Indicators, others: Sequence[Indicators]) -> bool:
@@ -254,12 +258,16 @@ def domain_labels(frame: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
     >>> domain_labels(pd.DataFrame({"sex": ["f", None], "part": [*"ab"]}), ["sex", "part"]).tolist()
     ['f:a', None]
     """
-    texts = [frame[name].astype(object).map(str, na_action="ignore") for name in by]
-    labels = [None if any(part != part or part is None for part in row) else ":".join(row)
-              for row in zip(*texts, strict=True)]  # fmt: skip
-    result = np.empty(len(frame), dtype=object)
-    result[:] = labels
-    return result
+    columns, levels = zip(*(encode(frame[name]) for name in by), strict=True)
+    codes = np.column_stack(columns)
+    cells, n_cells = cell_ids(codes, [len(names) for names in levels])
+    rows = np.zeros(n_cells, dtype=np.int64)
+    rows[cells] = np.arange(len(frame))
+    labels = np.empty(n_cells, dtype=object)
+    for cell, cell_codes in enumerate(codes[rows].tolist()):
+        parts = [str(names[code]) for names, code in zip(levels, cell_codes, strict=True)]
+        labels[cell] = None if min(cell_codes) < 0 else ":".join(parts)
+    return labels[cells]
 
 
 def domain_sizes(frame: pd.DataFrame, by: Sequence[str] | None) -> dict[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pandas as pd
 
@@ -113,7 +115,10 @@ def _outliers(
     if judged.sum() < 2:
         return not_measured(INFOS[2:], "fewer than two records have a value in both files")[0]
     zx, zy = (standardised(side, np.where(known, side, np.nan)) for side in (one, two))
-    scatter = scatter_of(zx)
+    digest = sha256(zx.tobytes()).hexdigest()
+    if digest not in request.scatters:
+        request.scatters[digest] = scatter_of(zx)
+    scatter = request.scatters[digest]
     _, near = near_truth(zx, zy, scatter, NEAR, "any")
     alone = near & ~crowded(zy, near, ALONE, 1)
     rate_judged = float(alone.sum() / judged.sum())

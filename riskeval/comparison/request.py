@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns, che
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.formula import read_formula
 from synthpop.microdata.frames import listed_names
+from synthpop.microdata.robust import Scatter
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ class CompareRequest:
     sample_sizes: SampleSizes
     level: float  # of the confidence intervals
     seed: int
+    # robust scatters by the hash of their values: releases of the same persons share one
+    scatters: dict[str, Scatter] = field(default_factory=dict, init=False)
 
     def roles(self) -> dict[str, str]:
         """Every variable that plays a part, with its first role."""
@@ -232,14 +235,14 @@ def read_sample_sizes(faults: Faults, sizes: Any) -> SampleSizes:
     if sample_sizes is None:
         return SampleSizes()
     check_choice(faults, "sample_sizes model", sample_sizes.model, MODELS)
-    for field in fields(sample_sizes):
-        if field.name == "model":
+    for one in fields(sample_sizes):
+        if one.name == "model":
             continue
-        value = getattr(sample_sizes, field.name)
+        value = getattr(sample_sizes, one.name)
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or value < 100:
             faults.add(
-                f"sample_sizes {field.name}",
+                f"sample_sizes {one.name}",
                 f"is {value!r}",
                 remedy="Give a whole number from 100 on.",
             )
@@ -251,8 +254,8 @@ def read_limits(faults: Faults, item: Any) -> Limits:
     limits = Limits() if item is None else _record(faults, "limits", Limits, item)
     if limits is None:
         return Limits()
-    for field in fields(Limits):
-        check_limit(faults, f"limits {field.name}", field.name, getattr(limits, field.name))
+    for one in fields(Limits):
+        check_limit(faults, f"limits {one.name}", one.name, getattr(limits, one.name))
     return limits
 
 
@@ -262,7 +265,7 @@ def _record(faults: Faults, where: str, cls: type[Any], item: Any) -> Any:
     if not isinstance(item, Mapping):
         faults.add(where, f"is {item!r}", remedy=f"Give a mapping or {cls.__name__}(...).")
         return None
-    known = [field.name for field in fields(cls)]
+    known = [one.name for one in fields(cls)]
     unknown = [name for name in item if name not in known]
     for name in unknown:
         faults.add(f"{where} {name}", "is unknown", remedy=did_you_mean(name, known))

@@ -86,6 +86,9 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     where = unhashable(series)
     if len(where):
         raise InputError("categories", [unhashable_fault(str(series.name), series, where)])
+    whole = _whole_numbers(series)
+    if whole is not None:
+        return whole
     codes, uniques = pd.factorize(series, use_na_sentinel=True)
     order, plain = _in_order(uniques)
     rank = np.empty(len(plain) + 1, dtype=np.int64)
@@ -107,6 +110,23 @@ def _in_order(uniques: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
         order = np.argsort(distinct.astype(str), kind="stable")
     levels = (item.item() if isinstance(item, np.generic) else item for item in distinct[order])
     return order, tuple(levels)
+
+
+def _whole_numbers(values: pd.Series) -> tuple[np.ndarray, tuple[Any, ...]] | None:
+    """Code whole numbers of a narrow range without sorting; None where it is wide."""
+    if not len(values) or not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "iu":
+        return None
+    numbers = values.to_numpy()
+    if numbers.itemsize < 8:  # differences of small types do not fit into them
+        numbers = numbers.astype(np.int64)
+    lowest = int(numbers.min())
+    width = int(numbers.max()) - lowest + 1
+    if width > min(DENSE_CELLS, max(FEW_CELLS, 32 * len(numbers))):
+        return None
+    codes, n_levels = _compact((numbers - lowest).astype(np.int64), width)
+    levels = np.empty(n_levels, dtype=numbers.dtype)
+    levels[codes] = numbers
+    return codes.astype(smallest_int(n_levels)), tuple(levels.tolist())
 
 
 def level_text(level: Any) -> str:

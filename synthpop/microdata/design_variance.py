@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthpop.microdata.codes import encode
+from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults, SparseDataWarning
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import as_numbers
@@ -290,7 +290,7 @@ def _codes(faults: Faults, values: Any, name: str, n: int) -> np.ndarray:
         what = f"{plural(len(series), 'entry', 'entries')} for {plural(n, 'row')}"
         faults.add(name, what, remedy="Give one value per row.")
         return np.zeros(n, dtype=np.int64)
-    codes = encode(series)[0].astype(np.int64)
+    codes, distinct = encode(series)
     if (codes < 0).any():
         faults.add(name, "is missing", rows=np.flatnonzero(codes < 0), remedy="Fill it.")
-    return np.unique(codes, return_inverse=True)[1].reshape(-1)
+    return cell_ids(codes[:, None], [len(distinct)])[0]

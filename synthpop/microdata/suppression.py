@@ -117,10 +117,11 @@ def is_dominated(contributions: ArrayLike, rival_share: float = RIVAL_SHARE) -> 
     (True, False, False)
     """
     sizes = np.abs(np.asarray(contributions, dtype=np.float64))
-    sizes = np.sort(sizes[~np.isnan(sizes)])[::-1]
-    if not len(sizes) or sizes[0] == 0:
-        return False
-    return bool(sizes[2:].sum() < rival_share * sizes[0])
+    sizes = sizes[~np.isnan(sizes)]
+    largest = sizes.max(initial=0.0)
+    if largest == 0 or len(sizes) < 3:
+        return bool(largest > 0)
+    return bool(np.partition(sizes, -2)[:-2].sum() < rival_share * largest)
 
 
 def is_safe_statistic(values: ArrayLike, smallest: int = SMALLEST_COUNT) -> bool:

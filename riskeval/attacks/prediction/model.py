@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from riskeval.attacks.prediction.features import Features
 from riskeval.attacks.prediction.nearest import NearestKeys
 from riskeval.attacks.request import AttackRequest
 from riskeval.attacks.targets import AttackTargets, combine_members
+from synthpop.microdata.environment import one_thread
 from synthpop.microdata.frames import as_numbers
 
 ROUNDING = 1e-9
@@ -164,12 +167,13 @@ class TargetModel:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = _estimator(self.model, self.is_numeric, rng, self.workers)
-            model.fit(_without_empty(self.features.train), target)
+            with one_thread("openmp"):  # two threads on busy cores are slower than one
+                model.fit(_without_empty(self.features.train), target)
             if self.model == "forest":
                 model.set_params(n_jobs=1)  # parts side by side instead, summed in one order
             parts = [points[at : at + AT_ONCE] for at in range(0, len(points), AT_ONCE)]
             with ThreadPoolExecutor(self.workers) as pool:
-                predicted = list(pool.map(getattr(model, method), parts))
+                predicted = list(pool.map(partial(_answers, getattr(model, method)), parts))
         self.messages.extend(
             f"{it.category.__name__}: {str(it.message).splitlines()[0]}" for it in caught
         )
@@ -250,6 +254,11 @@ def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int
     # leaves of a single record: a forest that smooths does not see what was memorised
     forest = RandomForestRegressor if numeric else RandomForestClassifier
     return forest(n_estimators=TREES, min_samples_leaf=1, random_state=state, n_jobs=workers)
+
+
+def _answers(ask: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> np.ndarray:
+    with one_thread("openmp"):
+        return ask(points)
 
 
 def _without_empty(train: np.ndarray) -> np.ndarray:
