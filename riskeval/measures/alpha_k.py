@@ -15,7 +15,7 @@ from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.parameters import Between, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent
 
@@ -128,9 +128,7 @@ def alpha_k_anonymity(
     faults = Faults("(alpha, k)-anonymity")
     names = read_keys(faults, frame, keys, missing, 1.0)
     (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
-    if not 0 <= alpha <= 1:
-        faults.add("alpha", f"is {alpha!r}", remedy="Give a share from 0 to 1.")
-    check(faults, {"k": Whole(1)}, {"k": k})
+    check(faults, {"alpha": Between(0, 1), "k": Whole(1)}, {"alpha": alpha, "k": k})
     faults.raise_if_any()
     gains = group_gains(frame, names, variable, missing, values)
     rare = gains.f < k

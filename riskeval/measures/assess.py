@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from types import MappingProxyType
 from typing import Any, TypedDict, Unpack
 
@@ -24,6 +24,7 @@ from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
+from synthpop.microdata.parameters import Whole
 from synthpop.microdata.text import count, plural
 
 NEEDS = {
@@ -118,7 +119,7 @@ def assess(
     check_numeric(faults, frame, amounts, "numeric key")
     if household is not None:
         check_columns(faults, frame, [household], "household")
-    chosen = list(MEASURES) if measures == "all" else _listed(measures)
+    chosen = list(MEASURES) if measures == "all" else list(listed_names(measures))
     _check_options(faults, chosen, options or {})
     accepted = _read_limits(faults, limits)
     size = _population_size(faults, len(frame), values, population_size)
@@ -167,7 +168,7 @@ def _check_options(faults: Faults, measures: Sequence[str], options: Mapping[str
 def _group_sizes(faults: Faults, k: Any, limits: Limits) -> tuple[int, ...]:
     """Return the sizes of groups that are counted, with that of the limit, in order."""
     sizes = {*(k if isinstance(k, Iterable) else [k]), limits.k} - {None}
-    if not all(isinstance(one, (int, np.integer)) and one >= 1 for one in sizes):
+    if not all(Whole(1).allows(size) for size in sizes):
         faults.add("k", f"is {k!r}", remedy="Give whole numbers from 1 on.")
         return ()
     return tuple(sorted(int(one) for one in sizes if one is not None))
@@ -298,21 +299,11 @@ def _table(measured: Sequence[tuple[str, Measurement]]) -> pd.DataFrame:
     return table[list(COLUMNS)]
 
 
-def _listed(measures: str | Sequence[str]) -> list[str]:
-    return list(listed_names(measures))
-
-
 def _read_limits(faults: Faults, limits: Limits | Mapping[str, Any] | None) -> Limits:
-    if limits is None:
-        return Limits()
-    if isinstance(limits, Limits):
-        values = {field.name: getattr(limits, field.name) for field in fields(Limits)}
-    else:
-        values = dict(limits)
-    allowed = {field.name for field in fields(Limits)}
+    values = asdict(limits) if isinstance(limits, Limits) else dict(limits or {})
     for name, value in values.items():
-        check_choice(faults, "limits", name, sorted(allowed))
-        if name in allowed:
+        check_choice(faults, "limits", name, sorted(LIMITS))
+        if name in LIMITS:
             check_limit(faults, f"limits.{name}", name, value)
     return Limits() if faults else Limits(**values)
 

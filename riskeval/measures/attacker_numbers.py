@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from riskeval.measures.attacker_risk import AttackerRisk, attacker_risk
-from riskeval.measures.numbers import PERSONS
+from riskeval.measures.numbers import person_risk
 from riskeval.measures.request import AssessRequest
-from riskeval.shared.measurement import MeasureInfo, Measurement
+from riskeval.shared.measurement import Measurement
 
 SOURCE = "El Emam and Dankar 2008"
-PROSECUTOR = MeasureInfo(
-    "prosecutor_risk", "file risk", "low", "probability",
+PROSECUTOR = person_risk(
+    "prosecutor_risk", "Highest risk against the prosecutor", "probability",
     "probability that an intruder who knows that somebody is in the file links the most exposed "
-    "record",
-    SOURCE, "Highest risk against the prosecutor", kinds=PERSONS, single=True,
+    "record", SOURCE, single=True,
 )  # fmt: skip
-JOURNALIST = MeasureInfo(
-    "journalist_above", "file risk", "low", "records",
+JOURNALIST = person_risk(
+    "journalist_above", "Records at risk from the journalist", "records",
     "records that an intruder who looks for anybody of the population links with a probability "
-    "above the threshold",
-    SOURCE, "Records at risk from the journalist", kinds=PERSONS,
+    "above the threshold", SOURCE,
 )  # fmt: skip
-MARKETER = MeasureInfo(
-    "marketer_risk", "file risk", "low", "probability",
+MARKETER = person_risk(
+    "marketer_risk", "Risk from the marketer", "probability",
     "share of the records that an intruder who matches the whole file with the population links "
-    "correctly",
-    "Dankar and El Emam 2010", "Risk from the marketer", kinds=PERSONS,
+    "correctly", "Dankar and El Emam 2010",
 )  # fmt: skip
-K_MAP = MeasureInfo(
-    "k_map", "file risk", "high", "value", "persons of the population who share the rarest key",
-    "Sweeney 2002", "k-map", kinds=PERSONS, single=True,
+K_MAP = person_risk(
+    "k_map", "k-map", "value", "persons of the population who share the rarest key", "Sweeney 2002",
+    better="high", single=True,
 )  # fmt: skip
 
 

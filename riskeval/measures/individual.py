@@ -68,6 +68,14 @@ def household_risks(risk: np.ndarray, household: np.ndarray) -> np.ndarray:
     return -np.expm1(none)[household]
 
 
+def with_lone_persons(household: np.ndarray) -> tuple[np.ndarray, int]:
+    """Number missing households (-1) as households of one; return how many these are."""
+    number, alone = household.copy(), household < 0
+    n_alone = int(alone.sum())
+    number[alone] = number.max(initial=-1) + 1 + np.arange(n_alone)
+    return number, n_alone
+
+
 @same_library
 def individual_risk(
     data: Any,
@@ -168,11 +176,7 @@ def risk_of_counts(
     risk = base if plain else base * factor
     codes, n_alone = None, 0
     if household is not None:
-        codes, _ = pd.factorize(household)
-        alone = np.flatnonzero(codes < 0)
-        n_alone = len(alone)
-        codes = codes.copy()
-        codes[alone] = codes.max(initial=-1) + 1 + np.arange(n_alone)
+        codes, n_alone = with_lone_persons(pd.factorize(household)[0])
     capped = counts.cell_F < counts.cell_f * (1 - 1e-12)
     return IndividualRisk(
         risk=risk,

@@ -16,6 +16,7 @@ from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent, plural
@@ -148,9 +149,7 @@ def k_anonymity(
     values = read_weights(faults, frame, weights)
     limits: list[Any] = list(k) if isinstance(k, Iterable) else [k]
     for limit in limits:
-        whole = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
-        if not whole or limit < 1:
-            faults.add("k", f"is {limit!r}", remedy="Give whole numbers from 1 on.")
+        check(faults, {"k": Whole(1)}, {"k": limit})
     if not limits:
         faults.add("k", "is empty", remedy="Give at least one k.")
     faults.raise_if_any()
@@ -188,12 +187,8 @@ def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[
     cell[rows] = np.arange(len(rows))
     cells = cell[table.cell]
     visible = KeyTable(
-        table.names,
-        table.levels,
-        table.codes[rows],
-        cells[cells >= 0],
-        table.counts[rows],
+        table.names, table.levels, table.codes[rows], cells[cells >= 0], table.counts[rows],
         table.weights[rows],
-    )
+    )  # fmt: skip
     f, _ = match_counts(visible, counts.missing, counts.alpha)
     return {k: int(visible.counts[f < k * (1 - 1e-12)].sum()) for k in limits}

@@ -15,7 +15,7 @@ import pandas as pd
 from riskeval.keys.table import KeyTable, number_rows, read_keys, tabulate
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
 from synthpop.microdata.checks import as_frame, check_choice
-from synthpop.microdata.codes import MISSING, encode
+from synthpop.microdata.codes import MISSING, encode, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import POSITIVE, check
@@ -223,8 +223,7 @@ def _with_columns(
     extra = [np.where(codes == MISSING, len(levels), codes) for codes, levels in others]
     sizes = [len(levels) + 1 for _, levels in others]
     cell, n_cells = number_rows([table.cell, *extra], [len(table.codes), *sizes])
-    at = np.zeros(n_cells, dtype=np.int64)
-    at[cell] = np.arange(len(cell))
+    at = first_rows(cell, n_cells)
     codes = np.column_stack([table.codes[table.cell[at]], *(column[at] for column in extra)])
     counts = np.bincount(cell, minlength=n_cells).astype(np.float64)
     return KeyTable(

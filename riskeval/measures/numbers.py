@@ -16,112 +16,120 @@ from riskeval.measures.risky_cells import RiskyCells
 from riskeval.measures.t_closeness import TCloseness
 from riskeval.measures.uniqueness import PopulationUniqueness
 from riskeval.recovery.result import Recovery
-from riskeval.shared.measurement import MeasureInfo, Measurement
+from riskeval.shared.measurement import Direction, MeasureInfo, Measurement, Unit
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent, plural
 
 PERSONS = ("original", "perturbed")
 """Kinds of file in which a record stands for a person: rarity means nothing for synthetic ones."""
 
-UNIQUE = MeasureInfo(
-    "below_2", "file risk", "low", "records",
-    "records that are the only one of the file with their key",
-    "Templ 2017, section 3.2", "Unique records", kinds=PERSONS,
+
+def person_risk(
+    name: str, title: str, unit: Unit, meaning: str, source: str, *, better: Direction = "low",
+    single: bool = False,
+) -> MeasureInfo:  # fmt: skip
+    """Return what a risk of a file is in which a record stands for a person."""
+    return MeasureInfo(
+        name, "file risk", better, unit, meaning, source, title, kinds=PERSONS, single=single
+    )
+
+
+UNIQUE = person_risk(
+    "below_2", "Unique records", "records",
+    "records that are the only one of the file with their key", "Templ 2017, section 3.2",
 )  # fmt: skip
-DISTINCT = MeasureInfo(
-    "distinct_keys", "file risk", "low", "records", "different combinations of the keys",
-    "Templ 2017, section 3.2", "Distinct keys", kinds=PERSONS,
+DISTINCT = person_risk(
+    "distinct_keys", "Distinct keys", "records", "different combinations of the keys",
+    "Templ 2017, section 3.2",
 )  # fmt: skip
-GLOBAL_RISK = MeasureInfo(
-    "global_risk", "file risk", "low", "probability",
+GLOBAL_RISK = person_risk(
+    "global_risk", "Mean individual risk", "probability",
     "mean probability that an intruder who knows the keys of everybody links a record correctly; "
-    "a low mean can hide single high risks",
-    "Franconi and Polettini 2004", "Mean individual risk", kinds=PERSONS,
+    "a low mean can hide single high risks", "Franconi and Polettini 2004",
 )  # fmt: skip
-EXPECTED = MeasureInfo(
-    "expected_reidentifications", "file risk", "low", "persons",
+EXPECTED = person_risk(
+    "expected_reidentifications", "Expected re-identifications", "persons",
     "records that an intruder who knows the keys of everybody links correctly on average",
-    "Templ 2017, section 3.5", "Expected re-identifications", kinds=PERSONS,
+    "Templ 2017, section 3.5",
 )  # fmt: skip
-RECORD_RISK = MeasureInfo(
-    "record_risk", "file risk", "low", "probability",
-    "probability that the most exposed record is linked correctly",
-    "Franconi and Polettini 2004", "Highest risk of a record", kinds=PERSONS, single=True,
+RECORD_RISK = person_risk(
+    "record_risk", "Highest risk of a record", "probability",
+    "probability that the most exposed record is linked correctly", "Franconi and Polettini 2004",
+    single=True,
 )  # fmt: skip
-BENCHMARK = MeasureInfo(
-    "above_benchmark", "file risk", "low", "records",
+BENCHMARK = person_risk(
+    "above_benchmark", "Records above the benchmark", "records",
     "records whose risk is far above the main part of the file; the rule marks outliers of the "
     "distribution and says nothing about whether the risks are acceptable",
-    "Templ 2017, equation 3.5", "Records above the benchmark", kinds=PERSONS,
+    "Templ 2017, equation 3.5",
 )  # fmt: skip
-EXPECTED_HOUSEHOLDS = MeasureInfo(
-    "expected_households", "file risk", "low", "persons",
+EXPECTED_HOUSEHOLDS = person_risk(
+    "expected_households", "Expected re-identified households", "persons",
     "households in which at least one member is linked correctly on average",
-    "Templ 2017, section 3.6", "Expected re-identified households", kinds=PERSONS,
+    "Templ 2017, section 3.6",
 )  # fmt: skip
-HOUSEHOLD_RISK = MeasureInfo(
-    "household_risk", "file risk", "low", "probability",
+HOUSEHOLD_RISK = person_risk(
+    "household_risk", "Mean household risk", "probability",
     "mean over persons of the probability that somebody of their household is linked",
-    "Templ 2017, section 3.6", "Mean household risk", kinds=PERSONS,
+    "Templ 2017, section 3.6",
 )  # fmt: skip
-LARGEST_HOUSEHOLD = MeasureInfo(
-    "largest_household_risk", "file risk", "low", "probability",
+LARGEST_HOUSEHOLD = person_risk(
+    "largest_household_risk", "Highest household risk", "probability",
     "probability that at least one member of the most exposed household is linked",
-    "Templ 2017, section 3.6", "Highest household risk", kinds=PERSONS, single=True,
+    "Templ 2017, section 3.6", single=True,
 )  # fmt: skip
-POPULATION_UNIQUES = MeasureInfo(
-    "population_uniques", "file risk", "low", "persons",
+POPULATION_UNIQUES = person_risk(
+    "population_uniques", "Population uniques in the file", "persons",
     "unique records that are alone in the population as well: a match with them is certain",
-    "Dankar et al. 2012", "Population uniques in the file", kinds=PERSONS,
+    "Dankar et al. 2012",
 )  # fmt: skip
-NOT_DIVERSE = MeasureInfo(
-    "l_diversity", "file risk", "low", "records",
+NOT_DIVERSE = person_risk(
+    "l_diversity", "Records that violate l-diversity", "records",
     "records in groups with the same key in which the sensitive values are too much alike",
-    "Machanavajjhala et al. 2007", "Records that violate l-diversity", kinds=PERSONS,
+    "Machanavajjhala et al. 2007",
 )  # fmt: skip
-SMALLEST_L = MeasureInfo(
-    "smallest_l", "file risk", "high", "value", "different values in the least diverse group",
-    "Machanavajjhala et al. 2007", "Smallest distinct l", kinds=PERSONS, single=True,
+SMALLEST_L = person_risk(
+    "smallest_l", "Smallest distinct l", "value", "different values in the least diverse group",
+    "Machanavajjhala et al. 2007", better="high", single=True,
 )  # fmt: skip
-T = MeasureInfo(
-    "t_closeness", "file risk", "low", "value",
+T = person_risk(
+    "t_closeness", "t", "value",
     "distance of the group that differs most from the file, from 0 to 1",
-    "Li, Li and Venkatasubramanian 2007", "t", kinds=PERSONS, single=True,
+    "Li, Li and Venkatasubramanian 2007", single=True,
 )  # fmt: skip
-BETA = MeasureInfo(
-    "beta_likeness", "file risk", "low", "value",
+BETA = person_risk(
+    "beta_likeness", "beta", "value",
     "largest relative gain in the probability of a value when the keys are known",
-    "Cao and Karras 2012", "beta", kinds=PERSONS, single=True,
+    "Cao and Karras 2012", single=True,
 )  # fmt: skip
-DELTA = MeasureInfo(
-    "delta_disclosure", "file risk", "low", "value",
+DELTA = person_risk(
+    "delta_disclosure", "delta", "value",
     "largest difference between the logarithms of a value's shares in a group and in the file",
-    "Brickell and Shmatikov 2008", "delta", kinds=PERSONS, single=True,
+    "Brickell and Shmatikov 2008", single=True,
 )  # fmt: skip
-DOMINANCE = MeasureInfo(
-    "alpha_k_anonymity", "file risk", "low", "share", "largest share of one value in a group",
-    "Wong et al. 2006", "Largest share of a value", kinds=PERSONS, single=True,
+DOMINANCE = person_risk(
+    "alpha_k_anonymity", "Largest share of a value", "share",
+    "largest share of one value in a group", "Wong et al. 2006", single=True,
 )  # fmt: skip
-RISKY_CELLS = MeasureInfo(
-    "risky_cells", "file risk", "low", "records",
-    "records in a small cell of at least one table of the keys",
-    "mu-Argus", "Records in a risky cell", kinds=PERSONS,
+RISKY_CELLS = person_risk(
+    "risky_cells", "Records in a risky cell", "records",
+    "records in a small cell of at least one table of the keys", "mu-Argus",
 )  # fmt: skip
-SPECIAL = MeasureInfo(
-    "special_uniques", "file risk", "low", "records",
+SPECIAL = person_risk(
+    "special_uniques", "Special uniques", "records",
     "records that fewer than all keys single out: the riskiest kind of uniques",
-    "Elliot et al. 2005", "Special uniques", kinds=PERSONS,
+    "Elliot et al. 2005",
 )  # fmt: skip
-DIS = MeasureInfo(
-    "dis_suda", "file risk", "low", "probability",
-    "probability that an intruder's unique match with the most special record is right, on a scale "
-    "that ranks records; there is no published threshold",
-    "Elliot and Manning 2003", "Highest DIS-SUDA score", kinds=PERSONS, single=True,
+DIS = person_risk(
+    "dis_suda", "Highest DIS-SUDA score", "probability",
+    "probability that an intruder's unique match with the most special record is right, on a "
+    "scale that ranks records; there is no published threshold", "Elliot and Manning 2003",
+    single=True,
 )  # fmt: skip
-OUTLIERS = MeasureInfo(
-    "outlier_risk", "file risk", "low", "records",
+OUTLIERS = person_risk(
+    "outlier_risk", "Isolated outliers", "records",
     "records with an amount in the tail that no other value is near to",
-    "SDC practice guide of the World Bank", "Isolated outliers", kinds=PERSONS,
+    "SDC practice guide of the World Bank",
 )  # fmt: skip
 PRACTICE = "k = 3 and 5 are common (SDC practice guide of the World Bank)"
 
@@ -131,22 +139,19 @@ def below(k: int) -> MeasureInfo:
     """Return what violations of k-anonymity are; k = 2 is the number of unique records."""
     if k == 2:
         return UNIQUE
-    return MeasureInfo(
-        f"below_{k}", "file risk", "low", "records",
+    return person_risk(
+        f"below_{k}", f"Violations of {k}-anonymity", "records",
         f"records whose key fewer than {k} records share", "Samarati and Sweeney 1998",
-        f"Violations of {k}-anonymity", kinds=PERSONS,
     )  # fmt: skip
 
 
 @cache
 def visible(k: int) -> MeasureInfo:
     """Return what violations of k-anonymity beside blank records are."""
-    return MeasureInfo(
-        f"below_{k}_visible", "file risk", "low", "records",
+    return person_risk(
+        f"below_{k}_visible", f"Violations of {k}-anonymity among records with keys", "records",
         f"records with a key that fewer than {k} records share, where records without any key "
-        "match nobody",
-        "Samarati and Sweeney 1998", f"Violations of {k}-anonymity among records with keys",
-        kinds=PERSONS,
+        "match nobody", "Samarati and Sweeney 1998",
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, check_finite, listed_names, numbers
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import POSITIVE, SHARE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -116,12 +117,8 @@ def outlier_risk(
     groups = listed_names(by)
     check_numeric(faults, frame, names, "variable")
     check_columns(faults, frame, groups, "group")
-    for argument, value, low, high in (
-        ("percentile", percentile, 0.0, 1.0), ("reach", reach, 0.0, np.inf),
-    ):  # fmt: skip
-        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if not number or not low < float(value) < high:
-            faults.add(argument, f"is {value!r}", remedy=f"Give a number between {low} and {high}.")
+    table = {"percentile": SHARE, "reach": POSITIVE}
+    check(faults, table, {"percentile": percentile, "reach": reach})
     faults.raise_if_any()
     values = numbers(frame, names)
     check_finite(faults, values, names, "file")
@@ -133,26 +130,21 @@ def outlier_risk(
     isolated: np.ndarray = np.zeros(values.shape, dtype=np.bool_)
     for rows in _rows_of(group):
         for j in range(values.shape[1]):
-            known = rows[~np.isnan(values[rows, j])]
-            above[known, j], isolated[known, j] = tail_of(values[known, j], percentile, reach)
-    table = pd.DataFrame(
-        {
-            "variable": names,
-            "values": (~np.isnan(values)).sum(axis=0),
-            "threshold": [
-                float(np.nanquantile(column, percentile))
-                if not groups and not np.isnan(column).all()
-                else np.nan
-                for column in values.T
-            ],
-            "above": above.sum(axis=0),
-            "isolated": isolated.sum(axis=0),
-            "largest_share": [_largest_share(column) for column in values.T],
-        }
-    )
+            filled = rows[~np.isnan(values[rows, j])]
+            above[filled, j], isolated[filled, j] = tail_of(values[filled, j], percentile, reach)
+    known = ~np.isnan(values)
+    thresholds = [
+        float(np.nanquantile(column, percentile)) if not groups and any_known else np.nan
+        for column, any_known in zip(values.T, known.any(axis=0), strict=True)
+    ]
+    per_variable = pd.DataFrame({
+        "variable": names, "values": known.sum(axis=0), "threshold": thresholds,
+        "above": above.sum(axis=0), "isolated": isolated.sum(axis=0),
+        "largest_share": [_largest_share(column) for column in values.T],
+    })  # fmt: skip
     in_tail = np.asarray(above.any(axis=1))
     alone = np.asarray(isolated.any(axis=1))
-    return OutlierRisk(table, in_tail, alone, float(percentile), float(reach), groups)
+    return OutlierRisk(per_variable, in_tail, alone, float(percentile), float(reach), groups)
 
 
 def tail_of(values: np.ndarray, percentile: float, reach: float) -> tuple[np.ndarray, np.ndarray]:

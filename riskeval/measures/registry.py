@@ -26,7 +26,7 @@ from riskeval.measures.outlier_risk import outlier_risk
 from riskeval.measures.request import AssessRequest, ByVariable, Limits, Measure
 from riskeval.measures.risky_cells import risky_cells
 from riskeval.measures.t_closeness import t_closeness
-from riskeval.measures.uniqueness import population_uniqueness
+from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 from riskeval.recovery.result import Recovery
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
@@ -62,6 +62,23 @@ def _run_recovery(request: AssessRequest) -> Recovery:
         suppressed=pd.DataFrame({n: np.full(len(frame), n in request.keys) for n in frame}),
         **request.arguments("recovery"),
     )
+
+
+def _run_uniqueness(request: AssessRequest) -> PopulationUniqueness:
+    size = request.population_size
+    return population_uniqueness(request.frame, request.keys, population_size=size)
+
+
+def _run(
+    name: str, measure: Callable[..., Result], *roles: str
+) -> Callable[[AssessRequest], Result]:
+    """Run a measure on the columns of some roles, with the options of the user."""
+
+    def run(request: AssessRequest) -> Result:
+        columns = (getattr(request, role) for role in roles)
+        return measure(request.frame, *columns, **request.arguments(name))
+
+    return run
 
 
 def _by_variable(
@@ -100,39 +117,25 @@ def _run_loglinear(request: AssessRequest) -> Any:
 
 MEASURES: dict[str, Measure] = {
     "frequencies": Measure(
-        "Frequency counts",
-        "How many records are alone with their key?",
-        (),
-        lambda request: request.counts,
-        numbers.of_counts,
-        "Templ 2017, section 3.2",
+        "Frequency counts", "How many records are alone with their key?",
+        (), lambda request: request.counts, numbers.of_counts, "Templ 2017, section 3.2",
         infos=(numbers.UNIQUE, numbers.DISTINCT),
     ),
     "k_anonymity": Measure(
-        "k-anonymity",
-        "How many records are too rare in the file?",
-        (),
-        lambda request: anonymity_of_counts(request.counts, request.k),
-        numbers.of_anonymity,
-        "Samarati and Sweeney 1998",
-        infos=(numbers.below(3), numbers.below(5)),
+        "k-anonymity", "How many records are too rare in the file?",
+        (), lambda request: anonymity_of_counts(request.counts, request.k), numbers.of_anonymity,
+        "Samarati and Sweeney 1998", infos=(numbers.below(3), numbers.below(5)),
     ),
     "recovery": Measure(
         "Recovery of missing keys",
         "Which missing key values can be read back from the rest of the file?",
-        (),
-        _run_recovery,
-        numbers.of_recovery,
-        "de Waal and Willenborg 1997",
+        (), _run_recovery, numbers.of_recovery, "de Waal and Willenborg 1997",
         ("strata", "components", "household_variables", "household_size", "rules", "certainty"),
         infos=(numbers.RECOVERED, numbers.BELOW_RECOVERED),
     ),
     "individual_risk": Measure(
-        "Individual risk",
-        "How likely is it that an intruder links a record to its person?",
-        (),
-        _run_risk,
-        numbers.of_individual_risk,
+        "Individual risk", "How likely is it that an intruder links a record to its person?",
+        (), _run_risk, numbers.of_individual_risk,
         "Benedetti and Franconi 1998; Franconi and Polettini 2004",
         ("quality", "coverage", "attempt", "formula"),
         infos=(numbers.GLOBAL_RISK, numbers.EXPECTED, numbers.RECORD_RISK),
@@ -140,116 +143,60 @@ MEASURES: dict[str, Measure] = {
     "attacker_risk": Measure(
         "Prosecutor, journalist, marketer",
         "What does each of the three intruders of the literature on health data reach?",
-        (),
-        run_attackers,
-        of_attackers,
-        "El Emam and Dankar 2008",
-        ("population", "threshold"),
+        (), run_attackers, of_attackers, "El Emam and Dankar 2008", ("population", "threshold"),
         compared=False,
     ),
     "population_uniqueness": Measure(
-        "Population uniqueness",
-        "How many unique records are alone in the population too?",
-        ("population",),
-        lambda request: population_uniqueness(
-            request.frame, request.keys, population_size=request.population_size
-        ),
-        numbers.of_uniqueness,
-        "Hoshino 2001; Zayatz 1991; Dankar et al. 2012",
-        compared=False,
+        "Population uniqueness", "How many unique records are alone in the population too?",
+        ("population",), _run_uniqueness, numbers.of_uniqueness,
+        "Hoshino 2001; Zayatz 1991; Dankar et al. 2012", compared=False,
     ),
     "loglinear": Measure(
-        "Log-linear model",
-        "How many unique records does a model of the table expect to be found?",
-        ("weights",),
-        _run_loglinear,
-        of_loglinear,
-        "Skinner and Shlomo 2008",
-        ("formula", "method", "bound", "inclusion", "fit"),
-        compared=False,
+        "Log-linear model", "How many unique records does a model of the table expect to be found?",
+        ("weights",), _run_loglinear, of_loglinear, "Skinner and Shlomo 2008",
+        ("formula", "method", "bound", "inclusion", "fit"), compared=False,
     ),
     "suda": Measure(
-        "SUDA2",
-        "Which records are unique on a few keys already?",
-        (),
-        _run_suda,
-        numbers.of_suda,
-        "Manning, Haglin and Keane 2008; Elliot et al. 2005",
-        ("max_size", "dis_fraction", "normalise", "missing"),
-        infos=(numbers.SPECIAL,),
+        "SUDA2", "Which records are unique on a few keys already?",
+        (), _run_suda, numbers.of_suda, "Manning, Haglin and Keane 2008; Elliot et al. 2005",
+        ("max_size", "dis_fraction", "normalise", "missing"), infos=(numbers.SPECIAL,),
     ),
     "risky_cells": Measure(
-        "Risky cells",
-        "Which tables made from the file would show single persons?",
-        (),
-        lambda request: risky_cells(
-            request.frame, request.keys, **request.arguments("risky_cells")
-        ),
-        numbers.of_cells,
-        "mu-Argus",
-        ("threshold", "max_dimension", "missing", "alpha"),
-        compared=False,
+        "Risky cells", "Which tables made from the file would show single persons?",
+        (), _run("risky_cells", risky_cells, "keys"), numbers.of_cells, "mu-Argus",
+        ("threshold", "max_dimension", "missing", "alpha"), compared=False,
     ),
     "l_diversity": Measure(
-        "l-diversity",
-        "Does the key alone disclose a sensitive value?",
-        ("sensitive",),
-        lambda request: l_diversity(
-            request.frame, request.keys, request.sensitive, **request.arguments("l_diversity")
-        ),
-        numbers.of_diversity,
-        "Machanavajjhala et al. 2007",
-        ("recursive_c", "missing", "missing_sensitive"),
+        "l-diversity", "Does the key alone disclose a sensitive value?",
+        ("sensitive",), _run("l_diversity", l_diversity, "keys", "sensitive"), numbers.of_diversity,
+        "Machanavajjhala et al. 2007", ("recursive_c", "missing", "missing_sensitive"),
         infos=(numbers.NOT_DIVERSE,),
     ),
     "t_closeness": Measure(
-        "t-closeness",
-        "How much does the key tell about a sensitive value?",
-        ("sensitive",),
-        lambda request: t_closeness(
-            request.frame, request.keys, request.sensitive, **request.arguments("t_closeness")
-        ),
-        numbers.of_closeness,
-        "Li, Li and Venkatasubramanian 2007",
-        ("distance", "missing"),
+        "t-closeness", "How much does the key tell about a sensitive value?",
+        ("sensitive",), _run("t_closeness", t_closeness, "keys", "sensitive"), numbers.of_closeness,
+        "Li, Li and Venkatasubramanian 2007", ("distance", "missing"),
     ),
     "beta_likeness": Measure(
-        "beta-likeness",
-        "How much likelier can the key make a sensitive value?",
+        "beta-likeness", "How much likelier can the key make a sensitive value?",
         ("sensitive",),
         lambda request: _by_variable(request, beta_likeness, **request.arguments("beta_likeness")),
-        numbers.of_likeness,
-        "Cao and Karras 2012",
-        ("missing",),
+        numbers.of_likeness, "Cao and Karras 2012", ("missing",),
     ),
     "delta_disclosure": Measure(
         "delta-disclosure",
         "How far is a sensitive value in a group from its share in the file, up or down?",
-        ("sensitive",),
-        lambda request: _by_variable(request, delta_disclosure),
-        numbers.of_log_ratios,
-        "Brickell and Shmatikov 2008",
-        compared=False,
+        ("sensitive",), lambda request: _by_variable(request, delta_disclosure),
+        numbers.of_log_ratios, "Brickell and Shmatikov 2008", compared=False,
     ),
     "alpha_k_anonymity": Measure(
-        "(alpha, k)-anonymity",
-        "Does one sensitive value dominate a group?",
-        ("sensitive", "alpha"),
-        _run_dominance,
-        numbers.of_dominance,
-        "Wong et al. 2006",
+        "(alpha, k)-anonymity", "Does one sensitive value dominate a group?",
+        ("sensitive", "alpha"), _run_dominance, numbers.of_dominance, "Wong et al. 2006",
         ("values", "missing"),
     ),
     "outlier_risk": Measure(
-        "Outliers",
-        "Which amounts stand out whatever small change is made to them?",
-        ("numeric",),
-        lambda request: outlier_risk(
-            request.frame, request.numeric, **request.arguments("outlier_risk")
-        ),
-        numbers.of_outliers,
-        "SDC practice guide of the World Bank",
-        ("percentile", "reach", "by"),
-        compared=False,
+        "Outliers", "Which amounts stand out whatever small change is made to them?",
+        ("numeric",), _run("outlier_risk", outlier_risk, "numeric"), numbers.of_outliers,
+        "SDC practice guide of the World Bank", ("percentile", "reach", "by"), compared=False,
     ),
-}
+}  # fmt: skip

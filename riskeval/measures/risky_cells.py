@@ -16,8 +16,13 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import count, percent, plural
+
+COLUMNS = [
+    "keys", "dimension", "threshold", "cells", "unsafe_cells", "unsafe_records", "share",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,35 +139,17 @@ def risky_cells(
             unsafe_tables += unsafe[cell]
             records = int(marginal.counts[unsafe].sum())
             chosen.append(tuple(names[j] for j in places))
-            rows.append(
-                (
-                    " x ".join(chosen[-1]),
-                    dimension,
-                    float(limit),
-                    len(f),
-                    int(unsafe.sum()),
-                    records,
-                    records / max(table.n_records, 1),
-                )
-            )
-    columns = [
-        "keys",
-        "dimension",
-        "threshold",
-        "cells",
-        "unsafe_cells",
-        "unsafe_records",
-        "share",
-    ]
-    return RiskyCells(pd.DataFrame(rows, columns=columns), unsafe_tables[table.cell], tuple(chosen))
+            rows.append((
+                " x ".join(chosen[-1]), dimension, float(limit), len(f), int(unsafe.sum()), records,
+                records / max(table.n_records, 1),
+            ))  # fmt: skip
+    return RiskyCells(pd.DataFrame(rows, columns=COLUMNS), unsafe_tables[table.cell], tuple(chosen))
 
 
 def _read_thresholds(faults: Faults, max_dimension: Any, threshold: Any, n_keys: int) -> np.ndarray:
     """Return the threshold of each dimension of tables that is looked at."""
-    whole = isinstance(max_dimension, (int, np.integer)) and not isinstance(max_dimension, bool)
-    if not whole or max_dimension < 1:
-        faults.add("max_dimension", f"is {max_dimension!r}", remedy="Give a whole number from 1.")
-    dimensions = min(max(int(max_dimension), 1), n_keys) if whole else 1
+    check(faults, {"max_dimension": Whole(1)}, {"max_dimension": max_dimension})
+    dimensions = min(int(max_dimension), n_keys) if Whole(1).allows(max_dimension) else 1
     limits = np.ravel(np.asarray(threshold, dtype=np.float64))
     if np.ndim(threshold) == 0:
         limits = np.repeat(limits, dimensions)
@@ -207,7 +194,7 @@ def _read_levels(
             faults.add("levels", what)
             return [1] * len(names)
     for value in by_name:
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        if not Whole(0).allows(value):
             faults.add("levels", f"is {value!r}", remedy="Give whole numbers from 0.")
             return [1] * len(names)
     if 1 not in by_name:

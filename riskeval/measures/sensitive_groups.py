@@ -11,8 +11,9 @@ import pandas as pd
 from riskeval.keys.matching import matching_patterns, shared_ids, shares_of
 from riskeval.keys.table import KeyTable, number_rows
 from synthpop.microdata.checks import check_columns
+from synthpop.microdata.codes import first_rows
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import is_number, listed_names
 from synthpop.microdata.text import count as count_text
 
 MOST_CODES = 20
@@ -53,31 +54,22 @@ def sensitive_groups(
     """
     rows = np.flatnonzero(values >= 0)
     pair, n_pairs = number_rows([table.cell[rows], values[rows]], [len(table.codes), n_values])
-    row_of_pair = np.zeros(n_pairs, dtype=np.int64)
-    row_of_pair[pair] = rows
+    row_of_pair = rows[first_rows(pair, n_pairs)]
     of_pair = table.cell[row_of_pair].astype(np.int64)
     value = values[row_of_pair].astype(np.int64)
     count = np.bincount(pair, minlength=n_pairs).astype(np.float64)
     treatment = missing if (table.codes < 0).any() else "own-category"
+    bounds = np.searchsorted(of_pair, np.arange(len(table.codes) + 1))
     if treatment == "own-category":
-        bounds = np.searchsorted(of_pair, np.arange(len(table.codes) + 1))
-        cells = np.arange(len(table.codes))
-        yield Segments(
-            cells,
-            np.arange(len(cells) + 1),
-            bounds[:-1],
-            bounds[1:],
-            np.ones(len(cells)),
-            value,
-            count,
-        )
+        n = len(table.codes)
+        ends = bounds[:-1], bounds[1:]
+        yield Segments(np.arange(n), np.arange(n + 1), *ends, np.ones(n), value, count)
         return
-    starts = np.searchsorted(of_pair, np.arange(len(table.codes) + 1))
     shares = shares_of(table) if treatment == "category-size" else None
     for targets, matches in matching_patterns(table, treatment):
         blank = bool((table.codes[targets[0]] < 0).all())
         meetings = [item for item in matches if blank or len(item[0])]
-        yield _merged(table, targets, meetings, starts, value, count, n_values, shares)
+        yield _merged(table, targets, meetings, bounds, value, count, n_values, shares)
 
 
 def _merged(
@@ -100,8 +92,7 @@ def _merged(
         entries = _entries(starts, sources)
         group = np.repeat(ids[len(targets) :], starts[sources + 1] - starts[sources])
         merged, n_merged = number_rows([group, value[entries]], [n_ids, n_values])
-        at = np.zeros(n_merged, dtype=np.int64)
-        at[merged] = np.arange(len(entries))
+        at = first_rows(merged, n_merged)
         bounds = offset + np.append(0, np.cumsum(np.bincount(group[at], minlength=n_ids)))
         all_values.append(value[entries[at]])
         all_counts.append(np.bincount(merged, weights=count[entries], minlength=n_merged))
@@ -149,11 +140,8 @@ def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, 
     """
     notes = []
     for name in variables:
-        dtype = frame[name].dtype
-        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-            continue
         distinct = int(frame[name].nunique())
-        if distinct > MOST_CODES:
+        if is_number(frame[name]) and distinct > MOST_CODES:
             notes.append(
                 f"The {count_text(distinct)} distinct numbers of {name} count as one category "
                 "each: near values count as different. Group an amount into classes first "

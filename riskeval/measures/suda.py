@@ -21,7 +21,7 @@ from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys, first_row
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, Whole, check
+from synthpop.microdata.parameters import NONE, Between, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 
@@ -163,13 +163,10 @@ def _check(
         faults.add("keys", "a key is named twice", remedy="Name each key once.")
     if len(frame) == 0:
         faults.add("data", "has no rows")
-    check(faults, {"max_size": Whole(1, max(len(keys), 1)) | NONE}, {"max_size": max_size})
-    if not isinstance(dis_fraction, (int, float, np.number)) or not 0 < dis_fraction <= 1:
-        faults.add(
-            "dis_fraction",
-            f"is {dis_fraction!r}",
-            remedy="Give a number above 0 and at most 1 (a census).",
-        )
+    table = {
+        "max_size": Whole(1, max(len(keys), 1)) | NONE, "dis_fraction": Between(0, 1, open="low"),
+    }  # fmt: skip
+    check(faults, table, {"max_size": max_size, "dis_fraction": dis_fraction})
     check_choice(faults, "normalise", normalise, NORMALISATIONS)
     check_choice(faults, "missing", missing, MISSING_RULES)
     faults.raise_if_any()
@@ -291,11 +288,8 @@ def _search(
     n_cells, n_keys = len(copies), len(coded.names)
     if n_cells * (n_keys + 1) > PLACES:
         faults = Faults("suda")
-        faults.add(
-            "data",
-            f"{count(n_cells)} distinct rows are too many",
-            remedy="Search parts of the file.",
-        )
+        what = f"{count(n_cells)} distinct rows are too many"
+        faults.add("data", what, remedy="Search parts of the file.")
         faults.raise_if_any()
     first = first_rows(ids, n_cells)
     items, column_of, absent = ranked_items(coded, first, copies, missing)
@@ -303,19 +297,10 @@ def _search(
     n_msu, smallest = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
     sizes = np.zeros(n_keys + 1, dtype=np.int64)
     minimal_uniques(
-        items,
-        absent @ (np.int64(1) << np.arange(n_keys)),
-        column_of,
-        np.minimum(copies, 2).astype(np.int8),
-        missing == "wildcard" and bool(absent.any()),
-        max_size,
-        weights,
-        score,
-        share,
-        n_msu,
-        sizes,
-        smallest,
-    )
+        items, absent @ (np.int64(1) << np.arange(n_keys)), column_of,
+        np.minimum(copies, 2).astype(np.int8), missing == "wildcard" and bool(absent.any()),
+        max_size, weights, score, share, n_msu, sizes, smallest,
+    )  # fmt: skip
     return score[ids], share[ids], n_msu[ids], smallest[ids], sizes
 
 

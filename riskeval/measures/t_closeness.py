@@ -20,6 +20,7 @@ from riskeval.measures.sensitive_groups import (
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import number, plural
@@ -159,16 +160,11 @@ def _scale_notes(frame: pd.DataFrame, kinds: Mapping[str, str], distance: Any) -
     """Say which few-valued numbers were taken as amounts, and which amounts as categories."""
     notes = []
     for name, kind in kinds.items():
-        values = frame[name]
-        numeric = pd.api.types.is_numeric_dtype(values.dtype)
-        if (
-            kind == "ordered"
-            and numeric
-            and distance is None
-            and 2 < values.nunique() <= MOST_CODES
-        ):
+        n_values = frame[name].nunique()
+        guessed = distance is None and kind == "ordered" and is_number(frame[name])
+        if guessed and 2 < n_values <= MOST_CODES:
             notes.append(
-                f"{name} holds {values.nunique()} distinct numbers and was taken as an amount "
+                f"{name} holds {n_values} distinct numbers and was taken as an amount "
                 '(ordered distance). If they are codes of categories, give distance="equal" or '
                 "make the column categorical."
             )
@@ -240,10 +236,7 @@ def _distances(
             continue
         one: Any = distance if by_name is None else by_name.get(name)
         if one is None:
-            dtype = frame[name].dtype
-            ordered = getattr(dtype, "ordered", False) or (
-                pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-            )
+            ordered = getattr(frame[name].dtype, "ordered", False) or is_number(frame[name])
             one = "ordered" if ordered else "equal"
         if isinstance(one, Mapping):
             _check_hierarchy(faults, frame[name], name, one)

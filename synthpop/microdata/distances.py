@@ -72,6 +72,11 @@ def ks_of_cells(p: np.ndarray, q: np.ndarray) -> float:
     return float(np.abs(np.cumsum(p) / total_p - np.cumsum(q) / total_q).max())
 
 
+def known_ranges(columns: np.ndarray) -> np.ndarray:
+    """Range of the known values of each column, shape (p,); 0 where there is none."""
+    return np.array([np.ptp(x[~np.isnan(x)]) if (~np.isnan(x)).any() else 0.0 for x in columns.T])
+
+
 def effective_size(weights: np.ndarray) -> float:
     """Kish's effective sample size, (sum w)^2 / sum w^2.
 

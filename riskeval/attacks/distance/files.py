@@ -14,7 +14,6 @@ from riskeval.attacks.distance.space import (
     draw_households,
     household_points,
     person_points,
-    ranges_of,
 )
 from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.prediction.features import check_size
@@ -23,6 +22,7 @@ from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import same_kind
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import draw_records
+from synthpop.microdata.distances import known_ranges
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.parameters import SHARE, Whole, check
@@ -150,7 +150,7 @@ def without_constants(
     (array([1., 0.]), array([0.]))
     """
     codes = np.where(points.codes < 0, np.nan, points.codes.astype(np.float64))
-    varying = [ranges_of(columns) > 0 for columns in (points.numbers, codes)]
+    varying = [known_ranges(columns) > 0 for columns in (points.numbers, codes)]
     if not any(side.any() for side in varying):
         return weights
     return weights[0] * varying[0], weights[1] * varying[1]

@@ -15,6 +15,7 @@ from riskeval.attacks.request import check_households
 from riskeval.attacks.targets import HouseholdNumbers
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.chunks import open_chunks
+from synthpop.microdata.distances import known_ranges
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers
 
@@ -39,11 +40,6 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-
-def ranges_of(columns: np.ndarray) -> np.ndarray:
-    """Range of the known values of each column, shape (p,); 0 where there is none."""
-    return np.array([np.ptp(x[~np.isnan(x)]) if (~np.isnan(x)).any() else 0.0 for x in columns.T])
 
 
 class Space:
@@ -74,7 +70,7 @@ class Space:
         self.points = dict(points)
         self.weights = weights
         self.dimension, self.workers, self.step = dimension, workers, step
-        self.ranges = ranges_of(np.concatenate([it.numbers for it in self.points.values()]))
+        self.ranges = known_ranges(np.concatenate([it.numbers for it in self.points.values()]))
 
     def nearest(
         self,

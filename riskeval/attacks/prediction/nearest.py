@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.distance.space import ranges_of
 from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.levels import LevelCoder
+from synthpop.microdata.distances import known_ranges
 from synthpop.microdata.frames import as_numbers
 
 TIES = 50
@@ -31,7 +31,7 @@ class NearestKeys:
         matrix = self.of(train)
         self.key, last = number_rows(matrix)
         self.points = matrix[last]
-        self.ranges = ranges_of(matrix[:, : len(self.numeric)])
+        self.ranges = known_ranges(matrix[:, : len(self.numeric)])
 
     def of(self, frame: pd.DataFrame) -> np.ndarray:
         """Return a file as numbers, float64: amounts (NaN missing), then codes (0 missing)."""

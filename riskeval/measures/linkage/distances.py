@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.codes import first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import count
 
@@ -197,10 +198,10 @@ def _add_pairs(
 
 def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows, where each comes first, and how often it comes."""
-    number = pd.DataFrame(points).groupby(list(range(points.shape[1])), sort=False).ngroup()
+    groups = pd.DataFrame(points).groupby(list(range(points.shape[1])), sort=False)
+    number = groups.ngroup().to_numpy()
     copies = np.bincount(number)
-    first = np.empty(len(copies), dtype=np.int64)
-    first[number[::-1]] = np.arange(len(points))[::-1]
+    first = first_rows(number, len(copies))
     return points[first], first, copies
 
 
@@ -261,9 +262,8 @@ def link_by_cost(
     released, original = asked[rows], candidates[columns]
     ranks.best[released] = original
     ranks.score[released] = cost[rows, columns]
-    place = np.full(
-        max(truth.max(initial=-1), candidates.max(initial=-1)) + 2, -1
-    )  # [-1]: no original
+    last = max(truth.max(initial=-1), candidates.max(initial=-1))
+    place = np.full(last + 2, -1)  # [-1]: no original
     place[candidates] = np.arange(len(candidates))
     true_place = place[truth[asked]]
     ranks.own_score[asked] = np.where(

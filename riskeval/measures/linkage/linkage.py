@@ -220,18 +220,15 @@ def record_linkage(
         links = ranks.score >= threshold
     linked = (ranks.nearer == 0) & (ranks.ties > 0) & links
     second = (ranks.nearer == 1) & (ranks.ties > 0) & links
+    by_lot = 1 / np.maximum(ranks.ties, 1)  # of equally near originals one is drawn
     return RecordLinkage(
         linked=linked,
         linked_second=second,
         rate=float(linked.mean()),
         rate_second=float(second.mean()),
-        expected_rate=float(np.where(linked, 1 / np.maximum(ranks.ties, 1), 0).mean()),
+        expected_rate=float(np.where(linked, by_lot, 0).mean()),
         expected_rate_two=float(
-            np.where(
-                linked,
-                np.minimum(2 / np.maximum(ranks.ties, 1), 1.0),
-                np.where(second, 1 / np.maximum(ranks.ties, 1), 0.0),
-            ).mean()
+            np.where(linked, np.minimum(2 * by_lot, 1), second * by_lot).mean()
         ),
         rate_judged=float(linked.sum() / judged.sum()) if judged.any() else float("nan"),
         nearest=np.where(links, ranks.best, -1),

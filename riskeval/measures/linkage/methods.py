@@ -13,6 +13,7 @@ from riskeval.measures.linkage.distances import SLACK, Ranks, check_pairs, link_
 from riskeval.shared.files import read_frames
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import CodedKeys, encode_keys
+from synthpop.microdata.distances import known_ranges
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, check_finite, is_number, numbers
 
@@ -144,12 +145,7 @@ def rank_by_gower(
 
 def ranges_of(sides: LinkageFiles) -> np.ndarray:
     """Return the range of each numeric variable over both files, shape (p,)."""
-    stacked = np.vstack([sides.o_numbers, sides.r_numbers])
-    ranges = np.zeros(stacked.shape[1])
-    for k, column in enumerate(stacked.T):
-        known = column[~np.isnan(column)]
-        ranges[k] = np.ptp(known) if len(known) else 0.0
-    return ranges
+    return known_ranges(np.vstack([sides.o_numbers, sides.r_numbers]))
 
 
 def gower_matrix(

@@ -15,7 +15,7 @@ from warnings import warn
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.individual import household_risks
+from riskeval.measures.individual import household_risks, with_lone_persons
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.fit import Fit
 from riskeval.measures.loglinear.mixing import (
@@ -37,8 +37,9 @@ from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
 from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import is_number, listed_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import NONE, POSITIVE, check
 from synthpop.microdata.text import plural
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
@@ -86,30 +87,21 @@ def fit_model(
     if offset is None and covariate is None and not any(x is not None for x in numbers):
         return fitting.fit_margins(table.codes, counts, table.sizes, terms, tolerance=tolerance)
     return fit_newton(
-        table.codes,
-        counts,
-        table.sizes,
-        terms,
-        numbers,
-        offset=offset,
-        empty_offset=empty_offset,
-        covariate=covariate,
-    )
+        table.codes, counts, table.sizes, terms, numbers, offset=offset,
+        empty_offset=empty_offset, covariate=covariate,
+    )  # fmt: skip
 
 
 def _numbers_of(
     frame: pd.DataFrame, table: CellCounts, categorical: set[int], method: str, is_named: bool
 ) -> list[np.ndarray | None]:
     """Return the values of the keys that enter as numbers."""
-    numbers: list[np.ndarray | None] = []
-    for j, name in enumerate(table.names):
-        dtype = frame[name].dtype
-        number = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-        if number and is_named and method != "ipf" and j not in categorical:
-            numbers.append(np.array(table.levels[j], dtype=np.float64))
-        else:
-            numbers.append(None)
-    return numbers
+    named = is_named and method != "ipf"
+    return [
+        np.array(levels, dtype=np.float64)
+        if named and j not in categorical and is_number(frame[name]) else None
+        for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True))
+    ]  # fmt: skip
 
 
 @same_library
@@ -264,12 +256,8 @@ def _written_as_levels(
 
 
 def _check_dispersion(faults: Faults, distribution: str, dispersion: float | None) -> None:
-    if dispersion is None:
-        return
-    is_number = isinstance(dispersion, (int, float, np.number)) and not isinstance(dispersion, bool)
-    if not is_number or not 0 < dispersion < np.inf:
-        faults.add("dispersion", f"is {dispersion!r}", remedy="Give a number above 0.")
-    elif distribution == "poisson":
+    check(faults, {"dispersion": POSITIVE | NONE}, {"dispersion": dispersion})
+    if dispersion is not None and distribution == "poisson":
         remedy = "Leave it out, or choose another distribution."
         faults.add("dispersion", "has no meaning for Poisson counts", remedy=remedy)
 
@@ -278,10 +266,7 @@ def _household_risk(risk: np.ndarray, homes: np.ndarray | None) -> np.ndarray | 
     """Risk of the household of each record; a missing number is a household of one."""
     if homes is None:
         return None
-    number = homes.copy()
-    lone = number < 0
-    number[lone] = number.max(initial=-1) + 1 + np.arange(lone.sum())
-    return household_risks(np.nan_to_num(risk), number)
+    return household_risks(np.nan_to_num(risk), with_lone_persons(homes)[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,26 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from riskeval.keys.table import ALONE
-from riskeval.measures.numbers import PERSONS
+from riskeval.measures.numbers import person_risk
 from riskeval.measures.request import AssessRequest
-from riskeval.shared.measurement import MeasureInfo, Measurement
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.text import plural
 
-TAU1 = MeasureInfo(
-    "tau1", "file risk", "low", "persons", "unique records expected to be alone in the population",
-    "Skinner and Shlomo 2008", "tau_1 of the log-linear model", kinds=PERSONS,
+TAU1 = person_risk(
+    "tau1", "tau_1 of the log-linear model", "persons",
+    "unique records expected to be alone in the population", "Skinner and Shlomo 2008",
 )  # fmt: skip
-TAU2 = MeasureInfo(
-    "tau2", "file risk", "low", "persons",
-    "unique records that an intruder is expected to link correctly",
-    "Skinner and Shlomo 2008", "tau_2 of the log-linear model", kinds=PERSONS,
+TAU2 = person_risk(
+    "tau2", "tau_2 of the log-linear model", "persons",
+    "unique records that an intruder is expected to link correctly", "Skinner and Shlomo 2008",
 )  # fmt: skip
-HOUSEHOLDS = MeasureInfo(
-    "loglinear_households", "file risk", "low", "persons",
+HOUSEHOLDS = person_risk(
+    "loglinear_households", "Household risk of the log-linear model", "persons",
     "persons in a household of which some member is expected to be linked correctly, under the "
-    "log-linear model",
-    "Templ 2017, section 3.6; Skinner and Shlomo 2008", "Household risk of the log-linear model",
-    kinds=PERSONS,
+    "log-linear model", "Templ 2017, section 3.6; Skinner and Shlomo 2008",
 )  # fmt: skip
 
 
