@@ -68,6 +68,8 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("riskeval.compare", 301, 475),
     ("file: parquet", 301, 376),
     ("synthpop.indicators.design_variance", 301, 442),
+    ("riskeval.protect.weights", 401, 380),
+    ("synthpop.indicators.pareto_tail", 401, 482),
 ]
 
 

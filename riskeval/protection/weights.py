@@ -261,8 +261,8 @@ def _design(
 
 
 def _kish(values: np.ndarray) -> float:
-    total = float(values.sum())
-    return float(len(values) * np.square(values).sum() / total**2) if total > 0 else float("nan")
+    total = float(values.sum())  # squares of shares cannot overflow
+    return float(len(values) * np.square(values / total).sum()) if total > 0 else float("nan")
 
 
 def _notes(

@@ -32,6 +32,9 @@ class PopulationTable:
     offsets: np.ndarray  # int64 array, shape (n_households + 1,)
     region: np.ndarray  # int64 array, shape (n_households,)
     levels: tuple[Any, ...]  # names of the regions
+    # bool array, shape (n_households,): households of the population, or of the part of it that is
+    # worked on; the others are donors from elsewhere
+    home: np.ndarray
 
     @property
     def sizes(self) -> np.ndarray:
@@ -73,7 +76,8 @@ def take_table(
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     region, levels = _regions(frame, split, index, order[offsets[:-1]], faults)
     faults.raise_if_any()
-    return PopulationTable(frame, household, index, order, offsets, region, levels)
+    home = np.ones(len(sizes), dtype=bool)
+    return PopulationTable(frame, household, index, order, offsets, region, levels, home)
 
 
 def _regions(
@@ -122,22 +126,21 @@ def variable_counts(table: PopulationTable, used: np.ndarray) -> dict[str, Count
     Numbers are counted by their first four digits, so that the counts of the parts of a large
     population stay small and can be added up.
     """
-    times = used[table.index].astype(np.float64)
+    before, after = (times[table.index].astype(np.float64) for times in (table.home, used))
     return {
-        str(name): _value_counts(table.frame[name], times)
+        str(name): _value_counts(table.frame[name], before, after)
         for name in table.frame.columns
         if name != table.household
     }
 
 
-def _value_counts(column: pd.Series, times: np.ndarray) -> Counts:
+def _value_counts(column: pd.Series, before: np.ndarray, after: np.ndarray) -> Counts:
     if is_number(column):
         column = pd.Series(_first_digits(column.to_numpy(dtype=np.float64, na_value=np.nan)))
     codes, levels = encode(column)
     position = codes.astype(np.int64) + 1
-    before = np.bincount(position, minlength=len(levels) + 1).tolist()
-    after = np.bincount(position, times, minlength=len(levels) + 1).tolist()
-    return dict(zip((None, *levels), zip(before, after, strict=True), strict=True))
+    sums = [np.bincount(position, times, len(levels) + 1).tolist() for times in (before, after)]
+    return dict(zip((None, *levels), zip(*sums, strict=True), strict=True))
 
 
 def is_number(column: pd.Series) -> bool:
@@ -188,7 +191,7 @@ def variable_distances(
 def _distance(counts: Counts, numeric: bool) -> tuple[str, float]:
     """Return the distance between the values before and after."""
     by_size = numeric and len(counts) > FEW_VALUES
-    values = sorted(counts, key=lambda v: -np.inf if v is None else v) if by_size else list(counts)
+    values = sorted(counts, key=lambda v: -np.inf if v is None else v) if numeric else list(counts)
     table = np.array([counts[value] for value in values])
     before, after = (table / np.maximum(table.sum(axis=0), 1.0)).T
     if by_size:

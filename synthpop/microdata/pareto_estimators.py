@@ -39,8 +39,8 @@ def pdc(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> flo
     """Minimise u^2 integral(f^2) - 2 u mean(f(y)) over theta and the share u of good data."""
 
     def objective(theta: float) -> float:
-        f = np.dot(share, theta * np.exp(-(1 + theta) * log_y))
-        return float(-(f**2) * (2 * theta + 1) / theta**2)
+        f_by_theta = np.dot(share, np.exp(-(1 + theta) * log_y))
+        return float(-(f_by_theta**2) * (2 * theta + 1))
 
     return _minimise(objective, min(hill(log_y, share, cutoff, trim), LARGEST_SHAPE))
 

@@ -184,8 +184,9 @@ class FittedPipeline:
             disk, or in object storage: ``s3://bucket/folder`` (see `open_population`).
             Without it the population is held in memory. A recipe with population stages
             (`Distribute`, `Anneal`) needs whole strata in memory: a few at a time where all of them
-            work within the strata (``within``, or ``split`` without ``split_upper``), else
-            everybody. Stopped before its end, it starts again.
+            work within the strata (``within`` or ``split``), with the households of other strata
+            that cells lack (``split_upper``), else everybody. Stopped before its end, it goes on
+            behind the last strata that were finished.
         workers : int or str
             Threads, ``"processes:4"`` or ``"dask://host:port"``. Results do not depend on it.
             Population stages run region by region in as many threads of this process.

@@ -4,7 +4,8 @@ Blocks are simulated one by one; exchanging households or allotting them to area
 households of a region together. So the population stages run in their order on a population in
 memory, and stages that come after one go on block by block with what it left. Where each step
 works apart in the strata and the result goes to a folder, only a few strata are in memory at a
-time; else the whole population is, with about 200 bytes a person besides.
+time, with the households of other strata that a step may take (`part_by_part`); else the whole
+population is, with about 200 bytes a person besides.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as dataclass_field
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from synthpop.population.population import Population, open_population
 from synthpop.population.storage import read_manifest, read_record
 from synthpop.stages.blocks import BlockPlan
 from synthpop.stages.id_columns import IdColumns
-from synthpop.stages.population_stages import PopulationStage, as_lists
+from synthpop.stages.population_stages import Donors, PopulationStage, as_lists, from_lists
 
 ALL = "all"
 PERSONS_AT_ONCE = 1_000_000  # of small strata that are in memory together
@@ -75,12 +76,32 @@ def parts_of(
 
 def across_strata(steps: Sequence[PopulationStage], layout: IdColumns) -> PopulationStage | None:
     """Return the first step that does not work apart in the strata, or in areas within them."""
-    apart = set() if layout.strata is None else {layout.strata.name}
+    strata = set() if layout.strata is None else {layout.strata.name}
+    apart = set(strata)
     for step in steps:
-        if step.region not in apart:
+        elsewhere = step.donor_region is not None and step.donor_region not in apart
+        if step.region not in (strata if elsewhere else apart):
             return step
+        if elsewhere:  # households that come from another stratum bring its areas with them
+            apart = set(strata)
         apart.update(step.parts_of_region)
     return None
+
+
+def rounds_of(steps: Sequence[PopulationStage], layout: IdColumns) -> list[range]:
+    """Return the steps that can run on a part one after the other, round by round.
+
+    A step that takes households of other strata begins a round, so that all parts are as the steps
+    before have left them. The steps are some for which `across_strata` is None.
+    """
+    assert layout.strata is not None
+    apart, starts = {layout.strata.name}, [0]
+    for number, step in enumerate(steps):
+        if step.donor_region is not None and step.donor_region not in apart:
+            starts.append(number)
+            apart = {layout.strata.name}
+        apart.update(step.parts_of_region)
+    return [range(*ends) for ends in pairwise([*starts, len(steps)])]
 
 
 def _warn_of_memory(
@@ -118,6 +139,26 @@ class _Counts:
     final: pd.DataFrame | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PartCounts:
+    """What one step gave in one part."""
+
+    n_units: int  # households that it left
+    result: Any
+    then: pd.DataFrame  # cells of its margins behind it
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        result, then = self.result.to_plain(), as_lists(self.then)
+        return {"n_units": self.n_units, "result": result, "then": then}
+
+    @classmethod
+    def from_plain(cls, stage: PopulationStage, data: Mapping[str, Any]) -> PartCounts:
+        """Return what `to_plain` described; the result is without its persons."""
+        result = stage.part_result.from_plain(data["result"])
+        return cls(data["n_units"], result, from_lists(data["then"]))
+
+
 @dataclass(slots=True)
 class PopulationSteps:
     """The population stages of a recipe, run on a population part by part."""
@@ -138,47 +179,73 @@ class PopulationSteps:
     def __post_init__(self) -> None:
         self.counts = [_Counts() for _ in self.stages]
 
-    def run(
-        self, columns: Mapping[str, np.ndarray], notes: list[Fallback], part: bool
-    ) -> WholeStrata:
-        """Run all steps on whole strata, those after the ones that ran before.
+    def run(self, columns: Mapping[str, np.ndarray], notes: list[Fallback]) -> WholeStrata:
+        """Run all steps on a whole population, those after the ones that ran before.
 
         Raises InputError: margins that do not fit the population.
         """
-        fields = {item.name: item for item in self.recipe.fields}
-        state = WholeStrata(self.recipe.layout, fields, columns)
-        n_run, n_stages = self.places[0], len(self.recipe.stages)
-        moves = []
-        for number, stage in enumerate(self.stages):
-            counts = self.counts[number]
-            state = self._continued(state, n_run, self.places[number], notes)
-            n_run = self.places[number]
-            finished = stage.finish(
-                state.frame(),
-                household=state.household,
-                workers=threads(self.workers),
-                seed=seed_of(self.seed, self.stages, number),
-                on_event=self.listener,
-                part=part,
-            )
-            state = state.after(finished, counts.n_units, self.largest_id)
-            counts.results.append(finished.result)
-            counts.n_units += state.n_units
-            cells = stage.count(state.frame(), state.household, part)
-            counts.then = _added(counts.then, cells)
-            moves.append(finished.rows is not None)
-        for number, (stage, counts) in enumerate(zip(self.stages, self.counts, strict=True)):
-            if any(moves[number + 1 :]):
-                cells = stage.count(state.frame(), state.household, part)
-                counts.final = _added(counts.final, cells)
-        return self._continued(state, n_run, n_stages, notes)
+        state = self.begun(columns)
+        for number in range(len(self.stages)):
+            state, counts = self.step(number, self.before(number, state, notes))
+            self.add(number, counts)
+        self.add_final(self.final_counts(state))
+        return self.before(len(self.stages), state, notes)
 
-    def _continued(
-        self, state: WholeStrata, start: int, stop: int, notes: list[Fallback]
-    ) -> WholeStrata:
+    def begun(self, columns: Mapping[str, np.ndarray]) -> WholeStrata:
+        """Return simulated blocks as the first step finds them."""
+        fields = {item.name: item for item in self.recipe.fields}
+        return WholeStrata(self.recipe.layout, fields, columns)
+
+    def before(self, number: int, state: WholeStrata, notes: list[Fallback]) -> WholeStrata:
+        """Run the stages of blocks between a step and the one before, or those behind all."""
+        places = (self.places[0], *self.places, len(self.recipe.stages))
+        start, stop = places[number : number + 2]
         if start == stop:
             return state
         return state.continued(self.recipe, start, stop, self.rows_per_block, self.workers, notes)
+
+    def step(
+        self,
+        number: int,
+        state: WholeStrata,
+        part: bool = False,
+        outside: Donors | None = None,
+    ) -> tuple[WholeStrata, PartCounts]:
+        """Run one step on whole strata."""
+        stage = self.stages[number]
+        finished = stage.finish(
+            state.frame(),
+            household=state.household,
+            workers=threads(self.workers),
+            seed=seed_of(self.seed, self.stages, number),
+            on_event=self.listener,
+            part=part,
+            outside=outside,
+        )
+        state = state.after(finished, self.counts[number].n_units, self.largest_id)
+        cells = stage.count(state.frame(), state.household, part)
+        return state, PartCounts(state.n_units, finished.result, cells)
+
+    def add(self, number: int, part: PartCounts) -> None:
+        """Add what a step gave in a part to what it gave in those before."""
+        counts = self.counts[number]
+        counts.n_units += part.n_units
+        counts.results.append(part.result)
+        counts.then = _added(counts.then, part.then)
+
+    def final_counts(self, state: WholeStrata, part: bool = False) -> dict[int, pd.DataFrame]:
+        """Count afresh the cells of the steps whose households a later one exchanged."""
+        exchanges = [stage.exchanges for stage in self.stages]
+        return {
+            number: stage.count(state.frame(), state.household, part)
+            for number, stage in enumerate(self.stages)
+            if any(exchanges[number + 1 :])
+        }
+
+    def add_final(self, cells: Mapping[int, pd.DataFrame]) -> None:
+        """Add the final cells of a part to those of the parts before."""
+        for number, table in cells.items():
+            self.counts[number].final = _added(self.counts[number].final, table)
 
     def record(self, n_persons: int, n_households: int) -> FinishRecord:
         """Return what the steps did to a population of that size.

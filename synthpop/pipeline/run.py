@@ -14,6 +14,7 @@ from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.engines import Workers, map_blocks
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.places import Place
+from synthpop.pipeline.part_by_part import PartByPart, remove_steps
 from synthpop.pipeline.postprocess import PopulationSteps, completed, parts_of
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file
@@ -102,6 +103,7 @@ class Run:
         In memory everybody is one part; for a folder as few strata as the steps allow.
         """
         if root is not None and (population := completed(root)) is not None:
+            remove_steps(root)
             return population
         notes: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
         n_households = sum(plan.n_households for plan in self.plans)
@@ -110,28 +112,27 @@ class Run:
             self.fitted.population_stages, self.recipe, self.fitted.places, seed, rows_per_block,
             self.workers, self.listener, largest_id=2 * n_persons,
         )  # fmt: skip
+        manifest = self._manifest([], [])
         parts = [self.plans]
         if root is not None:
-            parts = parts_of(
-                self.plans, self.fitted.population_stages, self.recipe.layout, self.recipe.fields
-            )
-        blocks: list[BlockRecord] = []
-        manifest, done = self._manifest([], []), 0
-        for plans in parts:
-            columns = self._columns_of(plans, notes, done)
-            done += len(plans)
-            strata = steps.run(columns, notes, part=len(parts) > 1)
-            del columns
+            parts = parts_of(self.plans, steps.stages, self.recipe.layout, self.recipe.fields)
+        if root is not None and len(parts) > 1:
+            work = PartByPart(steps, parts, root, manifest, self._columns_of, notes)
+            work.run()
+            columns, blocks = work.fields, work.blocks
+        else:
+            strata = steps.run(self._columns_of(self.plans, notes), notes)
+            columns, blocks = tuple(strata.fields.values()), []
             if root is None:
                 blocks = strata.blocks(rows_per_block)
-                continue
-            for block in strata.write(root, manifest, rows_per_block):
-                blocks.append(block)
-                total = max(len(self.plans), len(blocks))
-                self.listener(Event("progress", "write", len(blocks), total, block.file))
+            else:
+                for block in strata.write(root, manifest, rows_per_block):
+                    blocks.append(block)
+                    total = max(len(self.plans), len(blocks))
+                    self.listener(Event("progress", "write", len(blocks), total, block.file))
         manifest = replace(
             manifest,
-            columns=tuple(strata.fields.values()),
+            columns=columns,
             blocks=tuple(blocks),
             fallbacks=merge_fallbacks(notes),
             finished=steps.record(n_persons, n_households),
@@ -140,6 +141,7 @@ class Run:
             return Population(manifest, columns=strata.columns)
         remove_other_parts(root, {block.file for block in blocks})
         write_manifest(root, manifest)
+        remove_steps(root)
         return Population(manifest, path=root)
 
     def _manifest(self, blocks: list[BlockRecord], notes: Sequence[Fallback]) -> Manifest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 
 from synthpop.annealing.population_table import PopulationTable, take_table
 from synthpop.annealing.search import Search
-from synthpop.calibration.margins import Margin, margin_list, resolve_margins
+from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarning
@@ -23,9 +23,10 @@ from synthpop.stages.annealing_regions import (
     check_scale,
     check_search,
     check_sizes,
-    control_regions,
+    donors_of_cells,
+    matched_regions,
     note_absent_region,
-    regions_of,
+    scarce_cells,
     search_regions,
     with_outside_donors,
 )
@@ -40,6 +41,7 @@ from synthpop.stages.annealing_result import (
 )
 from synthpop.stages.population_stages import (
     SHOWN,
+    Donors,
     Finished,
     PopulationSchema,
     PopulationStage,
@@ -56,11 +58,11 @@ class Anneal(PopulationStage):
     """Exchange whole households until margins over persons and households are met together.
 
     In a recipe it works on the finished population, and the steps after it draw for the households
-    that it leaves. Split by the strata or by areas that `Distribute` made within them, without
-    `split_upper`, a population that is written to a folder is in memory a few strata at a time,
-    else as a whole. After `Distribute`, households
-    that are exchanged bring their area with them: split by the area, or give the areas' totals
-    among the margins.
+    that it leaves. Split by the strata, or by areas that `Distribute` made within them, a
+    population that is written to a folder is in memory a few strata at a time, with the households
+    of other strata that a cell lacks; else as a whole. After `Distribute`, households that are
+    exchanged bring their area with them: split by the area, or give the areas' totals among the
+    margins.
 
     Parameters
     ----------
@@ -116,6 +118,7 @@ class Anneal(PopulationStage):
     cell_gap: float = 0.0
 
     label: ClassVar[str] = "anneal"
+    part_result, exchanges = RegionsSearched, True
 
     provides: ClassVar[tuple[str, ...]] = ()
 
@@ -128,7 +131,12 @@ class Anneal(PopulationStage):
     @property
     def region(self) -> str | None:
         """Column by whose values the step works apart; None where it needs everybody."""
-        return self.split if self.split_upper is None else None
+        return self.split
+
+    @property
+    def donor_region(self) -> str | None:
+        """Column of larger areas whose households a region may take, or "all"; None: its own."""
+        return self.split_upper
 
     def expect(self, faults: Faults, schema: PopulationSchema) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
@@ -167,13 +175,31 @@ class Anneal(PopulationStage):
         seed: int,
         on_event: Listener | None,
         part: bool = False,
+        outside: Donors | None = None,
     ) -> Finished:
         """Recalibrate the population of a recipe, or a part of it."""
         faults = Faults("anneal")
         table = take_table(frame, household, self.split, faults)
-        searched = self._searched(table, faults, workers, seed, on_event, part)
+        if outside is not None:
+            table = replace(table, home=outside.home[table.order[table.offsets[:-1]]])
+        searched = self._searched(table, faults, workers, seed, on_event, part, outside)
         places = {} if searched.places is None else {str(self.split): searched.places}
         return Finished(searched.rows, {}, searched, places)
+
+    def scarce(self, frame: pd.DataFrame, household: str | None) -> list[int]:
+        """Return the cells that whole regions of a population cannot fill by themselves."""
+        faults = Faults("anneal")
+        table = take_table(frame, household, self.split, faults)
+        controls = matched_regions(table, margin_list(self.margins), self.split, faults, part=True)
+        return scarce_cells(controls.regions, controls.region_of_control, self.max_copies)
+
+    def donors(
+        self, frame: pd.DataFrame, household: str | None, scarce: Sequence[int]
+    ) -> np.ndarray:
+        """Return the persons of households that would count for such cells of another region."""
+        table = take_table(frame, household, self.split, Faults("anneal"))
+        margins = margin_list(self.margins)
+        return donors_of_cells(table, margins, str(self.split), scarce)[table.index]
 
     def joined(self, results: Sequence[RegionsSearched], seed: int) -> Annealed:
         """Return the result for the whole population from those of its parts.
@@ -250,18 +276,12 @@ class Anneal(PopulationStage):
         seed: int,
         on_event: Listener | None,
         part: bool = False,
+        outside: Donors | None = None,
     ) -> RegionsSearched:
         """Search in each region of a population, or of a part of it."""
         margins = margin_list(self.margins)
-        controls = resolve_margins(
-            table.frame, margins, faults, household_index=table.index, keep_all=True, part=part
-        )
-        faults.raise_if_any()
-        assert controls is not None
-        region_of_control = control_regions(controls, table, self.split, faults, part)
-        faults.raise_if_any()
-        matrix = controls.matrix(table.index)
-        regions = regions_of(table, controls, matrix, region_of_control)
+        matched = matched_regions(table, margins, self.split, faults, part)
+        regions, region_of_control = matched.regions, matched.region_of_control
         if self.split is not None and self.split_upper is not None:
             upper = self._larger_areas(table, faults)
             regions = with_outside_donors(
@@ -274,7 +294,7 @@ class Anneal(PopulationStage):
         searches = search_regions(
             table, regions, self.search, Streams(seed), workers, on_event or silent
         )
-        return regions_searched(table, controls, matrix, region_of_control, searches, households)
+        return regions_searched(table, matched, searches, households, outside)
 
     def _larger_areas(self, table: PopulationTable, faults: Faults) -> np.ndarray:
         """Return the larger area of each household."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ def control_regions(
         else:
             parts.append(controls.keys[m][:, columns.index(split)])
     regions = np.concatenate(parts)
-    present = np.isin(regions, table.region)
+    present = np.isin(regions, table.region[table.home])
     if not part:
         for k in np.flatnonzero(~present & (controls.targets > 0))[:SHOWN]:
             note_absent_region(controls.label(int(k)), controls.targets[k], faults)
@@ -92,7 +92,7 @@ def regions_of(
     everybody = _counts_every_household(controls, table)
     counting = np.array([name is None for name in controls.variables])
     regions: dict[int, tuple[np.ndarray, SearchRegion | None]] = {}
-    for number in np.unique(table.region).tolist():
+    for number in np.unique(table.region[table.home]).tolist():
         rows = np.flatnonzero(table.region == number)
         columns = np.flatnonzero(region_of_control == number)
         if len(columns) == 0:
@@ -109,6 +109,80 @@ def regions_of(
         )
         regions[number] = (rows, region)
     return regions
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedRegions:
+    """Known totals matched with the households of a population, region by region."""
+
+    controls: Controls
+    matrix: Any  # scipy matrix, shape (n_households, n_controls): how much each counts for each
+    region_of_control: np.ndarray  # int64 array, shape (n_controls,); -1 where nobody is there
+    regions: dict[int, tuple[np.ndarray, SearchRegion | None]]
+
+
+def matched_regions(
+    table: PopulationTable,
+    margins: Sequence[Margin],
+    split: str | None,
+    faults: Faults,
+    part: bool = False,
+) -> MatchedRegions:
+    """Match totals with a population, or with a part of it; raises what does not fit."""
+    controls = resolve_margins(
+        table.frame, margins, faults, household_index=table.index, keep_all=True, part=part
+    )
+    faults.raise_if_any()
+    assert controls is not None
+    region_of_control = control_regions(controls, table, split, faults, part)
+    faults.raise_if_any()
+    matrix = controls.matrix(table.index)
+    regions = regions_of(table, controls, matrix, region_of_control)
+    return MatchedRegions(controls, matrix, region_of_control, regions)
+
+
+def scarce_cells(
+    regions: Mapping[int, tuple[np.ndarray, SearchRegion | None]],
+    region_of_control: np.ndarray,
+    max_copies: int,
+) -> list[int]:
+    """Return the controls for which their own region has too few households."""
+    scarce: list[int] = []
+    for number, (_, region) in regions.items():
+        if region is not None:
+            lacking = region.totals() * max_copies < region.target
+            scarce += np.flatnonzero(region_of_control == number)[lacking].tolist()
+    return scarce
+
+
+def donors_of_cells(
+    table: PopulationTable, margins: Sequence[Margin], split: str, scarce: Sequence[int]
+) -> np.ndarray:
+    """Return which households would count for one of these controls, were they in its region.
+
+    Returns bool array, shape (n_households,); all households that `with_outside_donors` takes are
+        among them.
+    """
+    counting = np.zeros(len(table.sizes), dtype=bool)
+    start = 0
+    for margin in margins:
+        n_cells = len(margin.frame)
+        rows = [k - start for k in scarce if start <= k < start + n_cells]
+        start += n_cells
+        others = [name for name in margin.columns if name != split]
+        if not rows:
+            continue
+        if not others:
+            return np.ones(len(table.sizes), dtype=bool)
+        cells = margin.frame.iloc[rows][others].drop_duplicates()
+        every_region = Margin(cells.assign(**{margin.total: 1.0}), total=margin.total)
+        controls = resolve_margins(
+            table.frame, [every_region], Faults("anneal"), household_index=table.index,
+            keep_all=True, part=True,
+        )  # fmt: skip
+        assert controls is not None
+        counting[table.index[controls.cells[0] >= 0]] = True
+    return counting
 
 
 def with_outside_donors(

@@ -19,12 +19,12 @@ from synthpop.annealing.population_table import (
     variable_distances,
 )
 from synthpop.annealing.search import Exchanged
-from synthpop.calibration.margins import Controls
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent, plural
-from synthpop.stages.population_stages import SHOWN
+from synthpop.stages.annealing_regions import MatchedRegions
+from synthpop.stages.population_stages import SHOWN, Donors, as_lists, from_lists
 
 COPIES_WARNED = 0.1  # share of households that are copies of another one
 
@@ -175,20 +175,49 @@ class RegionsSearched:
     numeric: set[str]
     controlled: set[str]
     households: tuple[int, int]  # (int, int): households before, and those that the totals ask for
+    guests: list[list[int]]  # of each region: ids of the households that came from other parts
+    residents: list[int]  # ids of the households of this part that other parts may have too
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return what `annealed_of` needs of a part as plain values."""
+        return {
+            **{name: as_lists(getattr(self, name)) for name in ("cells", "regions", "trace")},
+            "counts": {
+                name: [[value, *sums] for value, sums in counts.items()]
+                for name, counts in self.counts.items()
+            },
+            **{name: sorted(getattr(self, name)) for name in ("numeric", "controlled")},
+            **{name: list(getattr(self, name)) for name in ("households", "guests", "residents")},
+        }
+
+    @classmethod
+    def from_plain(cls, data: dict[str, Any]) -> RegionsSearched:
+        """Return the result, without its persons, that `to_plain` described."""
+        counts = {
+            name: {value: (before, after) for value, before, after in rows}
+            for name, rows in data["counts"].items()
+        }
+        before, asked = data["households"]
+        cells, regions, trace = (from_lists(data[name]) for name in ("cells", "regions", "trace"))
+        nobody = np.empty(0, dtype=np.int64)
+        return cls(
+            nobody, None, nobody, cells, regions, trace, counts, set(data["numeric"]),
+            set(data["controlled"]), (before, asked), data["guests"], data["residents"],
+        )  # fmt: skip
 
 
 def regions_searched(
     table: PopulationTable,
-    controls: Controls,
-    matrix: Any,
-    region_of_control: np.ndarray,
+    matched: MatchedRegions,
     searches: dict[int, tuple[np.ndarray, Exchanged | None]],
     households: tuple[int, int],
+    outside: Donors | None,
 ) -> RegionsSearched:
     """Return what the searches in all regions of a table gave."""
+    controls, region_of_control = matched.controls, matched.region_of_control
     donors = np.concatenate([rows for rows, _ in searches.values()])
     used = np.bincount(donors, minlength=len(table.sizes))
-    before = np.asarray(matrix.T @ np.ones(len(used))).reshape(-1)
+    before = np.asarray(matched.matrix.T @ table.home.astype(np.float64)).reshape(-1)
     achieved = np.zeros(len(before))
     for number, (_, search) in searches.items():
         if search is not None:
@@ -211,6 +240,17 @@ def regions_searched(
     )
     controlled = {name for columns in controls.columns for name in columns}
     regions, traces = _region_tables(table, cells, region_of_control, searches)
+    first = table.order[table.offsets[:-1]]
+    guests = [rows[table.region[rows] != number] for number, (rows, _) in searches.items()]
+    at_home = np.concatenate(
+        [rows[table.region[rows] == number] for number, (rows, _) in searches.items()]
+    )
+    if outside is None:  # nobody else has these households
+        regions["copies"] -= _alone(guests, at_home)
+        guests, residents = [], at_home[:0]
+    else:
+        guests = [np.unique(outside.ids[first[rows]]) for rows in guests]
+        residents = np.unique(outside.ids[first[at_home[outside.candidates[first[at_home]]]]])
     sources = expand(table, donors)
     return RegionsSearched(
         rows=sources,
@@ -223,7 +263,24 @@ def regions_searched(
         numeric={str(name) for name in table.frame if is_number(table.frame[name])},
         controlled=controlled | {name for name in controls.variables if name is not None},
         households=households,
+        guests=[ids.tolist() for ids in guests],
+        residents=residents.tolist(),
     )
+
+
+def _alone(guests: Sequence[np.ndarray], residents: np.ndarray) -> list[int]:
+    """Return for each region how many households from elsewhere stand nowhere else in the result.
+
+    A household that two regions have taken counts in the first one.
+    """
+    everywhere = np.unique(np.concatenate([*guests, np.empty(0, dtype=np.int64)]))
+    occupied = set(np.intersect1d(everywhere, residents).tolist())
+    numbers = []
+    for ids in guests:
+        fresh = set(ids.tolist()) - occupied
+        occupied |= fresh
+        numbers.append(len(fresh))
+    return numbers
 
 
 def annealed_of(
@@ -239,6 +296,12 @@ def annealed_of(
         cells["difference"] = cells["achieved"] - cells["target"]
     cells["region"] = cells["region"].infer_objects()
     regions = pd.concat([part.regions for part in parts], ignore_index=True)
+    if any(part.guests for part in parts):
+        guests = [np.array(ids, dtype=np.int64) for part in parts for ids in part.guests]
+        residents = np.array(
+            [number for part in parts for number in part.residents], dtype=np.int64
+        )
+        regions["copies"] -= _alone(guests, residents)
     traces = [part.trace for part in parts if len(part.trace)] or [first.trace]
     counts = first.counts if len(parts) == 1 else added_counts([part.counts for part in parts])
     return Annealed(
@@ -297,16 +360,10 @@ def _region_tables(
     rows, traces = [], []
     gap_before = np.abs(cells["before"].to_numpy() - cells["target"].to_numpy())
     gap_after = np.abs(cells["difference"].to_numpy())
-    occupied = np.zeros(len(table.sizes), dtype=bool)
-    for number, (donors, _) in searches.items():
-        occupied[donors[table.region[donors] == number]] = True
     for number, (donors, search) in searches.items():
         of_region = region_of_control == number
         old = np.flatnonzero(table.region == number)
         own_donors = np.unique(donors[table.region[donors] == number])
-        came = np.setdiff1d(donors, own_donors)
-        fresh = came[~occupied[came]]  # stand nowhere else in the result
-        occupied[came] = True
         n_residents = len(own_donors)
         rows.append(
             {
@@ -321,7 +378,7 @@ def _region_tables(
                 "proposals": 0 if search is None else search.proposals,
                 "exchanged": max(len(old), len(donors)) - n_residents,
                 "from_other_regions": int((table.region[donors] != number).sum()),
-                "copies": len(donors) - n_residents - len(fresh),
+                "copies": len(donors) - n_residents,
                 "most_copies": int(np.bincount(donors).max()) if len(donors) else 0,
                 "temperature": 0.0 if search is None else search.temperature,
                 "stopped": "no margin" if search is None else search.stopped,

@@ -21,6 +21,7 @@ from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
 from synthpop.stages.population_stages import (
+    Donors,
     Finished,
     PopulationSchema,
     PopulationStage,
@@ -69,6 +70,7 @@ class Distribute(PopulationStage):
     max_proposals: int | None = None
 
     kind: ClassVar[str] = "distribute"
+    part_result = Distributed
 
     @property
     def region(self) -> str | None:
@@ -116,6 +118,7 @@ class Distribute(PopulationStage):
         seed: int,
         on_event: Listener | None,
         part: bool = False,
+        outside: Donors | None = None,
     ) -> Finished:
         """Distribute the population of a recipe, or a part of it."""
         faults = Faults("distribute")

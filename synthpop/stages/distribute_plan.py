@@ -21,7 +21,7 @@ from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent
-from synthpop.stages.population_stages import SHOWN
+from synthpop.stages.population_stages import SHOWN, as_lists, from_lists
 
 OFF = 0.01  # totals further from the population than this are mentioned
 
@@ -261,6 +261,17 @@ class Distributed(Result):
     def to_frame(self) -> pd.DataFrame:
         """Return the table of cells (`margins`)."""
         return self.margins
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return all but the population as plain values."""
+        plain = ("converged", "tolerance", "proposals", "seed")
+        values = {name: getattr(self, name) for name in plain}
+        return {**values, "margins": as_lists(self.margins)}
+
+    @classmethod
+    def from_plain(cls, data: dict[str, Any]) -> Distributed:
+        """Return the result, without its population, that `to_plain` described."""
+        return cls(pd.DataFrame(), **{**data, "margins": from_lists(data["margins"])})
 
     def summary(self) -> str:
         """Return how well the areas have their totals, in sentences."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -51,12 +51,25 @@ class Finished:
     other_rows: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Donors:
+    """Which persons are a part of a population, and which are donors from other parts of it."""
+
+    home: np.ndarray  # bool array, shape (n_persons,): persons of the part
+    ids: np.ndarray  # int array, shape (n_persons,): number of the household in the population
+    # bool array, shape (n_persons,): persons of the part who are donors for other parts
+    candidates: np.ndarray
+
+
 class PopulationStage(Stage):
     """A step on the finished population: the last ones of a recipe."""
 
     __slots__ = ()
 
     margins: Any  # a `Margin`, or several
+    # type of ``Finished.result``; `to_plain` and `from_plain` keep all of it that `joined` needs
+    part_result: ClassVar[Any]
+    exchanges: ClassVar[bool] = False  # whether ``Finished.rows`` says which persons stay
 
     @abstractmethod
     def expect(self, faults: Faults, schema: PopulationSchema) -> None:
@@ -72,13 +85,32 @@ class PopulationStage(Stage):
         seed: int,
         on_event: Listener | None,
         part: bool = False,
+        outside: Donors | None = None,
     ) -> Finished:
-        """Change a population, or whole regions of one (`part`); one row a person."""
+        """Change a population, or whole regions of one (`part`); one row a person.
+
+        outside: which rows are donors of other parts; for a step with a `donor_region`
+        """
 
     @property
     @abstractmethod
     def region(self) -> str | None:
         """Column by whose values the step works apart; None where it needs everybody."""
+
+    @property
+    def donor_region(self) -> str | None:
+        """Column of larger areas whose households a region may take, or "all"; None: its own."""
+        return None
+
+    def scarce(self, frame: pd.DataFrame, household: str | None) -> list[int]:
+        """Return the cells that whole regions of a population cannot fill by themselves."""
+        return []
+
+    def donors(
+        self, frame: pd.DataFrame, household: str | None, scarce: Sequence[int]
+    ) -> np.ndarray:
+        """Return the persons of households that would count for such cells of another region."""
+        return np.zeros(len(frame), dtype=bool)
 
     @property
     def parts_of_region(self) -> tuple[str, ...]:
@@ -284,3 +316,16 @@ def as_lists(frame: pd.DataFrame) -> dict[str, list[Any]]:
     """
     plain = frame.astype(object)
     return {str(name): plain[name].where(plain[name].notna(), None).tolist() for name in plain}
+
+
+def from_lists(data: Mapping[str, list[Any]]) -> pd.DataFrame:
+    """Return the table that `as_lists` described; columns with missing values hold objects.
+
+    Examples
+    --------
+    >>> from_lists({"a": [1, None]})["a"].tolist()
+    [1, None]
+    """
+    return pd.DataFrame(
+        {name: pd.Series(x, dtype=object if None in x else None) for name, x in data.items()}
+    )
