@@ -37,7 +37,7 @@ from synthpop.population.plain_values import json_values
 from synthpop.population.storage import KEPT, read_record, write_part
 from synthpop.stages.blocks import BlockPlan
 from synthpop.stages.id_columns import IdColumns
-from synthpop.stages.population_stages import Donors, as_lists, from_lists
+from synthpop.stages.population_stages import OutsideDonors, as_lists, from_lists
 
 STEPS = "steps"
 
@@ -245,7 +245,7 @@ class PartByPart:
 
 def with_donors(
     state: WholeStrata, outside: Sequence[Columns], part: int
-) -> tuple[WholeStrata, Donors]:
+) -> tuple[WholeStrata, OutsideDonors]:
     """Return a part with the donors of the other parts, all in the order of the population.
 
     outside: donors of each part, those of this part among them
@@ -255,4 +255,4 @@ def with_donors(
     columns = {key: np.concatenate([side[key] for side in sides]) for key in state.columns}
     home = np.repeat(np.arange(len(sides)) == part, [len(side[name]) for side in sides])
     candidates = home & np.isin(columns[name], outside[part][name])
-    return replace(state, columns=columns), Donors(home, columns[name], candidates)
+    return replace(state, columns=columns), OutsideDonors(home, columns[name], candidates)

@@ -37,7 +37,7 @@ from synthpop.population.population import Population, open_population
 from synthpop.population.storage import read_manifest, read_record
 from synthpop.stages.blocks import BlockPlan
 from synthpop.stages.id_columns import IdColumns
-from synthpop.stages.population_stages import Donors, PopulationStage, as_lists, from_lists
+from synthpop.stages.population_stages import OutsideDonors, PopulationStage, as_lists, from_lists
 
 ALL = "all"
 PERSONS_AT_ONCE = 1_000_000  # of small strata that are in memory together
@@ -209,7 +209,7 @@ class PopulationSteps:
         number: int,
         state: WholeStrata,
         part: bool = False,
-        outside: Donors | None = None,
+        outside: OutsideDonors | None = None,
     ) -> tuple[WholeStrata, PartCounts]:
         """Run one step on whole strata."""
         stage = self.stages[number]

@@ -41,8 +41,8 @@ from synthpop.stages.annealing_result import (
 )
 from synthpop.stages.population_stages import (
     SHOWN,
-    Donors,
     Finished,
+    OutsideDonors,
     PopulationSchema,
     PopulationStage,
     add_labelled,
@@ -175,7 +175,7 @@ class Anneal(PopulationStage):
         seed: int,
         on_event: Listener | None,
         part: bool = False,
-        outside: Donors | None = None,
+        outside: OutsideDonors | None = None,
     ) -> Finished:
         """Recalibrate the population of a recipe, or a part of it."""
         faults = Faults("anneal")
@@ -276,7 +276,7 @@ class Anneal(PopulationStage):
         seed: int,
         on_event: Listener | None,
         part: bool = False,
-        outside: Donors | None = None,
+        outside: OutsideDonors | None = None,
     ) -> RegionsSearched:
         """Search in each region of a population, or of a part of it."""
         margins = margin_list(self.margins)

@@ -24,7 +24,7 @@ from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent, plural
 from synthpop.stages.annealing_regions import MatchedRegions
-from synthpop.stages.population_stages import SHOWN, Donors, as_lists, from_lists
+from synthpop.stages.population_stages import SHOWN, OutsideDonors, as_lists, from_lists
 
 COPIES_WARNED = 0.1  # share of households that are copies of another one
 
@@ -211,7 +211,7 @@ def regions_searched(
     matched: MatchedRegions,
     searches: dict[int, tuple[np.ndarray, Exchanged | None]],
     households: tuple[int, int],
-    outside: Donors | None,
+    outside: OutsideDonors | None,
 ) -> RegionsSearched:
     """Return what the searches in all regions of a table gave."""
     controls, region_of_control = matched.controls, matched.region_of_control

@@ -21,8 +21,8 @@ from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
 from synthpop.stages.population_stages import (
-    Donors,
     Finished,
+    OutsideDonors,
     PopulationSchema,
     PopulationStage,
     add_labelled,
@@ -118,7 +118,7 @@ class Distribute(PopulationStage):
         seed: int,
         on_event: Listener | None,
         part: bool = False,
-        outside: Donors | None = None,
+        outside: OutsideDonors | None = None,
     ) -> Finished:
         """Distribute the population of a recipe, or a part of it."""
         faults = Faults("distribute")

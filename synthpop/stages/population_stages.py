@@ -52,7 +52,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Donors:
+class OutsideDonors:
     """Which persons are a part of a population, and which are donors from other parts of it."""
 
     home: np.ndarray  # bool array, shape (n_persons,): persons of the part
@@ -85,7 +85,7 @@ class PopulationStage(Stage):
         seed: int,
         on_event: Listener | None,
         part: bool = False,
-        outside: Donors | None = None,
+        outside: OutsideDonors | None = None,
     ) -> Finished:
         """Change a population, or whole regions of one (`part`); one row a person.
 
