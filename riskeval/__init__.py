@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING
 
 from synthpop.microdata.installed import warn_of_others
 from synthpop.microdata.lazy import attach
+from synthpop.microdata.presenters import register
 from synthpop.microdata.version import __version__ as __version__
 
 warn_of_others(__file__)
+
+register(
+    {
+        "Comparison.report": "riskeval.report.comparison:write_comparison",
+        "PlanSearch.figure": "riskeval.report.search_figure:draw_search",
+        "ProtectionSession.report": "riskeval.report.protection:write_protection",
+        "RiskUtilityMap.figure": "riskeval.report.comparison_figures:draw_map",
+    }
+)
 
 if TYPE_CHECKING:
     from riskeval import protect as protect

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from synthpop.app.start import open_app
 from synthpop.microdata.command import (
     command_line,
     guarded,
@@ -17,6 +16,7 @@ from synthpop.microdata.command import (
 )
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.events import Event
+from synthpop.microdata.open_app import open_app
 from synthpop.microdata.output import answer, progress, say, say_reading
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")

@@ -8,29 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from riskeval.protection.registry import VERBS as VERBS
 from synthpop.microdata.lazy import attach
-
-VERBS = {
-    "global_recode": "recode",
-    "group_categories": "recode",
-    "top_bottom_code": "top_bottom",
-    "local_suppression": "suppress",
-    "suppress_risky": "suppress_risky",
-    "minimal_generalization": "generalise",
-    "mondrian": "mondrian",
-    "local_recoding": "local_recoding",
-    "pram": "pram",
-    "record_swap": "record_swap",
-    "create_new_id": "identifiers",
-    "microaggregate": "microaggregate",
-    "add_noise": "noise",
-    "rank_swap": "rank_swap",
-    "shuffle": "shuffle",
-    "mv_top_code": "top_coding",
-    "merge_household_file": "household_file",
-    "weights": "weights",
-}
-"""Verbs that return a ``Protected``, with the module of ``riskeval.protection`` that has them."""
 
 if TYPE_CHECKING:
     from riskeval.protection.generalise import generalization_lattice as generalization_lattice

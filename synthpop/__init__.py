@@ -9,9 +9,23 @@ from typing import TYPE_CHECKING
 
 from synthpop.microdata.installed import warn_of_others
 from synthpop.microdata.lazy import attach
+from synthpop.microdata.presenters import register
 from synthpop.microdata.version import __version__ as __version__
 
 warn_of_others(__file__)
+register(
+    {
+        "FitReport.figures": "synthpop.report.gallery:titled_pictures",
+        "FitReport.plot": "synthpop.report.gallery:distances_picture",
+        "Population.__arrow_c_stream__": "synthpop.population.export:arrow_stream",
+        "Population.households": "synthpop.population.export:household_table",
+        "Population.to_arrow": "synthpop.population.export:to_arrow",
+        "Population.to_csv": "synthpop.population.export:write_csv",
+        "Population.to_parquet": "synthpop.population.export:write_parquet",
+        "Study.figure": "synthpop.sampling.study_figures:draw_study",
+        "app": "synthpop.app.serve:run_app",
+    }
+)
 
 if TYPE_CHECKING:
     from synthpop import heaping as heaping

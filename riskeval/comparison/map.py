@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.show import lower
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from riskeval.comparison.result import Comparison
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,45 +78,11 @@ class RiskUtilityMap(Result):
 
     def figure(self) -> Figure:
         """Draw the map in print quality (matplotlib)."""
-        from riskeval.report.comparison_figures import draw_map
-
-        return draw_map(self)
+        return presenter("RiskUtilityMap.figure")(self)
 
 
 def _complete(frame: pd.DataFrame) -> pd.Series:
     return frame["risk"].notna() & frame["utility"].notna()
-
-
-def make_map(comparison: Comparison, risk: str, utility: str) -> RiskUtilityMap:
-    """Return the map of two measures."""
-    faults = Faults("risk-utility map")
-    for argument, name, group in (("risk", risk, "risk"), ("utility", utility, "utility")):
-        rows = comparison.measures[comparison.measures["group"] == group]
-        known = [*dict.fromkeys([*rows["measure"], *rows["name"]])]
-        if name not in known:
-            faults.add(argument, f"{name!r} is unknown", remedy=did_you_mean(name, known))
-    faults.raise_if_any()
-    one, two = comparison.described(risk), comparison.described(utility)
-    frame = comparison.table[["kind", "family", "parameter"]].reset_index()
-    frame["risk"] = comparison.values(risk).to_numpy()
-    frame["utility"] = comparison.values(utility).to_numpy()
-    gain = frame["utility"] if two["better"] == "high" else -frame["utility"]
-    released = (frame["kind"] != "original").to_numpy()
-    frame["pareto"] = False
-    frame.loc[released, "pareto"] = pareto_front(
-        frame.loc[released, "risk"].to_numpy(float), gain[released].to_numpy(float)
-    )
-    return RiskUtilityMap(
-        frame,
-        risk,
-        utility,
-        comparison.title_of(risk),
-        comparison.title_of(utility),
-        str(one["unit"]),
-        str(two["unit"]),
-        str(two["better"]),
-        float(one["limit"]),
-    )
 
 
 def pareto_front(risk: np.ndarray, gain: np.ndarray) -> np.ndarray:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from riskeval.comparison.map import RiskUtilityMap, pareto_front
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.places import Place
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from riskeval.comparison.map import RiskUtilityMap
 
 EMPTY = "every key of every record is missing"
 RISKS = ("worst_risk", "global_risk")
@@ -149,9 +149,28 @@ class Comparison(TableResult):
         InputError
             An unknown measure.
         """
-        from riskeval.comparison.map import make_map
-
-        return make_map(self, risk or self.best(RISKS), utility or self.best(UTILITIES))
+        risk, utility = risk or self.best(RISKS), utility or self.best(UTILITIES)
+        faults = Faults("risk-utility map")
+        for group, name in (("risk", risk), ("utility", utility)):
+            rows = self.measures[self.measures["group"] == group]
+            known = [*dict.fromkeys([*rows["measure"], *rows["name"]])]
+            if name not in known:
+                faults.add(group, f"{name!r} is unknown", remedy=did_you_mean(name, known))
+        faults.raise_if_any()
+        one, two = self.described(risk), self.described(utility)
+        frame = self.table[["kind", "family", "parameter"]].reset_index()
+        frame["risk"] = self.values(risk).to_numpy()
+        frame["utility"] = self.values(utility).to_numpy()
+        gain = frame["utility"] if two["better"] == "high" else -frame["utility"]
+        released = (frame["kind"] != "original").to_numpy()
+        frame["pareto"] = False
+        frame.loc[released, "pareto"] = pareto_front(
+            frame.loc[released, "risk"].to_numpy(float), gain[released].to_numpy(float)
+        )
+        return RiskUtilityMap(
+            frame, risk, utility, self.title_of(risk), self.title_of(utility),
+            str(one["unit"]), str(two["unit"]), str(two["better"]), float(one["limit"]),
+        )  # fmt: skip
 
     def best(self, names: tuple[str, ...]) -> str:
         """Return the first of the measures that as many releases have as any other of them."""
@@ -190,9 +209,8 @@ class Comparison(TableResult):
         OutputError
             The file cannot be written.
         """
-        from riskeval.report.comparison import write_comparison
-
-        return write_comparison(path, self, title=title, audience=audience, language=language)
+        write = presenter("Comparison.report")
+        return write(path, self, title=title, audience=audience, language=language)
 
     def summary(self) -> str:
         """Say what was compared, which limits are met, and what is on the Pareto front."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 
 from riskeval.recovery.columns import Evidence, names_of, read_column, read_households
 from riskeval.recovery.result import Recovery, make_result
-from riskeval.recovery.rules import RULES, Deduction, Ways, apply
+from riskeval.recovery.rules import RULES, Deduction, Fill, Ways, apply
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
@@ -19,16 +18,6 @@ from synthpop.microdata.text import count
 
 MOST_ROUNDS = 50
 CERTAINTY = 0.99
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fill:
-    """Cells that one deduction filled in one round."""
-
-    deduction: Deduction
-    rows: np.ndarray
-    values: list[Any]
-    round: int
 
 
 @same_library

@@ -16,7 +16,7 @@ from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent, plural
 
 if TYPE_CHECKING:
-    from riskeval.recovery.recover import Fill
+    from riskeval.recovery.rules import Fill
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,16 @@ class Deduction:
     agreement: float  # share of them on which it is right
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fill:
+    """Cells that one deduction filled in one round."""
+
+    deduction: Deduction
+    rows: np.ndarray
+    values: list[Any]
+    round: int
+
+
 def from_members(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """Other members of the household show the value."""
     if evidence.household is None:

@@ -11,10 +11,9 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import Field
 
-from riskeval import protect
 from riskeval.measures.assess import assess
 from riskeval.measures.assessment import Assessment
-from riskeval.protect import VERBS
+from riskeval.protection.registry import VERBS, method_named
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
@@ -266,4 +265,4 @@ def takes_seed(verb: str) -> bool:
     >>> takes_seed("pram"), takes_seed("global_recode")
     (True, False)
     """
-    return "seed" in inspect.signature(getattr(protect, verb)).parameters
+    return "seed" in inspect.signature(method_named(verb)).parameters

@@ -8,7 +8,7 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario
 from riskeval.comparison.request import Indicators, Regression, SampleSizes
 from riskeval.measures.request import Limits
-from riskeval.protect import VERBS
+from riskeval.protection.registry import VERBS
 from riskeval.runfiles.attack_files import ReleasedFile
 from riskeval.runfiles.compare import CompareRoles, ReleaseInput
 from riskeval.runfiles.intruders import IntruderOptions

@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskeval.session.steps import Step
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 
@@ -121,9 +122,7 @@ class PlanSearch(Result):
 
     def figure(self) -> Figure:
         """Draw risk against loss, the front, and the plans within the limits."""
-        from riskeval.report.search_figure import draw_search
-
-        return draw_search(self.plans)
+        return presenter("PlanSearch.figure")(self.plans)
 
 
 def front_of(items: Mapping[Any, Any], points: Mapping[Any, tuple[float, float]]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from riskeval import protect
+from riskeval.protection.registry import VERBS, method_named
 from riskeval.protection.result import Protected, check_seed
 from riskeval.session.measure import individual_risk_of
 from riskeval.session.roles import SessionRoles, fill_from_roles
@@ -30,9 +30,9 @@ def prepare_step(
     "mondrian(keys=['age'], k=3)"
     """
     faults = Faults("ProtectionSession")
-    check_choice(faults, "verb", verb, protect.VERBS)
+    check_choice(faults, "verb", verb, VERBS)
     faults.raise_if_any()
-    signature = inspect.signature(getattr(protect, verb))
+    signature = inspect.signature(method_named(verb))
     allowed = list(signature.parameters)[1:]
     in_order = [name for name in allowed if _positional(signature, name)]
     arguments = dict(zip(in_order, values, strict=False))
@@ -62,7 +62,7 @@ def run_step(step: Step, frame: pd.DataFrame, roles: SessionRoles) -> Protected:
     parameters = dict(step.parameters)
     if uses_current_risk(step):
         parameters["risk"] = individual_risk_of(frame, roles)
-    return getattr(protect, step.verb)(frame, **parameters)
+    return method_named(step.verb)(frame, **parameters)
 
 
 def _positional(signature: inspect.Signature, name: str) -> bool:

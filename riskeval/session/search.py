@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskeval import protect
+from riskeval.protection.registry import method_named
 from riskeval.session.candidates import (
     Arguments,
     group_sizes,
@@ -253,7 +253,7 @@ class _Search:
         return frame
 
     def _with_seed(self, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if "seed" not in inspect.signature(getattr(protect, verb)).parameters:
+        if "seed" not in inspect.signature(method_named(verb)).parameters:
             return arguments
         return {**arguments, "seed": int(Streams(self.seed).at("plans", verb).integers(2**31))}
 

@@ -28,6 +28,7 @@ from synthpop.microdata.native import in_library, library_of
 from synthpop.microdata.page import check_page
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.places import Place
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.show import bars, view
 from synthpop.microdata.text import join, plural
 from synthpop.microdata.version import __version__
@@ -362,9 +363,7 @@ class ProtectionSession(SessionVerbs):
             The file cannot be written.
         """
         check_page(audience, language, "ProtectionSession")
-        from riskeval.report.protection import write_protection
-
-        return write_protection(path, self, audience, language)
+        return presenter("ProtectionSession.report")(path, self, audience, language)
 
     def summary(self) -> str:
         """Return the file, its roles and the steps in effect, in sentences."""

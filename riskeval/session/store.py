@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from riskeval import protect
+from riskeval.protection.registry import VERBS, method_named
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import Step, from_json, to_json
 from synthpop.microdata.atomic import is_temporary, replacing, write_text
@@ -147,10 +147,10 @@ def _are_texts(value: object) -> bool:
 
 def _check_step(faults: Faults, step: Step) -> None:
     """Note an unknown verb, and arguments that it does not have: a script prints their names."""
-    check_choice(faults, "verb", step.verb, protect.VERBS)
-    if step.verb not in protect.VERBS:
+    check_choice(faults, "verb", step.verb, VERBS)
+    if step.verb not in VERBS:
         return
-    parameters = inspect.signature(getattr(protect, step.verb)).parameters
+    parameters = inspect.signature(method_named(step.verb)).parameters
     for name in step.parameters:
         check_choice(faults, f"{step.verb}: argument", name, list(parameters)[1:])
     for name, parameter in list(parameters.items())[1:]:

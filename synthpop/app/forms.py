@@ -131,12 +131,11 @@ def make_form(
 
 def protection_forms() -> dict[str, Form]:
     """Return the form of each method of ``riskeval.protect``."""
-    from riskeval import protect
+    from riskeval.protection.registry import VERBS, method_named
     from riskeval.session.roles import FROM_ROLES
 
     return {
-        verb: make_form(getattr(protect, verb), name=verb, roles=FROM_ROLES.get(verb))
-        for verb in protect.VERBS
+        verb: make_form(method_named(verb), name=verb, roles=FROM_ROLES.get(verb)) for verb in VERBS
     }
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.calibration.controls import Controls, resolve_margins
 from synthpop.calibration.distances import Distance, Exponential, Linear, Logit
 from synthpop.calibration.feasibility import check_bounds, check_linked, check_sums
-from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
+from synthpop.calibration.margins import Margin, margin_list
 from synthpop.calibration.newton import solve_dual
 from synthpop.calibration.problem import Problem, Solution, group_units
 from synthpop.calibration.raking import solve_raking, solve_updating

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.calibration.margins import Controls
+from synthpop.calibration.controls import Controls
 from synthpop.calibration.problem import Problem
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import number

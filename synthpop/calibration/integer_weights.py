@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.calibrate_survey import check_survey, set_up
-from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
+from synthpop.calibration.controls import Controls, resolve_margins
+from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from synthpop.app.start import open_app
 from synthpop.cli import options
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, Faults, OutputError
 from synthpop.microdata.installed import warn_of_others
 from synthpop.microdata.language import said, use_language
+from synthpop.microdata.open_app import open_app
 from synthpop.microdata.output import answer, progress, say, say_reading, steps
 from synthpop.microdata.places import lies_below, place
 from synthpop.microdata.text import plural

@@ -15,6 +15,7 @@ from synthpop.evaluation.sentences import (
     overall_sentences,
 )
 from synthpop.evaluation.verdict import Verdict, fit_verdict
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, plural
 
@@ -112,23 +113,14 @@ class FitReport(Result):
         return table[single & (table["measure"] == measure)].set_index("variable")["value"]
 
     def _main_figure(self) -> Figure | None:
-        from synthpop.figures.distance_dots import distance_dots
-        from synthpop.figures.names import FigureNames
-        from synthpop.figures.tables import overall_distances
-
-        overall = overall_distances(self)
-        return distance_dots(overall, FigureNames()) if len(overall) else None
+        return presenter("FitReport.plot")(self)
 
     def figures(self) -> dict[str, Figure]:
         """Return all pictures by name, with titles; they are drawn from the tables.
 
         Save one for print as ``fit.figures()["distances"].savefig("distances.pdf")``.
         """
-        from synthpop.figures.gallery import draw_all, with_titles
-        from synthpop.figures.names import FigureNames
-        from synthpop.microdata.pictures import Gallery
-
-        return Gallery(with_titles(draw_all(self), FigureNames()))
+        return presenter("FitReport.figures")(self)
 
     @property
     def ranking(self) -> pd.DataFrame:

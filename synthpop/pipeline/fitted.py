@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,6 @@ import pandas as pd
 
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.class_models import with_earlier_pooling
-from synthpop.conditional.rules.enforce import RulePlan, broken_in_survey
-from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.engines import Workers
@@ -31,6 +29,7 @@ from synthpop.pipeline.fingerprint import (
     chosen_strata,
     replicate_seed,
 )
+from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.pipeline.identity import check_described, identity_of
 from synthpop.pipeline.learn import Earlier, learn
 from synthpop.pipeline.replicates import (
@@ -44,18 +43,16 @@ from synthpop.pipeline.run import Run
 from synthpop.pipeline.simulate import Recipe
 from synthpop.population.population import Population
 from synthpop.population.storage import claim
-from synthpop.stages.base import BlockStage, StratumPooling
 from synthpop.stages.blocks import BlockPlan, household_table, make_plan
 from synthpop.stages.derive import Derive
-from synthpop.stages.id_columns import IdColumns, sized
-from synthpop.stages.population_stages import PopulationStage, SurveyStage
+from synthpop.stages.id_columns import sized
 from synthpop.stages.structure import Structure, structure_fallbacks
 
 ROWS_PER_BLOCK = 250_000
 
 
 @dataclass(frozen=True, slots=True)
-class FittedPipeline:
+class FittedPipeline(FittedRecipe):
     """A recipe with what it learned from the survey; `simulate` makes populations of it.
 
     Attributes
@@ -79,20 +76,6 @@ class FittedPipeline:
         Which replicate its populations are, for their manifest (see `replicates`).
     """
 
-    stages: tuple[BlockStage, ...]
-    models: tuple[Any, ...] = field(repr=False)
-    layout: IdColumns = field(repr=False)
-    sample: Sample = field(repr=False)
-    survey: Survey
-    seed: int
-    survey_stages: tuple[SurveyStage, ...] = ()
-    population_stages: tuple[PopulationStage, ...] = ()
-    prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
-    learned: str = field(default="", repr=False)
-    rules: RulePlan = field(default_factory=RulePlan, repr=False)
-    replicate: dict[str, Any] | None = field(default=None, repr=False)
-    places: tuple[int, ...] = field(default=(), repr=False)
-
     def summary(self) -> str:
         """Return what was learned, from what, in a few sentences."""
         labels = [getattr(step, "label", type(step).__name__) for step in self.steps]
@@ -114,32 +97,6 @@ class FittedPipeline:
         table = self.to_frame()
         steps = diagram([step_text(step) for step in self.steps])
         return view(self.summary(), table if len(table) else None, steps)
-
-    @property
-    def steps(self) -> tuple[Any, ...]:
-        """The recipe in its order, steps for several variables taken apart."""
-        order: list[Any] = [*self.survey_stages]
-        for number in range(len(self.stages) + 1):
-            pairs = zip(self.population_stages, self.places, strict=True)
-            order += [step for step, place in pairs if place == number]
-            order += self.stages[number : number + 1]
-        return tuple(order)
-
-    @property
-    def fallbacks(self) -> tuple[Fallback, ...]:
-        """What the fit had to fall back to."""
-        of_models = tuple(item for model in self.models for item in model.fallbacks)
-        return (*of_models, *broken_in_survey(self.rules, self.sample))
-
-    @property
-    def pooling(self) -> dict[str, StratumPooling]:
-        """How strata borrowed from each other: stage (and part of it) -> what was chosen."""
-        fits = zip(self.stages, self.models, strict=True)
-        return {
-            stage.label + part: pooling
-            for stage, model in fits
-            for part, pooling in model.poolings().items()
-        }
 
     def derived_survey(self, strata: Sequence[Any] | str | None = None) -> Survey:
         """Return the survey with the columns that `Derive` stages add, its rows in their order.
@@ -346,7 +303,7 @@ class FittedPipeline:
             "rows_per_block": rows_per_block,
         }
         if refit is not None:
-            task = BootstrapReplicates(self, seed, known, options, root)
+            task = BootstrapReplicates(self, self.refit, seed, known, options, root)
             return in_order(task, int(n), workers, on_event or silent)
         return (
             replace(self, replicate={"number": number, "note": NOISE_ONLY}).simulate(

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.environment import environment
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.hashed import content_hash
 from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import described, fingerprint, stage_to_dict
+from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.population.plain_values import json_values
 from synthpop.population.run_identity import RunIdentity
 
-if TYPE_CHECKING:
-    from synthpop.pipeline.fitted import FittedPipeline
 
-
-def identity_of(
-    fitted: FittedPipeline, seed: int, scale: float, rows_per_block: int
-) -> RunIdentity:
+def identity_of(fitted: FittedRecipe, seed: int, scale: float, rows_per_block: int) -> RunIdentity:
     """Return what a run of a fitted pipeline is of."""
     dictionary = dictionary_of(fitted.survey.frame)
     return RunIdentity(

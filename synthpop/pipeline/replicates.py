@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +20,12 @@ from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import fingerprint, margin_to_dict, replicate_seed, stage_to_dict
+from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.population.folders import MANIFEST
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import read_manifest
 from synthpop.variance.resampling import rescaled_bootstrap
-
-if TYPE_CHECKING:
-    from synthpop.pipeline.fitted import FittedPipeline
 
 REFITS = ("bootstrap",)
 MOST_ATTEMPTS = 10
@@ -44,7 +42,8 @@ FULL = (
 class BootstrapReplicates:
     """Populations of bootstrap samples of the survey, each a function of its number."""
 
-    fitted: FittedPipeline  # its survey is resampled, its recipe is learned anew
+    fitted: FittedRecipe  # its survey is resampled
+    refit: Callable[..., Any]  # `FittedPipeline.refit` of it: learns its recipe anew
     seed: int
     margins: tuple[Margin, ...]  # known totals to which each bootstrap sample is calibrated
     options: dict[str, Any]  # arguments of `FittedPipeline.simulate`
@@ -81,14 +80,14 @@ class BootstrapReplicates:
         seed = replicate_seed(self.seed, number)
         return number, refitted.simulate(seed=seed, out=root, **self.options)
 
-    def _refitted(self, number: int) -> FittedPipeline:
+    def _refitted(self, number: int) -> Any:
         """Learn from one bootstrap sample; from another one where a sample has too little."""
         problems = []
         for attempt in range(MOST_ATTEMPTS):
             try:
                 survey = self.survey(number, attempt)
                 seed = replicate_seed(self.seed, number)
-                return self.fitted.refit(survey, seed=seed, same_pooling=True)
+                return self.refit(survey, seed=seed, same_pooling=True)
             except InputError as problem:
                 problems.append(str(problem))
         faults = Faults(f"replicate {number}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.engines import Workers, map_blocks
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.places import Place
+from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.pipeline.part_by_part import PartByPart, remove_steps
 from synthpop.pipeline.postprocess import PopulationSteps, completed, parts_of
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
@@ -31,15 +32,12 @@ from synthpop.population.storage import (
 )
 from synthpop.stages.blocks import BlockPlan
 
-if TYPE_CHECKING:
-    from synthpop.pipeline.fitted import FittedPipeline
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """One call of `simulate`: the same blocks into memory or into a folder."""
 
-    fitted: FittedPipeline
+    fitted: FittedRecipe
     recipe: Recipe
     plans: list[BlockPlan]
     identity: RunIdentity

@@ -16,18 +16,12 @@ from synthpop.microdata.dictionary import Dictionary, with_dictionary
 from synthpop.microdata.engines import Workers, check_workers, map_blocks
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.places import Place, arrow_dataset, place
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
 from synthpop.microdata.show import bars
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
 from synthpop.population.columns import REPAIR, column_values, empty_column, read_part
-from synthpop.population.export import (
-    arrow_stream,
-    household_table,
-    to_arrow,
-    write_csv,
-    write_parquet,
-)
 from synthpop.population.manifest import Manifest
 from synthpop.population.run_identity import StoredRoles
 from synthpop.population.storage import read_manifest
@@ -179,11 +173,12 @@ class Population(Result):
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the persons as one Arrow table, all columns or some; levels as dictionaries."""
-        return to_arrow(self, self._names(columns))
+        return presenter("Population.to_arrow")(self, self._names(columns))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Give the persons to polars, DuckDB, pandas ... block by block, without a copy of all."""
-        return arrow_stream(self).__arrow_c_stream__(requested_schema)
+        stream = presenter("Population.__arrow_c_stream__")(self)
+        return stream.__arrow_c_stream__(requested_schema)
 
     def scan(self) -> ds.Dataset:
         """Return the persons as an Arrow dataset, of which readers take the columns they need.
@@ -205,7 +200,7 @@ class Population(Result):
         OutputError
             The file cannot be written, or its name does not end in ``.parquet``.
         """
-        return write_parquet(self, path, self._names(columns))
+        return presenter("Population.to_parquet")(self, path, self._names(columns))
 
     def to_csv(
         self,
@@ -232,7 +227,8 @@ class Population(Result):
         OutputError
             The file cannot be written, or its name does not end in ``.csv``.
         """
-        return write_csv(self, path, self._names(columns), sep=sep, decimal=decimal, safe=safe)
+        write = presenter("Population.to_csv")
+        return write(self, path, self._names(columns), sep=sep, decimal=decimal, safe=safe)
 
     def _names(self, columns: Sequence[str] | None) -> list[str]:
         return [field.name for field in self._chosen(columns)]
@@ -261,7 +257,8 @@ class Population(Result):
         ['hid', 'hsize', 'tenure']
         """
         shared = columns == "shared"
-        return household_table(self, self.columns if shared else self._names(columns), shared)
+        names = self.columns if shared else self._names(columns)
+        return presenter("Population.households")(self, names, shared)
 
     def survey(self, columns: Sequence[str] | None = None) -> Survey:
         """Return the persons as a survey in which every row counts 1, to learn from.

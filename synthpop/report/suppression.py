@@ -13,7 +13,7 @@ from synthpop.evaluation.values import COMPARED
 from synthpop.microdata.suppression import SMALLEST_COUNT, hide, rounded_count
 
 if TYPE_CHECKING:
-    from synthpop.evaluation.assess_fit import FitReport
+    from synthpop.evaluation.result import FitReport
 
 DIGITS = 3
 Groups = set[tuple[str, str, str]]

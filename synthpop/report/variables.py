@@ -9,12 +9,12 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.figures.tables import shown_groups
 from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import share_errors
 from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page_facts import Svg, folding_row, table
 from synthpop.microdata.text import change, count, number, percent, points, short_percent
+from synthpop.report.drawn import shown_groups
 from synthpop.report.sections import quantile_table, statistics_table
 
 MOST_LEVELS = 60

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthpop.calibration.margins import resolve_margins
+from synthpop.calibration.controls import resolve_margins
 from synthpop.conditional.rules.parse import parse_rule
 from synthpop.conditional.rules.syntax import Rule
 from synthpop.microdata.errors import Fault, Faults, InputError, MicrodataError, did_you_mean
@@ -28,7 +28,7 @@ from synthpop.stages.recipe import check_recipe, expanded
 from synthpop.stages.structure import Structure
 
 if TYPE_CHECKING:
-    from synthpop.runfiles.runfile import RunFile
+    from synthpop.runfiles.plan import RunFile
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from synthpop.runfiles.runfile import RunFile, parse_runfile
+from synthpop.runfiles.plan import RunFile
+from synthpop.runfiles.runfile import parse_runfile
 
 AGE_BREAKS = [0, 15, 19, 24, 29, 34, 39, 44, 49, 54, 59, 64, 69, 74, 79, 120]
 INTERVALS = ["netIncome_low", "netIncome_high"]

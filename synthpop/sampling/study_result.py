@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent, plural
 from synthpop.sampling.performance import MEASURES, performance
@@ -192,6 +193,4 @@ class Study(Result):
         matplotlib Figure
             One panel an estimator.
         """
-        from synthpop.sampling.study_figures import draw_study
-
-        return draw_study(self, kind, domains, measure, over, unit)
+        return presenter("Study.figure")(self, kind, domains, measure, over, unit)

@@ -18,7 +18,8 @@ from synthpop.annealing.search import (
     exchange,
     wanted_households,
 )
-from synthpop.calibration.margins import Controls, Margin, resolve_margins
+from synthpop.calibration.controls import Controls, resolve_margins
+from synthpop.calibration.margins import Margin
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.parameters import NONE, POSITIVE, SHARE, Between, Whole, check

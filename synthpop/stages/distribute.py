@@ -12,7 +12,8 @@ import pandas as pd
 
 from synthpop.annealing.population_table import PopulationTable, take_table
 from synthpop.annealing.search import Search
-from synthpop.calibration.margins import Margin, margin_list, resolve_margins
+from synthpop.calibration.controls import resolve_margins
+from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import encode_column
 from synthpop.microdata.errors import ConvergenceWarning, Faults

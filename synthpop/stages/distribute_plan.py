@@ -12,7 +12,8 @@ import pandas as pd
 from synthpop.annealing.allocation import Allotment, area_totals, largest_remainder
 from synthpop.annealing.population_table import PopulationTable, map_regions
 from synthpop.annealing.search import Search
-from synthpop.calibration.margins import Controls, Margin
+from synthpop.calibration.controls import Controls
+from synthpop.calibration.margins import Margin
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener

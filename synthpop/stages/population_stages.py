@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from synthpop.calibration.margins import Margin, margin_list, resolve_margins
+from synthpop.calibration.controls import resolve_margins
+from synthpop.calibration.margins import Margin, margin_list
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field

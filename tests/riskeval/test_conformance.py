@@ -92,8 +92,7 @@ def test_a_new_attack_is_run_by_every_function(
 def test_a_new_protection_method_works_in_sessions_scripts_and_run_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(protect.VERBS, "blank", "blank")
-    monkeypatch.setattr(protect, "blank", blank, raising=False)
+    monkeypatch.setitem(protect.VERBS, "blank", __name__)
     original = people(100)
     session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
     result = session.apply("blank", "sex", rows=3)

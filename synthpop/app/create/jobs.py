@@ -82,8 +82,8 @@ def made_population(request: JobRequest) -> dict[str, Any]:
 def run(request: JobRequest) -> Any:
     """Create the population and say how well it fits the survey."""
     from synthpop.evaluation.assess_fit import assess_fit
-    from synthpop.figures.gallery import draw_all
     from synthpop.microdata.pictures import to_svg
+    from synthpop.report.gallery import draw_all
 
     result = made_population(request)
     survey, population = result["survey"], result["population"]

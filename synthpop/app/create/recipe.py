@@ -11,7 +11,7 @@ from synthpop.app.state import opened
 
 if TYPE_CHECKING:
     from synthpop.app.workspace import Workspace
-    from synthpop.runfiles.runfile import RunFile
+    from synthpop.runfiles.plan import RunFile
 
 
 def document(state: CreateState, *, stored: bool) -> dict[str, Any]:

@@ -426,7 +426,7 @@ def test_difference_in_a_shared_category_is_named(survey):
 
 
 def test_margins_of_many_columns_are_matched(survey, monkeypatch):
-    from synthpop.calibration import margin_cells as module
+    from synthpop.calibration import controls as module
 
     counts = table(survey, ["sex", "age", "region"])
     expected = calibrate(survey, Margin(counts)).weights

@@ -66,7 +66,7 @@ def test_replicates_take_over_how_strongly_strata_are_held() -> None:
     step = Categorical("status", predictors=["age_class", "sex"])
     fitted = Pipeline([*STAGES[:2], step]).fit(Survey(small_frame(150), **ROLES), seed=1)
     chosen = fitted.pooling["categorical status"]
-    sample = BootstrapReplicates(fitted, 1, (), {}, None).survey(1)
+    sample = BootstrapReplicates(fitted, fitted.refit, 1, (), {}, None).survey(1)
     again, same = fitted.refit(sample, seed=9), fitted.refit(sample, seed=9, same_pooling=True)
     assert chosen.chosen == "cross-validated"
     assert same.pooling["categorical status"] == chosen

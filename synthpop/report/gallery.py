@@ -16,10 +16,11 @@ from synthpop.figures.mosaic import mosaic
 from synthpop.figures.names import FigureNames
 from synthpop.figures.strata_dots import strata_dots
 from synthpop.figures.style import put_title
-from synthpop.figures.tables import main_numbers, overall_distances, shown_groups, shown_pairs
+from synthpop.microdata.pictures import Gallery
+from synthpop.report.drawn import main_numbers, overall_distances, shown_groups, shown_pairs
 
 if TYPE_CHECKING:
-    from synthpop.evaluation.assess_fit import FitReport
+    from synthpop.evaluation.result import FitReport
 
 
 def draw_all(
@@ -62,6 +63,17 @@ def draw_all(
         if len(curves):
             pictures[f"curves {total}"] = curves_of_parts(curves, names)
     return pictures
+
+
+def distances_picture(fit: FitReport) -> Figure | None:
+    """Draw the distances of single variables; None where there are none."""
+    overall = overall_distances(fit)
+    return distance_dots(overall, FigureNames()) if len(overall) else None
+
+
+def titled_pictures(fit: FitReport) -> Gallery:
+    """Draw every picture, each with its title."""
+    return Gallery(with_titles(draw_all(fit), FigureNames()))
 
 
 def with_titles(pictures: Mapping[str, Figure], names: FigureNames) -> dict[str, Figure]:

@@ -9,6 +9,7 @@ import typer
 
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.output import say
+from synthpop.microdata.presenters import presenter
 
 
 def open_app(
@@ -19,7 +20,7 @@ def open_app(
     upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
-    """Serve the app until it is stopped; see `run_app`.
+    """Serve the app until it is stopped; see `synthpop.app`.
 
     Raises OutputError: shiny is not installed.
     """
@@ -29,6 +30,5 @@ def open_app(
         raise OutputError(
             "the app needs the package shiny. Run: pip install 'synthpop-riskeval[app]'."
         ) from None
-    from synthpop.app.serve import run_app
-
+    run_app = presenter("app")
     run_app(port=port, project=project, upload_limit=upload_limit, browser=browser, say=say)

@@ -1,26 +1,140 @@
-"""Cells of a margin found in a table of persons, and what is wrong with them."""
+"""Controls on the persons of a survey: the cells of margins, and what is wrong with them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synthpop.calibration.margins import Margin
+from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, plural
-
-if TYPE_CHECKING:
-    from synthpop.calibration.margins import Margin
-
-SHARE_TOLERANCE = 1e-6
 
 SHOWN_CELLS = 8
 
 LARGEST_ID = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """All cells of all margins, matched with the persons of a survey."""
+
+    # list of int32 arrays, one a margin, shape (n_persons,): control of each person; -1 where
+    # none
+    cells: list[np.ndarray]
+    values: list[np.ndarray | None]  # list of float64 arrays or None, one a margin: what is summed
+    household_level: list[bool]  # list of bool, one a margin
+    names: list[str]  # list of str, one a margin
+    margin: np.ndarray  # int64 array, shape (n_controls,)
+    labels: list[str]  # list of str, shape (n_controls,)
+    # targets, importance: float64 arrays, shape (n_controls,)
+    targets: np.ndarray
+    importance: np.ndarray
+    columns: list[tuple[str, ...]]  # list of tuples, one a margin: category columns
+    # list of int64 arrays, one a margin, shape (cells of the margin, columns): codes of the
+    # categories, the same in all margins
+    keys: list[np.ndarray]
+    variables: list[str | None]  # list of str or None, one a margin
+
+    def matrix(self, household_index: np.ndarray, *, household_equal: bool = True) -> Any:
+        """Return the matrix of all units by all controls; see `constraint_matrix`."""
+        return constraint_matrix(
+            self.cells, self.values, self.household_level, len(self.targets),
+            household_index=household_index, household_equal=household_equal,
+        )  # fmt: skip
+
+    def label(self, k: int) -> str:
+        """Return margin and cell of one control."""
+        return f"{self.names[self.margin[k]]}: {self.labels[k]}"
+
+
+def resolve_margins(
+    frame: pd.DataFrame,
+    margins: Sequence[Margin],
+    faults: Faults,
+    *,
+    household_index: np.ndarray | None,
+    keep_all: bool = False,
+    part: bool = False,
+) -> Controls | None:
+    """Match margins with the persons of a frame; note what does not fit.
+
+    frame: DataFrame, one row a person
+    margins: sequence of Margin
+    faults: gets every fault; cells with a total of zero and nobody in them are left out without one
+    household_index: int64 array, shape (n_persons,), or None; None: the data have no households, so
+        that margins of households are a fault
+    keep_all: keep every cell as a control, also those that nobody is in and those with a total of
+        zero: right where households are exchanged instead of weighted
+    part: the frame is a part of the population: nobody of it need be in a margin
+    Returns Controls, or None where columns are absent.
+    """
+    codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]] = {}
+    fine = _check_present(frame, margins, faults, household_index is not None)
+    if not fine:
+        return None
+    parts = [
+        match_margin(frame, margin, codings, faults, household_index, keep_all, part)
+        for margin in margins
+    ]
+    offset, cells = 0, []
+    for one in parts:
+        cell = one.cell
+        cells.append(np.where(cell >= 0, cell + np.int32(offset), np.int32(-1)))
+        offset += len(one.targets)
+    count = [len(one.targets) for one in parts]
+    importance = [np.inf if m.importance is None else float(m.importance) for m in margins]
+    return Controls(
+        cells=cells,
+        values=[one.values for one in parts],
+        household_level=[m.level == "household" for m in margins],
+        names=_distinct([m.label for m in margins]),
+        margin=np.repeat(np.arange(len(margins)), count),
+        labels=[label for one in parts for label in one.labels],
+        targets=np.concatenate([one.targets for one in parts]),
+        importance=np.repeat(importance, count),
+        columns=[m.columns for m in margins],
+        keys=[one.keys for one in parts],
+        variables=[m.variable for m in margins],
+    )
+
+
+def _distinct(names: list[str]) -> list[str]:
+    return [name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names)]
+
+
+def _check_present(
+    frame: pd.DataFrame, margins: Sequence[Margin], faults: Faults, households: bool
+) -> bool:
+    fine = True
+    if not margins:
+        faults.add("margins", "there are none", remedy="Give at least one Margin.")
+        fine = False
+    for margin in margins:
+        if not isinstance(margin, Margin):
+            faults.add("margins", f"{type(margin).__name__} is not a Margin", remedy="Wrap it.")
+            return False
+        if margin.level == "household" and not households:
+            remedy = "Give the survey its household role, or use level='person'."
+            faults.add(margin.label, "the data have no households", remedy=remedy)
+            fine = False
+        for name in (*margin.columns, *((margin.variable,) if margin.variable else ())):
+            if (frame.columns == name).sum() != 1:
+                what = f"{name!r} is not a column of the survey"
+                faults.add(margin.label, what, remedy=did_you_mean(name, frame.columns))
+                fine = False
+        variable = margin.variable
+        if variable in frame.columns and not pd.api.types.is_numeric_dtype(frame[variable]):
+            what = f"variable {variable!r} is not numeric ({frame[variable].dtype})"
+            faults.add(margin.label, what, remedy="Convert it first.")
+            fine = False
+    return fine
 
 
 @dataclass(frozen=True, slots=True)
