@@ -226,6 +226,18 @@ class TestScenarioFive:
         assert tau["stepwise"] > tau["linear"]
         assert tau["boosting"] != tau["forest"]
 
+    def test_boosting_separates_one_combination_of_many_persons(self) -> None:
+        """Rows of the model are combinations, whose persons are weights: one row is a leaf."""
+        frame = pd.DataFrame(itertools.product(range(4), range(3), "xz"), columns=KEYS)
+        frame = frame.loc[frame.index.repeat(np.where(frame["c"] == "x", 35, 13))]
+        alone = pd.DataFrame({"a": 0, "b": 0, "c": ["y"] * 440})
+        frame = pd.concat([frame, alone], ignore_index=True)
+        frame["y"] = np.where(frame["c"] == "y", 900.0, 100.0)
+        fitted = learned("boosting", frame, "y").solve(silent)
+        one, other = fitted.predict(np.array([[0, 0, 1], [0, 0, 0]], dtype=np.int32)).ravel()
+        assert one > 800
+        assert other < 200
+
     def test_models_of_both_kinds_at_once(self) -> None:
         risk = ask("forest", ["y", "t"])
         assert set(risk.models) == {"y", "t"}

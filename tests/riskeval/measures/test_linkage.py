@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from riskeval.kernels import linkage as kernels
 from riskeval.kernels.gower import gower_ranks
-from riskeval.measures.linkage.linkage import record_linkage
+from riskeval.measures.linkage.linkage import _whitening, record_linkage
 from riskeval.measures.linkage.methods import (
     fit_fellegi_sunter,
     gower_matrix,
@@ -494,3 +494,11 @@ class TestFaults:
         for method in ("distance", "gower"):
             with pytest.raises(InputError, match="3 x 3 pairs are too many"):
                 record_linkage(*people(), "age", method=method, assign="one-to-one")
+
+
+def test_a_column_without_spread_separates_nobody() -> None:
+    """Where complete records are all alike, what an incomplete one has says nothing."""
+    records = np.array([[1.0, 1.0], [1.0, 1.0], [3.0, np.nan]])
+    first, second = _whitening(records, records)(records, records, np.array([True, False]))
+    assert not first.any()
+    assert not second.any()

@@ -46,6 +46,8 @@ def test_two_columns_of_large_sizes_are_not_mixed_up() -> None:
     first, inverse = distinct_cells(digits, [size, size])
     assert len(first) == 3
     assert inverse[0] == inverse[3]
+    digits = np.array([[0, 0], [1 << 34, 0], [(1 << 41) - 1, 0]])  # (1 << 34) * (1 << 30) is 0
+    assert len(distinct_cells(digits, [1 << 41, 1 << 30])[0]) == 3
 
 
 @pytest.mark.parametrize("starts", [[0, 2, 3, 4, 4], [0, 2, 2, 3, 4]])

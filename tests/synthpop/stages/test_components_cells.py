@@ -239,6 +239,7 @@ def with_unsplit_totals(n: int = 600) -> pd.DataFrame:
     some, none = (job == "retired") & (rng.random(n) < 0.4), rng.random(n) < 0.5
     frame.loc[some, ["wage", "other"]] = 0.0
     frame.loc[some & none, ["wage", "other"]] = np.nan
+    frame.loc[np.flatnonzero(some & none)[0], "total"] = 1.0
     return frame
 
 

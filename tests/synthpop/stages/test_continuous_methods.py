@@ -21,6 +21,7 @@ from synthpop import (
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.stages.continuous.distributions import (
     Distributions,
+    _errors_within,
     distributions_of_cells,
     draw_values,
 )
@@ -137,6 +138,15 @@ def test_residuals_of_the_sample_are_drawn_once_a_person() -> None:
         assert abs(a.mean() - np.average(s["x"], weights=s["w"])) < 1
         assert abs(a.std() / s["x"].std() - 1) < 0.1
         assert (a > 115).mean() == pytest.approx(np.average(s["x"] > 115, weights=s["w"]), abs=0.05)
+
+
+def test_a_value_at_a_bound_is_inside_however_sums_are_rounded() -> None:
+    rule = ValueRule("linear", "empirical", lower=-0.3, upper=0.3)
+    centre = np.array([0.1, -0.1])
+    least, most = _errors_within(rule, centre)
+    assert (most > 0.3 - centre).all()
+    assert (least < -0.3 - centre).all()
+    np.testing.assert_allclose([least, most], [-0.3 - centre, 0.3 - centre], rtol=1e-8)
 
 
 @pytest.mark.parametrize("upper", [np.inf, 205.0])
