@@ -196,7 +196,7 @@ def protection() -> list[np.ndarray]:
     from riskeval import protect
 
     frame = keys_with_holes(150)
-    many = keys_with_holes(220)[list("abcde")]
+    many = keys_with_holes(140)[list("abcde")]
     suppressed = protect.local_suppression(many, list("abcde"), k=5).data
     odd = frame.iloc[:149]  # one record is left without a partner
     swapped = protect.rank_swap(odd, ["wage", "rent"], p=0.2, seed=1).data[["wage", "rent"]]
@@ -319,7 +319,7 @@ def calibration() -> list[np.ndarray]:
     from synthpop.calibration import integerise
     from tests.small import small_survey
 
-    survey = small_survey(120)
+    survey = small_survey(60)
     total = float(survey.weights.sum())
     sex = pd.DataFrame({"sex": ["f", "m"], "total": [0.52 * total, 0.48 * total]})
     homes = survey.frame.groupby("region", observed=True)["w"].sum()

@@ -45,8 +45,11 @@ def pictures(fit: FitReport) -> dict[str, Figure]:
 
 @pytest.fixture(scope="module")
 def drawn(fit: FitReport) -> dict[str, Figure]:
-    """The same pictures without titles."""
-    return draw_all(fit)
+    """The same pictures without titles; drawing them changes no setting of matplotlib."""
+    before = dict(mpl.rcParams)
+    figures = draw_all(fit)
+    assert dict(mpl.rcParams) == before
+    return figures
 
 
 def test_there_is_a_picture_for_everything(pictures: dict[str, Figure]) -> None:
@@ -84,15 +87,12 @@ def test_the_third_mosaic_is_coloured_by_difference_over_error() -> None:
     assert sorted(hexes) == sorted([WITHIN, WITHIN, DIVERGING[6].lower(), DIVERGING[0].lower()])
 
 
-def test_drawing_leaves_no_state_behind(fit: FitReport) -> None:
+def test_drawing_leaves_no_state_behind(drawn: dict[str, Figure]) -> None:
     import sys
 
-    before = dict(mpl.rcParams)
-    figures = draw_all(fit)
-    assert dict(mpl.rcParams) == before
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
-    assert all(figure.axes for figure in figures.values())
+    assert all(figure.axes for figure in drawn.values())
 
 
 def test_svg_is_the_same_twice_and_stands_alone(

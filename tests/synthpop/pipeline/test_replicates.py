@@ -128,13 +128,12 @@ def test_the_page_says_what_a_replicate_shows(tmp_path: Path) -> None:
 def test_workers_folder_and_number_change_nothing(tmp_path: Path) -> None:
     fitted = small_fit()
     call = {"refit": "bootstrap", "seed": 5, "scale": 0.5}
-    one = [p.frame() for p in fitted.replicates(3, **call)]
-    two = [p.frame() for p in fitted.replicates(3, workers=2, **call)]
-    disk = [p.frame() for p in fitted.replicates(2, out=tmp_path / "r", **call)]
+    one = [p.frame() for p in fitted.replicates(2, **call)]
+    two = [p.frame() for p in fitted.replicates(2, workers=2, **call)]
+    disk = [p.frame() for p in fitted.replicates(1, out=tmp_path / "r", **call)]
     for a, b in zip(one, two, strict=True):
         assert_same_frame(a, b)
-    for a, b in zip(one, disk, strict=False):
-        assert_same_frame(a, b)
+    assert_same_frame(one[0], disk[0])
     assert not one[0].equals(one[1])
     other = next(iter(fitted.replicates(1, refit="bootstrap", seed=6, scale=0.5)))
     assert not one[0].equals(other.frame())
