@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,14 @@ class FilePair:
     def paired(self) -> bool:
         """Whether both files have as many rows, so that row i can be the same unit."""
         return len(self.x) == len(self.y)
+
+    def numeric(self, names: Iterable[str], categorical: Collection[str] = ()) -> list[str]:
+        """Those of some columns that are numbers in both files, and not declared categories."""
+        return [
+            name
+            for name in names
+            if name not in categorical and is_number(self.x[name]) and is_number(self.y[name])
+        ]
 
 
 def read_files(

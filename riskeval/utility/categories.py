@@ -115,18 +115,11 @@ def missing_loss(
         if paired:
             new, filled = int((b & ~a).sum()), int((a & ~b).sum())
             percent = 100 * wx[b & ~a].sum() / wx.sum()
-        records.append(
-            {
-                "variable": name,
-                "original": int(a.sum()),
-                "released": int(b.sum()),
-                "new": new,
-                "filled": filled,
-                "percent": float(percent),
-                "percent_original": float(share_a),
-                "percent_released": float(share_b),
-            }
-        )
+        records.append({
+            "variable": name, "original": int(a.sum()), "released": int(b.sum()), "new": new,
+            "filled": filled, "percent": float(percent), "percent_original": float(share_a),
+            "percent_released": float(share_b),
+        })  # fmt: skip
     table = pd.DataFrame(records)
     return MissingLoss(table, int(table["new"].sum()) if paired else -1, paired)
 
@@ -212,17 +205,11 @@ def entropy(
     for name in names:
         a, levels_a = _entropy(sides.x[name], sides.wx, missing)
         b, levels_b = _entropy(sides.y[name], sides.wy, missing)
-        rows.append(
-            {
-                "variable": name,
-                "original": a,
-                "released": b,
-                "difference": b - a,
-                "relative": 100 * (b - a) / a if a > 0 else np.nan,
-                "categories_original": levels_a,
-                "categories_released": levels_b,
-            }
-        )
+        rows.append({
+            "variable": name, "original": a, "released": b, "difference": b - a,
+            "relative": 100 * (b - a) / a if a > 0 else np.nan,
+            "categories_original": levels_a, "categories_released": levels_b,
+        })  # fmt: skip
     return Entropy(pd.DataFrame(rows), missing)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from riskeval.shared.files import FilePair
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import MISSING, recode_to
-from synthpop.microdata.frames import is_number, numbers
+from synthpop.microdata.frames import numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class DesignBlock:
 
 def variable_block(sides: FilePair, name: str, categorical: bool) -> DesignBlock:
     """Columns of one variable; missing values are a level, or an indicator beside the mean."""
-    if categorical or not (is_number(sides.x[name]) and is_number(sides.y[name])):
+    if categorical or not sides.numeric([name]):
         both, single = common_levels(sides.x[name], sides.y[name])
         levels = both + single
         codes = np.concatenate([recode_to(f[name], levels)[0] for f in (sides.x, sides.y)])

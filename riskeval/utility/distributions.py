@@ -13,7 +13,7 @@ from riskeval.shared.files import FilePair, check_both, check_numbers, ones, rea
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, is_number, numbers
+from synthpop.microdata.frames import as_names, as_numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import TableResult
@@ -103,11 +103,7 @@ def hellinger(
         if name not in names:
             faults.add("categorical", f"{name!r} is not among the variables")
     if check_both(faults, sides, names, "variable"):
-        numeric = [
-            n
-            for n in names
-            if n not in categorical and is_number(sides.x[n]) and is_number(sides.y[n])
-        ]
+        numeric = sides.numeric(names, categorical)
         check_numbers(faults, sides, numeric, "variable")
     faults.raise_if_any()
     rows = []
@@ -124,7 +120,7 @@ def hellinger(
 
 def _cut(sides: FilePair, name: str, classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Class of each record, 0 for missing."""
-    x, y = numbers(sides.x, [name])[:, 0], numbers(sides.y, [name])[:, 0]
+    x, y = as_numbers(sides.x[name]), as_numbers(sides.y[name])
     edges = np.zeros(0)
     if not np.isnan(x).all():
         probs = np.arange(1, classes) / classes
@@ -186,12 +182,8 @@ def kolmogorov_smirnov(
     faults.raise_if_any()
     rows = []
     for name in names:
-        distance, place = _largest_gap(
-            numbers(sides.x, [name])[:, 0],
-            numbers(sides.y, [name])[:, 0],
-            ones(len(sides.x), sides.wx),
-            ones(len(sides.y), sides.wy),
-        )
+        x, y = as_numbers(sides.x[name]), as_numbers(sides.y[name])
+        distance, place = _largest_gap(x, y, ones(len(x), sides.wx), ones(len(y), sides.wy))
         rows.append({"variable": name, "distance": distance, "at": place})
     return _result("Kolmogorov-Smirnov", rows)
 

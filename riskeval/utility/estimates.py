@@ -124,8 +124,7 @@ def domain_table(
         errors = estimates.standard_errors
         bounds = estimates.intervals
         assert errors is not None and bounds is not None  # noqa: PT018
-        columns[side] = np.where(rows >= 0, estimates.values[rows], np.nan)
-        columns[f"se_{side}"] = np.where(rows >= 0, errors[rows], np.nan)
-        columns[f"lower_{side}"] = np.where(rows >= 0, bounds[rows, 0], np.nan)
-        columns[f"upper_{side}"] = np.where(rows >= 0, bounds[rows, 1], np.nan)
+        ends = {"": estimates.values, "se_": errors, "lower_": bounds[:, 0], "upper_": bounds[:, 1]}
+        for prefix, values in ends.items():
+            columns[f"{prefix}{side}"] = np.where(rows >= 0, values[rows], np.nan)
     return pd.DataFrame(columns)

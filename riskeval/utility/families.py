@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,23 +18,15 @@ from synthpop.microdata.logistic import fit_logistic
 LARGEST = 30.0
 
 
-def _by_score(score: np.ndarray) -> np.ndarray:
-    return score
-
-
-def _by_exponential(score: np.ndarray) -> np.ndarray:
+def _exponential(score: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(np.clip(score, -LARGEST, LARGEST)))
 
 
-def _by_logistic(score: np.ndarray) -> np.ndarray:
-    return np.asarray(1 / (1 + np.exp(-np.clip(score, -LARGEST, LARGEST))))
-
-
 MEANS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "linear": _by_score,
-    "logistic": _by_logistic,
-    "poisson": _by_exponential,
-    "gamma": _by_exponential,
+    "linear": lambda score: score,
+    "logistic": lambda score: 1 / (1 + _exponential(-score)),
+    "poisson": _exponential,
+    "gamma": _exponential,
 }
 """Family -> mean of the response at a linear predictor."""
 
@@ -75,11 +67,10 @@ def fit_family(x: np.ndarray, y: np.ndarray, weights: np.ndarray, family: str) -
     scale = np.sqrt(np.maximum((weights[:, None] * x**2).sum(axis=0), np.finfo(float).tiny))
     fit = {"linear": _linear, "logistic": _logistic, "ordered": _ordered}.get(family)
     solution = fit(x / scale, y, weights) if fit else _log_link(x / scale, y, weights, family)
-    return Estimate(
-        solution.coefficients / scale,
-        solution.values,
-        solution.influence / scale,
-        solution.r_squared,
+    return replace(
+        solution,
+        coefficients=solution.coefficients / scale,
+        influence=solution.influence / scale,
     )
 
 

@@ -21,7 +21,7 @@ from riskeval.shared.files import (
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, recode_to
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import as_names, is_number, numbers
+from synthpop.microdata.frames import as_names, as_numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
@@ -130,10 +130,8 @@ def gower(
     check_paired(faults, sides)
     check_option(faults, "scale", scale, SCALES)
     marks: dict[str, Mapping[str, Any]] = {
-        "types": types or {},
-        "special": special or {},
-        "importance": importance or {},
-    }
+        "types": types or {}, "special": special or {}, "importance": importance or {},
+    }  # fmt: skip
     _check_marks(faults, marks, names)
     kinds = {}
     if check_both(faults, sides, names, "variable"):
@@ -147,15 +145,10 @@ def gower(
         check_numbers(faults, sides, numeric, "variable")
     faults.raise_if_any()
     factors = np.array([float(marks["importance"].get(name, 1.0)) for name in names])
-    parts, capped, single = [], [], []
-    for name in names:
-        delta, over, alone = _contribution(
-            sides, name, kinds[name], float(marks["special"].get(name, 0.0)), scale
-        )
-        parts.append(delta)
-        capped.append(over)
-        single.append(alone)
-    deltas = np.column_stack(parts)
+    values = {name: float(marks["special"].get(name, 0.0)) for name in names}
+    parts = [_contribution(sides, name, kinds[name], values[name], scale) for name in names]
+    columns, capped, single = zip(*parts, strict=True)
+    deltas = np.column_stack(columns)
     per_record = deltas @ factors / factors.sum()
     w = ones(len(sides.x), sides.wx)
     table = {"variable": names, "type": [kinds[name] for name in names], "importance": factors}
@@ -184,7 +177,7 @@ def _check_marks(
 
 
 def _type(sides: FilePair, name: str) -> str:
-    if is_number(sides.x[name]) and is_number(sides.y[name]):
+    if sides.numeric([name]):
         return "numeric"
     dtype = sides.x[name].dtype
     ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
@@ -206,7 +199,7 @@ def _contribution(
         b = np.where(released_codes < 0, np.nan, released_codes.astype(np.float64))
         delta, _, alone = _scaled(a, b, max(len(levels) - 1, 1), "range")
         return np.where(unknown, 1.0, delta), 0, alone - int((unknown & (codes >= 0)).sum())
-    a, b = numbers(sides.x, [name])[:, 0], numbers(sides.y, [name])[:, 0]
+    a, b = as_numbers(sides.x[name]), as_numbers(sides.y[name])
     if kind == "numeric":
         return _scaled(a, b, _range(a), scale)
     width = _range(a[a != special])
@@ -231,9 +224,6 @@ def _scaled(a: np.ndarray, b: np.ndarray, width: float, scale: str) -> tuple[np.
         return delta, 0, int((gap_a != gap_b).sum())
     # a constant variable that changed is as far away as can be
     delta = moved / width if width > 0 else (moved > 0).astype(np.float64)
-    capped = int((delta > 1).sum())
-    return (
-        np.where(gap_a != gap_b, 1.0, np.minimum(delta, 1.0)),
-        capped,
-        int((gap_a != gap_b).sum()),
-    )
+    one_missing = gap_a != gap_b
+    scaled = np.where(one_missing, 1.0, np.minimum(delta, 1.0))
+    return scaled, int((delta > 1).sum()), int(one_missing.sum())

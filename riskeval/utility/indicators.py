@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.shared.files import check_level, check_numbers, check_option, read_files
 from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
-from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
+from riskeval.utility.overlaps import BOUNDS, OUTSIDE, finish, mean_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL
@@ -170,21 +170,14 @@ def _with_errors(table: pd.DataFrame) -> pd.DataFrame:
     result = table.rename(columns={"term": "indicator"})
     bias = result["released"] - result["original"]
     vx, vy = result["se_original"] ** 2, result["se_released"] ** 2
-    columns = {
-        "indicator": result["indicator"],
-        "domain": result["domain"],
-        "original": result["original"],
-        "released": result["released"],
-        "difference": bias,
-        "relative": _percent(bias, result["original"]),
-        "variance_original": vx,
-        "variance_released": vy,
-        "relative_variance": _percent(vy - vx, vx),
-        "mse": bias**2 + vy,
+    errors: Any = {
+        "difference": bias, "relative": _percent(bias, result["original"]),
+        "variance_original": vx, "variance_released": vy,
+        "relative_variance": _percent(vy - vx, vx), "mse": bias**2 + vy,
         "mse_kind": bias**2 + (vx - vy),
-    }
-    rest = ["lower_original", "upper_original", "lower_released", "upper_released"]
-    return pd.DataFrame(columns).join(result[[*rest, "overlap", "coverage"]])
+    }  # fmt: skip
+    first = result[["indicator", "domain", "original", "released"]]
+    return first.assign(**errors).join(result[[*BOUNDS, "overlap", "coverage"]])
 
 
 def _percent(difference: pd.Series, base: pd.Series) -> np.ndarray:

@@ -184,19 +184,12 @@ def _cells(
         if both.any() and deviation > 0:
             scaled = float(v @ moved / (v.sum() * np.sqrt(2) * deviation))
         total = float(v[nonzero].sum())
-        rows.append(
-            {
-                "variable": name,
-                "il1": float(v[nonzero] @ (moved[nonzero] / np.abs(a[nonzero])) / total)
-                if total
-                else NAN,
-                "il1s": scaled,
-                "cells": int(both.sum()),
-                "zero_cells": int((~nonzero).sum()),
-                "_relative": total,
-                "_scaled": float(v.sum()),
-            }
-        )
+        relative = v[nonzero] @ (moved[nonzero] / np.abs(a[nonzero]))
+        rows.append({
+            "variable": name, "il1": float(relative / total) if total else NAN, "il1s": scaled,
+            "cells": int(both.sum()), "zero_cells": int((~nonzero).sum()), "_relative": total,
+            "_scaled": float(v.sum()),
+        })  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -276,19 +269,16 @@ def _robust(
     spread_a, spread_b = a.std(axis=0, ddof=1), b.std(axis=0, ddof=1)
     if not ((spread_a > 0).all() and (spread_b > 0).all()):
         return NAN, NAN
-    first = robust((a - a.mean(axis=0)) / spread_a)
-    second = robust((b - b.mean(axis=0)) / spread_b)
-    if first.fallback or second.fallback:
-        notes.append(
-            f"robust estimates fell back to classical ones: {first.fallback or second.fallback}"
-        )
-        first = classical((a - a.mean(axis=0)) / spread_a)
-        second = classical((b - b.mean(axis=0)) / spread_b)
+    za, zb = (a - a.mean(axis=0)) / spread_a, (b - b.mean(axis=0)) / spread_b
+    first, second = robust(za), robust(zb)
+    if why := first.fallback or second.fallback:
+        notes.append(f"robust estimates fell back to classical ones: {why}")
+        first, second = classical(za), classical(zb)
     eigen = eigenvalue_difference(first.covariance, second.covariance)
     if not paired:
         return eigen, NAN
-    dx = np.sqrt(squared_distances((a - a.mean(axis=0)) / spread_a, first))
-    dy = np.sqrt(squared_distances((b - b.mean(axis=0)) / spread_b, second))
+    dx = np.sqrt(squared_distances(za, first))
+    dy = np.sqrt(squared_distances(zb, second))
     known = dx > 0
     if not known.any():
         return eigen, NAN

@@ -18,7 +18,10 @@ from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import percent, plural
 
-MEASURES = ["total_variation", "ut", "ut2", "aitchison", "hellinger"]
+NUMBERS = (
+    "total_variation", "ut", "ut2", "aitchison", "hellinger", "n_cells", "empty_original",
+    "empty_released",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,20 +106,13 @@ def table_distances(
     check(faults, {"size": Whole(1, len(names))}, {"size": size})
     faults.raise_if_any()
     rows = []
-    for chosen in combinations(names, int(size)):
+    for columns in combinations(names, int(size)):
         distance = table_distance(
-            sides.x,
-            sides.y,
-            chosen,
-            weights=sides.wx,
-            released_weights=sides.wy,
-            total=total,
-            levels=levels,
-            missing=missing,
-            zeros=zeros,
-        )
-        numbers = [*MEASURES, "n_cells", "empty_original", "empty_released"]
-        rows.append({"variables": " x ".join(chosen), **{k: getattr(distance, k) for k in numbers}})
+            sides.x, sides.y, columns, weights=sides.wx, released_weights=sides.wy, total=total,
+            levels=levels, missing=missing, zeros=zeros,
+        )  # fmt: skip
+        measured = {name: getattr(distance, name) for name in NUMBERS}
+        rows.append({"variables": " x ".join(columns), **measured})
     table = pd.DataFrame(rows).sort_values("total_variation", ascending=False, kind="stable")
     moved = table["total_variation"]
     return TableDistances(

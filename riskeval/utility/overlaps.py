@@ -15,7 +15,7 @@ from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, is_number
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result, TableResult
@@ -88,12 +88,11 @@ def coverage(
 
 def _bounds(faults: Faults, bounds: Sequence[npt.ArrayLike]) -> list[np.ndarray]:
     """Return the four bounds as arrays of one length; raise what is wrong."""
-    names = ("lower_original", "upper_original", "lower_released", "upper_released")
     arrays = [
         np.asarray(item, dtype=np.float64)
         if isinstance(item, (int, float))
         else as_numbers(faults, item, name)
-        for item, name in zip(bounds, names, strict=True)
+        for item, name in zip(bounds, BOUNDS, strict=True)
     ]
     lengths = {array.shape for array in arrays}
     if not faults and len(lengths) > 1:
@@ -254,11 +253,7 @@ def interval_overlap(
     asked = EstimateRequest(sides, gender, men, women, strata, cluster, level)
     request = with_domains(faults, asked, by)
     if check_both(faults, sides, names, "variable"):
-        numeric = [
-            name
-            for name in names
-            if statistic != "mean" or (is_number(sides.x[name]) and is_number(sides.y[name]))
-        ]
+        numeric = sides.numeric(names) if statistic == "mean" else list(names)
         check_numbers(faults, sides, numeric, "variable")
     if statistic == "gender_pay_gap" and gender is None:
         faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
@@ -299,24 +294,16 @@ def _are_intervals(item: Any) -> bool:
 def _given(original: Any, released: Any, outside: str) -> IntervalOverlap:
     faults = Faults("overlap of confidence intervals")
     check_option(faults, "outside", outside, OUTSIDE)
-    frames = []
-    for item, name in ((original, "original"), (released, "released")):
-        frames.append(_as_bounds(faults, item, name))
+    x, y = _as_bounds(faults, original, "original"), _as_bounds(faults, released, "released")
     faults.raise_if_any()
-    x, y = frames
-    terms = [*x.index, *[term for term in y.index if term not in x.index]]
-    table = pd.DataFrame(
-        {
-            "term": terms,
-            "domain": OVERALL,
-            "original": x["estimate"].reindex(terms).to_numpy(),
-            "released": y["estimate"].reindex(terms).to_numpy(),
-            "lower_original": x["lower"].reindex(terms).to_numpy(),
-            "upper_original": x["upper"].reindex(terms).to_numpy(),
-            "lower_released": y["lower"].reindex(terms).to_numpy(),
-            "upper_released": y["upper"].reindex(terms).to_numpy(),
-        }
-    )
+    terms = [*x.index, *(term for term in y.index if term not in x.index)]
+    ends = {"estimate": "", "lower": "lower_", "upper": "upper_"}
+    columns = {
+        f"{prefix}{side}": estimates[column].reindex(terms).to_numpy()
+        for column, prefix in ends.items()
+        for side, estimates in (("original", x), ("released", y))
+    }
+    table = pd.DataFrame({"term": terms, "domain": OVERALL, **columns})
     return finish(table, outside, float("nan"))
 
 

@@ -21,10 +21,10 @@ from riskeval.shared.files import (
 from riskeval.utility.design import model_matrix
 from synthpop.microdata import propensity as formulas
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, is_number
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.logistic import fit_logistic
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, Whole, check
+from synthpop.microdata.parameters import NONE, SHARE, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
@@ -33,6 +33,11 @@ from synthpop.microdata.text import plural
 Fit = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, int]]
 """From labels, weights and a seed to scores and the number of coefficients."""
 DRAWN = 50
+UNDER_THE_NULL = ("expected", "deviation", "pmse_ratio", "standardised_pmse")
+NULLS = {
+    "synthesis": "a release drawn from the right model",
+    "samples": "an independent sample of the same population",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +99,7 @@ class Propensity(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a measure: `measure`, `value`."""
-        names = ["pmse", "expected", "deviation", "pmse_ratio", "standardised_pmse"]
-        names += ["specks", "share"]
+        names = ["pmse", *UNDER_THE_NULL, "specks", "share"]
         return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})
 
     def summary(self) -> str:
@@ -108,15 +112,9 @@ class Propensity(Result):
         if np.isfinite(self.pmse_ratio):
             text += (
                 f" That is {self.pmse_ratio:.3g} times the {self.expected:.3g} expected by chance "
-                "from "
-                + (
-                    "a release drawn from the right model"
-                    if self.null == "synthesis"
-                    else "an independent sample of the same population"
-                )
-                + ". A ratio near 1 is the best; up to 3 is good and above 10 means a model of"
-                " the release that misses something (rule of thumb of Raab, Nowok and Dibben,"
-                " 2021). A perturbed copy of the same records can be below 1."
+                f"from {NULLS[self.null]}. A ratio near 1 is the best; up to 3 is good and above "
+                "10 means a model of the release that misses something (rule of thumb of Raab, "
+                "Nowok and Dibben, 2021). A perturbed copy of the same records can be below 1."
             )
         if self.drawn:
             drawn = f"{count_text(self.n_original)} and {plural(self.n_released, 'record')}"
@@ -210,18 +208,15 @@ def propensity(
     names = as_names(faults, variables, "variables")
     nominal = tuple(categorical)
     if check_both(faults, sides, names, "variable"):
-        numeric = [
-            n for n in names if n not in nominal and is_number(sides.x[n]) and is_number(sides.y[n])
-        ]
-        check_numbers(faults, sides, numeric, "variable")
+        check_numbers(faults, sides, sides.numeric(names, nominal), "variable")
     for name in nominal:
         if name not in names:
             faults.add("categorical", f"{name!r} is not among the variables")
     _check_model(faults, model, share)
     check_option(faults, "terms", terms, ("main", "pairs"))
-    check_option(faults, "null", null, ("synthesis", "samples"))
-    _check_count(faults, "permutations", permutations, 0)
-    _check_count(faults, "max_rows", max_rows, 1)
+    check_option(faults, "null", null, tuple(NULLS))
+    counts = {"permutations": Whole(0) | NONE, "max_rows": Whole(1) | NONE}
+    check(faults, counts, {"permutations": permutations, "max_rows": max_rows})
     streams = read_seed(faults, seed)
     faults.raise_if_any()
     sides, drawn = _draw(sides, max_rows, streams)
@@ -251,20 +246,12 @@ def propensity(
     return _with_null(result, case, fit, formula, streams)
 
 
-UNDER_THE_NULL = ("expected", "deviation", "pmse_ratio", "standardised_pmse")
-
-
 def _check_model(faults: Faults, model: Any, share: Any) -> None:
     if isinstance(model, str):
         check_option(faults, "model", model, ("logistic", "tree"))
     elif not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
         faults.add("model", f"a {type(model).__name__} has no fit and predict_proba")
-    if share is not None and not (isinstance(share, (int, float)) and 0 < share < 1):
-        faults.add("share", f"is {share!r}", remedy="Give a number between 0 and 1.")
-
-
-def _check_count(faults: Faults, argument: str, value: Any, least: int) -> None:
-    check(faults, {argument: Whole(least) | NONE}, {argument: value})
+    check(faults, {"share": SHARE | NONE}, {"share": share})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -360,14 +347,14 @@ def _with_null(
     both = 1 / n_eff + 1 / m_eff
     part = 1 / m_eff if result.null == "synthesis" else both
     if result.permutations:
-        drawn = []
+        values = []
         for r in range(result.permutations):
             labels = streams.at("permutation", r).permutation(case.labels)
             weights = _scaled(case.raw, labels, case.share)
-            mixed = replace_case(case, labels, weights)
-            drawn.append(mixed.pmse(fit(labels, weights, _seed(streams, "permuted", r))[0]))
-        expected = float(np.mean(drawn)) * part / both
-        deviation = float(np.std(drawn, ddof=1)) * part / both if len(drawn) > 1 else np.nan
+            mixed = replace(case, labels=labels, weights=weights)
+            values.append(mixed.pmse(fit(labels, weights, _seed(streams, "permuted", r))[0]))
+        expected = float(np.mean(values)) * part / both
+        deviation = float(np.std(values, ddof=1)) * part / both if len(values) > 1 else np.nan
     elif formula:
         expected, deviation = formulas.null_of_pmse(result.coefficients, case.share, part)
     else:
@@ -379,11 +366,6 @@ def _with_null(
         pmse_ratio=formulas.pmse_ratio(result.pmse, expected),
         standardised_pmse=formulas.standardised_pmse(result.pmse, expected, deviation),
     )
-
-
-def replace_case(case: _Case, labels: np.ndarray, weights: np.ndarray) -> _Case:
-    """Return the case with other labels and weights."""
-    return _Case(labels, case.raw, case.share, weights)
 
 
 def _specks(scores: np.ndarray, case: _Case) -> float:

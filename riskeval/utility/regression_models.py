@@ -16,7 +16,7 @@ from synthpop.microdata.codes import recode_to
 from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Formula, FormulaFactor, read_formula
-from synthpop.microdata.frames import is_number, numbers
+from synthpop.microdata.frames import numbers
 from synthpop.microdata.text import plural
 
 ALLOWED = Allowed(responses=(1, 1), functions=("log", "C"))
@@ -86,7 +86,7 @@ def build_model(faults: Faults, sides: FilePair, text: object, family: str) -> M
     if not check_both(faults, sides, names, "formula"):
         return None
     logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.function == "log"))
-    numeric = [n for n in names if is_number(sides.x[n]) and is_number(sides.y[n])]
+    numeric = sides.numeric(names)
     if family == "ordered" and (sides.wx is not None or sides.wy is not None):
         faults.add("weights", "an ordered regression has none", remedy="Leave them out.")
     measured = (response.column,) if family in ("linear", "poisson", "gamma") else ()
@@ -179,7 +179,7 @@ def _columns(
     sides: FilePair, factor: FormulaFactor
 ) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
     name = factor.column
-    as_numbers = is_number(sides.x[name]) and is_number(sides.y[name]) and factor.function != "C"
+    as_numbers = bool(sides.numeric([name])) and factor.function != "C"
     if factor.function == "log" or as_numbers:
         x, y = _numeric(sides.x, factor), _numeric(sides.y, factor)
         return (factor.label,), (x[:, None], y[:, None])
