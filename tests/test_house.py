@@ -19,6 +19,7 @@ import synthpop
 import synthpop.calibration
 import synthpop.heaping
 import synthpop.sampling
+from synthpop.microdata.presenters import PRESENTERS
 from tests.riskeval.protection.test_methods import ROLES
 
 ROOT = Path(synthpop.__file__).parent
@@ -129,19 +130,11 @@ def test_files_can_be_read_at_once() -> None:
 
 
 def imported(file: Path, modules: dict[str, Path]) -> set[str]:
-    """Return the modules that a file imports as it runs, inside functions too."""
-    hints = {
-        inner
-        for node in nodes_of(file).get(ast.If, [])
-        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for statement in node.body
-        for inner in ast.walk(statement)
-    }
-    names: set[str] = set()
+    """Return the modules that a file imports, inside functions and for annotations too."""
+    names = {one.name for node in nodes_of(file).get(ast.Import, []) for one in node.names}
     for node in nodes_of(file).get(ast.ImportFrom, []):
-        if node not in hints:
-            whole = [f"{node.module}.{one.name}" for one in node.names]
-            names |= {name if name in modules else str(node.module) for name in whole}
+        whole = [f"{node.module}.{one.name}" for one in node.names]
+        names |= {name if name in modules else str(node.module) for name in whole}
     return names & modules.keys()
 
 
@@ -202,6 +195,24 @@ def test_no_module_imports_itself_over_others() -> None:
         for name in ground:
             del left[name]
     assert sorted(left) == []
+
+
+def test_what_serves_a_method_is_registered_and_exists() -> None:
+    assert riskeval  # its front registers as well
+    asked, methods = set(), set()
+    for file in files_of_both_packages():
+        for call in nodes_of(file).get(ast.Call, []):
+            if isinstance(call.func, ast.Name) and call.func.id == "presenter":
+                asked.add(ast.literal_eval(call.args[0]))
+        for kind in nodes_of(file).get(ast.ClassDef, []):
+            methods |= {f"{kind.name}.{one.name}" for one in kind.body if hasattr(one, "name")}
+    assert asked == PRESENTERS.keys()
+    inherited = {"FitReport.plot", "app"}  # of `Result`, and of the command
+    assert asked - inherited <= methods
+    for place in PRESENTERS.values():
+        module, _, function = place.partition(":")
+        body = nodes_of(ROOT.parent / f"{module.replace('.', '/')}.py")[ast.Module][0].body
+        assert function in {getattr(one, "name", "") for one in body}
 
 
 @pytest.mark.parametrize(
