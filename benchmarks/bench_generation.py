@@ -4,6 +4,7 @@
     python -m benchmarks.bench_generation parts      # where the time of 8 million persons goes
     python -m benchmarks.bench_generation one SCALE WORKERS [FOLDER]
     python -m benchmarks.bench_generation totals SCALE [FOLDER]  # Anneal, Distribute
+    python -m benchmarks.bench_generation elsewhere COPIES FOLDER  # regions take households
     python -m benchmarks.bench_generation region SCALE FOLDER REGION  # one region of the whole
 
 Seconds are wall time of the process, imports and reading of the survey included, the median of
@@ -87,6 +88,48 @@ def totals(scale: float, folder: str | None) -> None:
     n_persons = fitted.simulate(scale=scale, out=folder).n_persons
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"| {n_persons:,} | {time.process_time() - started:.1f} | {peak:,.0f} |", flush=True)
+
+
+def elsewhere(copies: int, folder: str) -> None:
+    """Run a recipe with known totals for so many copies of the country, 0.8 million persons each.
+
+    One region of each copy has no household of five or more, and takes some from elsewhere.
+    """
+    import resource
+
+    import pandas as pd
+
+    from benchmarks.eusilc import pipeline, read_survey
+    from synthpop import Pipeline, Survey
+    from synthpop.calibration.margins import Margin
+
+    scale = 10.0
+    survey = read_survey()
+    frame = survey.frame.assign(db040=survey.frame["db040"].astype(str))
+    frame = frame[(frame["db040"] != "Burgenland") | (frame["hsize"] < 5)]
+    step = int(frame["db030"].max()) + 1
+    country = pd.concat(
+        [
+            frame.assign(db040=frame["db040"] + f" {k:02d}", db030=frame["db030"] + k * step)
+            for k in range(copies)
+        ],
+        ignore_index=True,
+    )
+    heads = country.drop_duplicates("db030")
+    sexes = country.groupby(["db040", "rb090"], observed=True)["rb050"].sum() * scale
+    sizes = heads.groupby(["db040", "hsize"])["db090"].sum() * scale
+    sizes = sizes.rename("total").reset_index()
+    five = [{"db040": f"Burgenland {k:02d}", "hsize": 5, "total": 400.0} for k in range(copies)]
+    sizes = pd.concat([sizes[sizes["hsize"] == 5], pd.DataFrame(five)], ignore_index=True)
+    margins = [Margin(sexes.rename("total").reset_index()), Margin(sizes, level="household")]
+    started = time.process_time()
+    roles = survey.roles.named()
+    fitted = Pipeline(pipeline().stages, known_totals=margins).fit(Survey(country, **roles), seed=1)
+    population = fitted.simulate(out=folder)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    regions = pd.DataFrame(population.manifest.finished.steps[0].details["regions"])
+    row = f"| {population.n_persons:,} | {len(regions)} | {regions['from_other_regions'].sum():,} |"
+    print(f"{row} {time.process_time() - started:.1f} | {peak:,.0f} |", flush=True)
 
 
 def process(scale: float, workers: int, folder: str | None) -> tuple[float, float, int]:
@@ -182,6 +225,8 @@ if __name__ == "__main__":
         one(float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None)
     elif sys.argv[1:2] == ["totals"]:
         totals(float(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
+    elif sys.argv[1:2] == ["elsewhere"]:
+        elsewhere(int(sys.argv[2]), sys.argv[3])
     elif sys.argv[1:2] == ["region"]:
         region(float(sys.argv[2]), sys.argv[3], sys.argv[4])
     elif sys.argv[1:2] == ["parts"]:

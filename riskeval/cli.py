@@ -181,7 +181,7 @@ def judge(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [synthetic] and [intruder].")],
     seed: Seed = None,
     out: Table = None,
-    workers: Workers = 1,
+    workers: Engine = "1",
 ) -> None:
     """Run every attack on a synthetic file; write a page and the table of all numbers.
 
@@ -198,7 +198,7 @@ def judge(
         page = plan.folder / plan.report.file
     keep_sources("riskeval judge", [file, *plan.sources()], [target, page])
     with progress() as listen:
-        result = plan.run(seed=seed, workers=workers, on_event=listen)
+        result = plan.run(seed=seed, workers=workers_option(workers), on_event=listen)
     write_judgement(page, result, **plan.report.of_page())
     internal = plan.report.audience == "internal"
     if internal:

@@ -20,6 +20,7 @@ from riskeval.runfiles.attack_files import (
 )
 from riskeval.runfiles.runfile import DataInput, PageOptions, read_data, read_source, validate
 from synthpop.microdata.checks import check_choice
+from synthpop.microdata.engines import Workers, threads
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.parameters import Whole, check
@@ -66,9 +67,12 @@ class JudgePlan:
         return [self.folder / name for name in names if name]
 
     def run(
-        self, *, seed: int | None = None, workers: int = 1, on_event: Listener = silent
+        self, *, seed: int | None = None, workers: Workers = 1, on_event: Listener = silent
     ) -> SyntheticRisk:
-        """Read the files and run the attacks; `seed` is taken instead of that of the plan."""
+        """Read the files and run the attacks; `seed` is taken instead of that of the plan.
+
+        workers: who reads folders of Parquet files; attacks run in as many threads of this process
+        """
         replicates = [
             self.synthetic.model_copy(update={"file": name}).open(self.folder, on_event, workers)
             for name in self.synthetic.replicates
@@ -81,7 +85,7 @@ class JudgePlan:
             replicates=replicates,
             attacks=self.attacks,
             n_groups=self.n_groups,
-            workers=workers,
+            workers=threads(workers),
             seed=self.seed if seed is None else seed,
             on_event=on_event,
         )

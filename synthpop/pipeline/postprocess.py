@@ -22,7 +22,7 @@ import pandas as pd
 
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.engines import Workers
+from synthpop.microdata.engines import Workers, threads
 from synthpop.microdata.errors import ConvergenceWarning, MicrodataWarning
 from synthpop.microdata.events import Listener
 from synthpop.microdata.places import Place
@@ -30,7 +30,7 @@ from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent, plural
 from synthpop.pipeline.simulate import Recipe
-from synthpop.pipeline.whole_strata import WholeStrata, threads
+from synthpop.pipeline.whole_strata import WholeStrata
 from synthpop.population.manifest import FinishRecord, StepRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population

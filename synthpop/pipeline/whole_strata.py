@@ -15,7 +15,7 @@ from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.codes import run_starts
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary
-from synthpop.microdata.engines import Workers, map_blocks
+from synthpop.microdata.engines import Workers, map_blocks, threads
 from synthpop.microdata.places import Place
 from synthpop.pipeline.simulate import Recipe, run_stages
 from synthpop.population.folders import part_file, stratum_folders
@@ -190,10 +190,3 @@ def _continue_block(
     run_stages(recipe, block, part, start, stop)
     new = {name: values for name, values in part.items() if values is not before.get(name)}
     return plan, (new, tuple(block.fallbacks))
-
-
-def threads(workers: Workers) -> int:
-    """Return how many threads stand for these workers; results do not depend on it."""
-    kind, _, rest = str(workers).partition(":")
-    number = rest if kind == "processes" else kind
-    return int(number) if number.isdigit() else 1

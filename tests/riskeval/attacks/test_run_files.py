@@ -14,6 +14,8 @@ from riskeval.attacks.assess_synthetic import assess_synthetic
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.scenario import Scenario
 from riskeval.cli import main
+from riskeval.runfiles import attack_files, judge
+from synthpop.microdata.engines import map_blocks
 from synthpop.microdata.errors import InputError, RunFileError
 from tests import console
 
@@ -124,6 +126,50 @@ class TestJudge:
         )
         assert kept.returncode == 1
         assert "which would be lost" in kept.stderr
+
+    def test_the_workers_of_the_command_read_a_folder(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = folder / "judge.toml"
+        text = file.read_text().replace("synthetic.csv", "population")
+        file.write_text(text.replace(', "distance_screen"', ""))
+        readers, attackers = [], []
+
+        def read(function, plans, workers, **options):
+            readers.append(workers)
+            return map_blocks(function, plans, 1, **options)
+
+        def attack(*arguments, workers, **options):
+            attackers.append(workers)
+            return assess_synthetic(*arguments, workers=workers, **options)
+
+        monkeypatch.setattr(attack_files, "map_blocks", read)
+        monkeypatch.setattr(judge, "assess_synthetic", attack)
+        tables = []
+        for workers in ("1", "processes:3"):
+            run = call("judge", str(file), "--workers", workers, cwd=folder)
+            assert run.returncode == 0, run.stderr
+            tables.append((folder / "judge.csv").read_bytes())
+        assert tables[0] == tables[1]
+        assert set(readers) == {1, "processes:3"}
+        assert attackers == [1, 3]
+        run = call("judge", str(file), "--workers", "many", cwd=folder)
+        assert run.returncode != 0
+        assert "not understood" in run.stderr
+
+    @pytest.mark.slow
+    def test_processes_and_no_cluster(self, folder: Path) -> None:
+        file = folder / "judge.toml"
+        file.write_text(file.read_text().replace("synthetic.csv", "population"))
+        tables = []
+        for workers in ("1", "processes:2"):
+            run = call("judge", str(file), "--workers", workers, cwd=folder)
+            assert run.returncode == 0, run.stderr
+            tables.append((folder / "judge.csv").read_bytes())
+        assert tables[0] == tables[1]
+        run = call("judge", str(file), "--workers", "dask://127.0.0.1:9", cwd=folder)
+        assert run.returncode == 1
+        assert "127.0.0.1:9" in run.stderr
 
     def test_every_fault_at_once(self, folder: Path) -> None:
         text = JUDGE.replace("seed = 3", "seed = -1\nout = 3").replace('"disco"', '"discoo"')

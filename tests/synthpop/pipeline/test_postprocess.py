@@ -41,7 +41,7 @@ from synthpop.microdata.errors import (
     RunFileError,
 )
 from synthpop.pipeline.postprocess import seed_of
-from synthpop.pipeline.whole_strata import row_blocks, threads
+from synthpop.pipeline.whole_strata import row_blocks
 from synthpop.population.manifest import FinishRecord
 from synthpop.population.verify import verify
 from synthpop.runfiles.runfile import parse_runfile
@@ -392,10 +392,6 @@ def test_two_of_a_kind_draw_apart(tables) -> None:
     steps = [Anneal(Margin(10.0)), Distribute("a", within="b", margins=[]), Anneal(Margin(5.0))]
     assert (seed_of(7, steps, 0), seed_of(7, steps, 1)) == (7, 7)
     assert seed_of(7, steps, 2) not in (7, seed_of(8, steps, 2))
-
-
-def test_threads_of_workers() -> None:
-    assert [threads(w) for w in (3, "4", "processes:2", "dask://host:1")] == [3, 4, 2, 1]
 
 
 def test_a_file_without_households() -> None:
