@@ -22,8 +22,8 @@ def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
     """
     exact = shares / shares.sum() * total
     whole = np.floor(exact + 1e-9)
-    rest = np.argsort(-(exact - whole), kind="stable")[: total - int(whole.sum())]
-    whole[rest] += 1
+    largest = np.argsort(-(exact - whole), kind="stable")[: total - int(whole.sum())]
+    whole[largest] += 1
     return whole.astype(np.int64)
 
 

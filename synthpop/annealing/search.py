@@ -113,15 +113,15 @@ def exchange(region: SearchRegion, search: Search, rng: np.random.Generator) -> 
     # 1. A total of 0 empties its cell: households that lie in one are no donors.
     donors = donors_of(region)
     residents = donors[donors < region.n_households]
-    wanted = wanted_households(region, totals, len(residents))
+    n_wanted = wanted_households(region, totals, len(residents))
     # 2. Start from the households there; the rest are copies, each donor equally often.
     first = residents if len(residents) else donors
-    slots = first[start_slots(wanted, len(first), rng)]
+    slots = first[start_slots(n_wanted, len(first), rng)]
     # 3. Exchange; 4. heat and cool down where that stands still.
     state = _Exchange(region, search, rng, slots, donors)
     slots = state.search_all()
-    used = np.bincount(slots, minlength=n_donors).astype(np.float64)
-    achieved = np.asarray(region.matrix.T @ used, dtype=np.float64)
+    n_copies = np.bincount(slots, minlength=n_donors).astype(np.float64)
+    achieved = np.asarray(region.matrix.T @ n_copies, dtype=np.float64)
     gaps = region.per_table(np.abs(achieved - region.target))
     return Exchanged(
         slots=slots,

@@ -348,12 +348,12 @@ def _record_field(
     default = getattr(option.default, "type", option.default) or ""
     pairs = [(one, one) for one, _ in option.choices]
     pairs += [(one.name, one.name if option.typed else t("More options")) for one in option.forms]
-    chosen = str(values.get(name, default))
+    selected = str(values.get(name, default))
     return tags.div(
         select(
             f"{form.name}-{name}".replace(".", "-"), label,
             pairs if option.default is not None else [("", "–"), *pairs],
-            chosen, name=name, help_text=t(option.help),
+            selected, name=name, help_text=t(option.help),
         ),
         *[
             tags.details(
@@ -369,7 +369,7 @@ def _record_field(
                 ),
                 class_="more",
                 data_record=one.name,
-                hidden=None if one.name == chosen else "",
+                hidden=None if one.name == selected else "",
             )
             for one in option.forms
             if one.options

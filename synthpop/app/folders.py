@@ -80,11 +80,11 @@ def too_large(size: int, limit: int) -> InputError:
 def pack(project: Project, folder: Path, target: Path) -> None:
     """Write the project and its data files into an archive."""
     names = [item.name for item in folder.iterdir() if re.fullmatch(STORED, item.name)]
-    used = [name for name in names if name in project.model_dump_json(exclude={"record"})]
+    data_files = [name for name in names if name in project.model_dump_json(exclude={"record"})]
     target.touch(mode=0o600)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(FILE, project.model_dump_json(indent=1))
-        for name in used:
+        for name in data_files:
             archive.write(folder / name, name)
 
 

@@ -121,9 +121,9 @@ def make_form(
             make_form(one, name=word, skip=(), related=related) for word, one in records.items()
         )
         options.append(_option(parameter, text, forms, role))
-    shown = [one.name for one in options if not one.from_role and one.name != "seed"][:MAIN]
+    main = [one.name for one in options if not one.from_role and one.name != "seed"][:MAIN]
     ordered = tuple(
-        dataclasses.replace(one, main=one.required or one.name in shown) for one in options
+        dataclasses.replace(one, main=one.required or one.name in main) for one in options
     )
     described = getattr(function, "func", function)
     return Form(name or described.__name__, first_sentence(described), ordered)
@@ -290,9 +290,9 @@ def read_form(form: Form, entries: Mapping[str, Any]) -> dict[str, Any]:
         empty.
     """
     faults = Faults(form.name)
-    known = {one.name for one in form.options}
+    options = {one.name for one in form.options}
     for name in entries:
-        if name.split(".")[0] not in known:
+        if name.split(".")[0] not in options:
             faults.add(name, "is no option of this method")
     arguments: dict[str, Any] = {}
     for option in form.options:

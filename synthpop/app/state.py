@@ -168,6 +168,6 @@ def with_meaning(source: Source, column: str, entry: Mapping[str, Any]) -> Sourc
 
     Raises InputError: the entry is not one of a dictionary.
     """
-    known = source.labels.get(column, {}) | dict(entry)
-    Variable.from_dict(column, known)
-    return source.model_copy(update={"labels": source.labels | {column: known}})
+    meaning = source.labels.get(column, {}) | dict(entry)
+    Variable.from_dict(column, meaning)
+    return source.model_copy(update={"labels": source.labels | {column: meaning}})

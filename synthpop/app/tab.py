@@ -161,8 +161,8 @@ class Tab:
             return self._waiting.pop(0), False
         for need in self.needs():
             outcome = self.outcomes.get(need.job)
-            wanted = (need.stamp, self.project.language)
-            if outcome is None or (outcome.stamp, outcome.language) != wanted:
+            state = (need.stamp, self.project.language)
+            if outcome is None or (outcome.stamp, outcome.language) != state:
                 return need, True
         return None
 

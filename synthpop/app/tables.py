@@ -23,11 +23,11 @@ def plain_table(frame: pd.DataFrame, rows: int = MOST_ROWS) -> dict[str, Any]:
     """
     import pandas as pd
 
-    shown = frame.head(rows)
+    head = frame.head(rows)
     return {
         "head": [str(name) for name in frame.columns],
         "numbers": [bool(pd.api.types.is_numeric_dtype(dtype)) for dtype in frame.dtypes],
-        "rows": [[_text(value) for value in row] for row in shown.to_numpy(dtype=object)],
+        "rows": [[_text(value) for value in row] for row in head.to_numpy(dtype=object)],
         "more": max(0, len(frame) - rows),
     }
 

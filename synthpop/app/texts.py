@@ -40,8 +40,8 @@ def translate(language: str, text: str, **values: Any) -> str:
     '3 records'
     """
     with use_language(language):
-        known = texts_of(language).get(text) or gettext(text)
-    return known.format(**values) if values else known
+        translation = texts_of(language).get(text) or gettext(text)
+    return translation.format(**values) if values else translation
 
 
 def t(text: str, **values: Any) -> str:

@@ -19,7 +19,7 @@ from synthpop.calibration.raking import solve_raking, solve_updating
 from synthpop.calibration.result import Calibration
 from synthpop.calibration.weights import design_effect
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import POSITIVE, Whole, check
 from synthpop.microdata.survey import Survey
@@ -153,10 +153,8 @@ def calibrate(
 def check_survey(survey: object, subject: str) -> None:
     """Raise an InputError where something else than a Survey is given."""
     if not isinstance(survey, Survey):
-        faults = Faults(subject)
         remedy = "Name the roles of the columns: Survey(data, weight=..., household=...)."
-        faults.add("survey", f"is a {type(survey).__name__}", remedy=remedy)
-        faults.raise_if_any()
+        raise InputError.of(subject, "survey", f"is a {type(survey).__name__}", remedy)
 
 
 def _check_options(

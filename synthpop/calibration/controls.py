@@ -173,9 +173,9 @@ def match_margin(
         keys[:, j] = codes_of_table
         radix = len(levels) + 1
         if product > LARGEST_ID // radix:
-            both, compact = np.unique(np.concatenate([ids, table_ids]), return_inverse=True)
+            distinct, compact = np.unique(np.concatenate([ids, table_ids]), return_inverse=True)
             ids, table_ids = compact[:n_persons], compact[n_persons:]
-            product = len(both)
+            product = len(distinct)
         ids = ids * radix + np.where(codes < 0, len(levels), codes)
         table_ids = table_ids * radix + np.where(
             codes_of_table == MISSING, len(levels), np.maximum(codes_of_table, 0)
@@ -329,8 +329,6 @@ def _note(
         text = what.format(total=f"{number(targets[k], 6)}", n=f"{count_text(n)}")
         faults.add(f"{margin.label}: {labels[k]}", text, remedy=remedy)
     if len(rows) > SHOWN_CELLS:
-        rest = rows[SHOWN_CELLS:]
-        text = (
-            f"{len(rest)} more cells of this kind, totals {number(targets[rest].sum(), 6)} in all"
-        )
+        further = targets[rows[SHOWN_CELLS:]]
+        text = f"{len(further)} more cells of this kind, totals {number(further.sum(), 6)} in all"
         faults.add(margin.label, text, remedy=remedy)

@@ -184,14 +184,14 @@ def check_linked(problem: Problem, controls: Controls, tolerance: float, faults:
         return
     order = np.argsort(-relative, kind="stable")
     order = order[relative[order] > max(tolerance, 0.05 * relative.max())]
-    shown = "; ".join(
+    pairs = "; ".join(
         f"{controls.label(int(hard[k]))} {number(targets[k], 8)} (off by {number(apart[k], 5)})"
         for k in order[:SHOWN]
     )
     more = f"; and {len(order) - SHOWN} more" if len(order) > SHOWN else ""
     faults.add(
         "margins",
-        f"these totals contradict each other in any sample like this one: {shown}{more}",
+        f"these totals contradict each other in any sample like this one: {pairs}{more}",
         remedy="Correct them, leave one margin out, give one an importance, or allow a larger "
         "tolerance.",
     )

@@ -183,8 +183,8 @@ class _Dual:
         with np.errstate(invalid="ignore"):
             best = np.where(along > 0, problem.high * along, problem.low * along)
         most = float((problem.start * np.where(along == 0, 0.0, best)).sum())
-        wanted = float(point.multipliers @ problem.targets)
-        if not np.isfinite(most) or wanted <= most + 1e-9 * (abs(wanted) + abs(most)):
+        target = float(point.multipliers @ problem.targets)
+        if not np.isfinite(most) or target <= most + 1e-9 * (abs(target) + abs(most)):
             return np.empty(0, dtype=np.int64)
         weight = np.abs(point.multipliers * problem.targets)
         order = np.argsort(-weight, kind="stable")

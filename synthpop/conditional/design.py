@@ -146,5 +146,5 @@ def pairs_within_bounds(
     order = np.argsort(cells, kind="stable")
     effects = np.cumsum(cells[order]) * n_classes
     work = np.arange(1, len(pairs) + 1) * len(digits) * n_classes
-    chosen = np.sort(order[(effects <= MOST_EFFECTS) & (work <= MOST_WORK)])
-    return tuple(pairs[place] for place in chosen.tolist())
+    places = np.sort(order[(effects <= MOST_EFFECTS) & (work <= MOST_WORK)])
+    return tuple(pairs[place] for place in places.tolist())

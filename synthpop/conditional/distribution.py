@@ -128,6 +128,6 @@ def _record(
     for number in range(1, len(STEPS) + 1):
         at_step = step == number
         if at_step.any():
-            used = STEPS[number] if number < len(STEPS) else "equal shares of the possible values"
-            what = f"combination of predictors the sample does not have: {of_levels(used, by)}"
+            source = STEPS[number] if number < len(STEPS) else "equal shares of the possible values"
+            what = f"combination of predictors the sample does not have: {of_levels(source, by)}"
             block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[at_step].sum())))

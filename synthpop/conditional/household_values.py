@@ -41,10 +41,10 @@ def joined(
     total = np.add.reduceat(np.where(has_value, values, 0.0), first)
     count = np.add.reduceat(has_value.astype(np.float64), first)
     if form == "random" and rng is not None:
-        known = np.cumsum(has_value)
-        wanted = (known - has_value)[first] + np.floor(rng.random(len(sizes)) * count) + 1
-        chosen = np.minimum(np.searchsorted(known, wanted), len(values) - 1)
-        return np.repeat(np.where(count > 0, values[chosen], np.nan), sizes)
+        n_filled = np.cumsum(has_value)
+        ranks = (n_filled - has_value)[first] + np.floor(rng.random(len(sizes)) * count) + 1
+        rows = np.minimum(np.searchsorted(n_filled, ranks), len(values) - 1)
+        return np.repeat(np.where(count > 0, values[rows], np.nan), sizes)
     divisor = np.maximum(count, 1.0) if form == "mean" else 1.0
     return np.repeat(np.where(count > 0, total / divisor, np.nan), sizes)
 

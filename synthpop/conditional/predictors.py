@@ -108,10 +108,10 @@ def of_levels(text: str, by: str | None) -> str:
 def check_predictors(faults: Faults, label: str, predictors: Predictors, schema: Schema) -> None:
     """Note predictors that the population will not have, and text that is no formula."""
     if isinstance(predictors, str):
-        known = predictors in ("basic", "all") or "~" in predictors
+        valid = predictors in ("basic", "all") or "~" in predictors
     else:
-        known = isinstance(predictors, Sequence) and all(isinstance(x, str) for x in predictors)
-    if not known:
+        valid = isinstance(predictors, Sequence) and all(isinstance(x, str) for x in predictors)
+    if not valid:
         faults.add(
             label,
             f"predictors = {predictors!r} is not understood",

@@ -63,8 +63,8 @@ def read_demo_frame() -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    data = resources.files("synthpop.datasets").joinpath(STORED).read_bytes()
-    return pq.read_table(pa.BufferReader(data)).to_pandas()
+    content = resources.files("synthpop.datasets").joinpath(STORED).read_bytes()
+    return pq.read_table(pa.BufferReader(content)).to_pandas()
 
 
 def load_demo_population(

@@ -46,8 +46,8 @@ def shares_to_counts(shares: np.ndarray, total: int) -> np.ndarray:
     """
     exact = shares / shares.sum() * total
     counts = np.floor(exact).astype(np.int64)
-    rest = np.argsort(counts - exact, kind="stable")[: total - counts.sum()]
-    counts[rest] += 1
+    largest = np.argsort(counts - exact, kind="stable")[: total - counts.sum()]
+    counts[largest] += 1
     return counts
 
 

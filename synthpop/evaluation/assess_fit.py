@@ -131,13 +131,13 @@ def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndar
     plan, weights, strata = request.plan, request.survey.weights, request.strata
     numbers = {name: numbers_of(request.frame[name]) for name in plan.grids}
     parts = {part for group in request.components.values() for part in group}
-    wanted = {
+    probs_by_group = {
         name: {ALL: values.PROBS, **({} if name in parts else dict.fromkeys(plan.by, values.BOX))}
         for name in plan.grids
     }
     sizes = {name: factor.n_codes for name, factor in plan.factors.items()}
-    of_sample = values.sample_quantiles(numbers, codes, weights, wanted, sizes)
-    of_population = population_quantiles(plan, sides.population, wanted, request.source)
+    of_sample = values.sample_quantiles(numbers, codes, weights, probs_by_group, sizes)
+    of_population = population_quantiles(plan, sides.population, probs_by_group, request.source)
     groups = tables.joined(
         [values.by_group(sides, name, by) for name in plan.grids for by in plan.by]
     )
@@ -159,7 +159,7 @@ def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndar
         "quantiles": values.quantile_table(sides, of_sample, of_population),
         "groups": groups,
         "safe": values.safe_numbers(plan, numbers, codes, weights),
-        "boxes": tables.boxes(sides, wanted, of_sample, of_population),
+        "boxes": tables.boxes(sides, probs_by_group, of_sample, of_population),
         "curves": tables.curves(sides, request, parts, of_sample),
         "components": tables.components(request, sides, [ALL]),
         "components_by": tables.components(request, sides, plan.by),

@@ -33,17 +33,17 @@ def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Ca
     ["model='tree', predictors=['age']", "model='forest', predictors=['age']"]
     """
     faults = Faults("candidates")
-    known = {item.name for item in fields(stage)}
+    options_of_stage = {item.name for item in fields(stage)}
     for option, values in options.items():
-        if option not in known:
+        if option not in options_of_stage:
             what = f"{type(stage).__name__} has no option {option!r}"
-            faults.add(option, what, remedy=f"Options are {', '.join(sorted(known))}.")
+            faults.add(option, what, remedy=f"Options are {', '.join(sorted(options_of_stage))}.")
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
             faults.add(option, f"is {values!r}", remedy="Give a list of values to try.")
     faults.raise_if_any()
     stages = {}
-    for chosen in itertools.product(*options.values()):
-        pairs = dict(zip(options, chosen, strict=True))
+    for combination in itertools.product(*options.values()):
+        pairs = dict(zip(options, combination, strict=True))
         label = ", ".join(f"{option}={_text(value)}" for option, value in pairs.items())
         stages[label] = replace(stage, **pairs)
     return stages
@@ -101,8 +101,8 @@ def _settings(
     values: set[str | None] = set()
     for stage, item in zip(stages, options, strict=True):
         if name in item:
-            known = type(stage).__dataclass_fields__.get(name) if name != KIND else None
-            plain = known is not None and item[name] == _text(known.default)
+            field = type(stage).__dataclass_fields__.get(name) if name != KIND else None
+            plain = field is not None and item[name] == _text(field.default)
             values.add(None if plain else item[name])
     return values
 

@@ -52,10 +52,10 @@ def auc_of_groups(
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     both = [np.concatenate([sample[name], population[name]]) for name in sample.columns]
-    known = [_binned(values) for values in both if np.isfinite(values).any()]
-    if not known:
+    binned = [_binned(values) for values in both if np.isfinite(values).any()]
+    if not binned:
         return float("nan")
-    features = np.column_stack(known)
+    features = np.column_stack(binned)
     member = np.repeat([0, 1], [len(sample), len(population)])
     w = np.concatenate([weights / weights.sum(), np.full(len(population), 1 / len(population))])
     w *= len(w) / 2
@@ -77,13 +77,13 @@ def auc_of_groups(
 
 def _binned(values: np.ndarray) -> np.ndarray:
     """Return a number in at most 64 classes of equal size; missing stays missing."""
-    known = np.isfinite(values)
-    distinct = np.unique(values[known])
+    is_finite = np.isfinite(values)
+    distinct = np.unique(values[is_finite])
     if len(distinct) <= BINS:
         return values
-    limits = np.unique(np.quantile(values[known], np.linspace(0, 1, BINS + 1)[1:-1]))
+    limits = np.unique(np.quantile(values[is_finite], np.linspace(0, 1, BINS + 1)[1:-1]))
     codes = np.searchsorted(limits, values, side="right").astype(float)
-    codes[~known] = np.nan
+    codes[~is_finite] = np.nan
     return codes
 
 
@@ -121,10 +121,10 @@ def household_features(
         columns[f"first {name}"] = code[side.starts].astype(float)
     for name in numbers:
         x = side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        known = np.nan_to_num(x)
-        low, high = (f.reduceat(known, side.starts) for f in (np.minimum, np.maximum))
+        filled = np.nan_to_num(x)
+        low, high = (f.reduceat(filled, side.starts) for f in (np.minimum, np.maximum))
         columns |= {f"sum {name}": side.total(x), f"low {name}": low, f"high {name}": high}
-        columns[f"first {name}"] = known[side.starts]
+        columns[f"first {name}"] = filled[side.starts]
         second = side.starts + np.minimum(1, side.sizes - 1)
-        columns[f"gap {name}"] = known[side.starts] - known[second]
+        columns[f"gap {name}"] = filled[side.starts] - filled[second]
     return pd.DataFrame(columns)

@@ -102,16 +102,16 @@ class CrossValidation(TableResult):
 
 def beside_the_best(table: pd.DataFrame) -> list[str]:
     """Say how the other candidates differ from the best one, the first row."""
-    rest = table.iloc[1:]
-    if rest.empty:
+    following = table.iloc[1:]
+    if following.empty:
         return []
-    same = rest["difference"] == 0
-    near = ~same & (rest["difference"] <= 2 * rest["standard_error"])
+    same = following["difference"] == 0
+    near = ~same & (following["difference"] <= 2 * following["standard_error"])
     lines = []
     if same.any():
-        lines.append(f"The same score: {'; '.join(rest['candidate'][same])}.")
+        lines.append(f"The same score: {'; '.join(following['candidate'][same])}.")
     if near.any():
-        labels = "; ".join(rest["candidate"][near])
+        labels = "; ".join(following["candidate"][near])
         lines.append(f"Not significantly different (within two standard errors): {labels}.")
     worse = int((~same & ~near).sum())
     if worse:
@@ -216,11 +216,9 @@ def cross_validate(
     n_households = len(sample.offsets) - 1
     n_units = len(np.unique(sample.unit_of_persons))
     if folds > n_units:
-        faults = Faults("cross-validation")
         unit = "household" if sample.units is None else "primary sampling unit"
         what = f"{plural(folds, 'fold')} of {plural(n_units, unit)}"
-        faults.add("folds", what, remedy=f"Give at most one fold a {unit}.")
-        faults.raise_if_any()
+        raise InputError.of("cross-validation", "folds", what, f"Give at most one fold a {unit}.")
     streams = Streams(seed)
     fold = deal(sample, folds, streams.at("cross-validation", "folds", folds))
     rows = []
@@ -265,11 +263,11 @@ def _prepared(
         try:
             columns = check_recipe([*before, stage], survey)
         except InputError as problem:
-            known = {str(fault) for fault in faults.found}
+            texts = {str(fault) for fault in faults.found}
             for fault in problem.faults:
                 where = fault.where if fault.where != stage.label else label
                 relabelled = replace(fault, where=where)
-                faults.found += [] if str(relabelled) in known else [relabelled]
+                faults.found += [] if str(relabelled) in texts else [relabelled]
     faults.raise_if_any()
     assert columns is not None
     sample = make_sample(survey, columns, make_layout(survey, columns))

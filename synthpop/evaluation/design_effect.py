@@ -50,9 +50,9 @@ def design_ratios(
 def quantile_classes(values: pd.Series) -> np.ndarray:
     """Return the tenth of the values that each row lies in; missing values are a class."""
     x = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    known = np.isfinite(x)
-    limits = np.quantile(x[known], np.arange(0.1, 1, 0.1)) if known.any() else np.empty(0)
-    return np.where(known, np.searchsorted(limits, np.where(known, x, 0.0)), len(limits) + 1)
+    finite = np.isfinite(x)
+    limits = np.quantile(x[finite], np.arange(0.1, 1, 0.1)) if finite.any() else np.empty(0)
+    return np.where(finite, np.searchsorted(limits, np.where(finite, x, 0.0)), len(limits) + 1)
 
 
 def design_effective_size(codes: np.ndarray, weights: np.ndarray, units: SampledUnits) -> float:

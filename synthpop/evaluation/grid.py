@@ -82,8 +82,8 @@ def make_grid(values: np.ndarray, weights: np.ndarray) -> Grid:
     points = np.unique(np.append(values[finite], 0.0))
     if len(points) > MOST_POINTS:
         probs = (np.arange(MOST_POINTS) + 0.5) / MOST_POINTS
-        chosen = quantile(values[finite], weights[finite], probs)
-        points = np.unique(np.concatenate([chosen, points[[0, -1]], [0.0]]))
+        limits = quantile(values[finite], weights[finite], probs)
+        points = np.unique(np.concatenate([limits, points[[0, -1]], [0.0]]))
     elif 1 < len(points) < FEWEST_POINTS:
         places = np.linspace(0, len(points) - 1, FEWEST_POINTS)
         points = np.union1d(points, np.interp(places, np.arange(len(points)), points))

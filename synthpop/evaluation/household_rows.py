@@ -142,5 +142,5 @@ def _sorted(source: PopulationChunks, names: Sequence[str], household: str) -> p
 def _n_households(source: PopulationChunks, frame: pd.DataFrame | None, household: str) -> int:
     if frame is not None:
         return int(frame[household].nunique(dropna=False))
-    data: Any = source.data
-    return int(data.n_households)
+    population: Any = source.data
+    return int(population.n_households)

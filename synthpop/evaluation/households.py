@@ -164,8 +164,8 @@ def _correlation(
     for (side, first, second, household), w in zip(sides, weights, strict=True):
         x: np.ndarray = side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
         a, b = x[first], x[second]
-        known = np.isfinite(a) & np.isfinite(b)
-        a, b, w_known, owner = a[known], b[known], w[known], household[known]
+        is_finite = np.isfinite(a) & np.isfinite(b)
+        a, b, w_known, owner = a[is_finite], b[is_finite], w[is_finite], household[is_finite]
         if len(a) < FEWEST_HOUSEHOLDS:
             return []
 
@@ -313,8 +313,8 @@ def _age_gaps(pair: HouseholdPair) -> list[dict[str, Any]]:
     for side in _sides(pair):
         age = side.frame[pair.age].to_numpy(dtype=np.float64, na_value=np.nan)
         for where, values, household in _gaps_of_side(side, age, pair.relation):
-            known = np.isfinite(values)
-            entry = (values[known], side.weights[household[known]])
+            is_finite = np.isfinite(values)
+            entry = (values[is_finite], side.weights[household[is_finite]])
             gaps.setdefault(where, []).append(entry)
     rows = []
     for where, sides in gaps.items():

@@ -56,8 +56,8 @@ def population_quantiles(
             of_target = cells == target.cell
             if target.by != ALL:
                 of_target &= codes[target.by] == target.group
-            chosen = np.partition(values[of_target], target.rank - 1)[target.rank - 1]
-            results[target.name, target.by][target.group, target.place] = chosen
+            quantile = np.partition(values[of_target], target.rank - 1)[target.rank - 1]
+            results[target.name, target.by][target.group, target.place] = quantile
     return results
 
 

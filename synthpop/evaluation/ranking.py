@@ -98,11 +98,11 @@ def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> p
 
     A variable stands in at most two rows, so that one fault does not hide the others.
     """
-    chosen: list[int] = []
+    places: list[int] = []
     seen: set[tuple[frozenset[str], bool]] = set()
     times: dict[str, int] = {}
     for at, row in enumerate(ranking.to_dict("records")):
-        if row["ratio"] <= least_ratio or len(chosen) == most:
+        if row["ratio"] <= least_ratio or len(places) == most:
             break
         variables = frozenset({str(row["variable"]), str(row["given"])} - {""})
         key = (variables, row["kind"] in KINDS.values())
@@ -111,5 +111,5 @@ def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> p
         seen.add(key)
         for name in variables:
             times[name] = times.get(name, 0) + 1
-        chosen.append(at)
-    return ranking.iloc[chosen].reset_index(drop=True)
+        places.append(at)
+    return ranking.iloc[places].reset_index(drop=True)

@@ -186,10 +186,10 @@ def boxes(sides: ShareTables, name: str, by: str, sample: Quantiles, population:
         table["mean"] = moments(counts, sides, name, by)["mean"]
         table["n_sample"] = n_rows.astype(np.int64)
         parts.append(table)
-    both = pd.concat(parts, ignore_index=True)
-    both.insert(0, "by", by)
-    both.insert(0, "variable", name)
-    return both[~both["p50"].isna()].reset_index(drop=True)
+    quantiles = pd.concat(parts, ignore_index=True)
+    quantiles.insert(0, "by", by)
+    quantiles.insert(0, "variable", name)
+    return quantiles[~quantiles["p50"].isna()].reset_index(drop=True)
 
 
 def by_group(sides: ShareTables, name: str, by: str) -> pd.DataFrame:

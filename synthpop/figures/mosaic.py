@@ -78,14 +78,14 @@ def _tiles(axes: Any, shares: pd.DataFrame, colours: Any) -> None:
 
 def _ticks_below(axes: Any, centres: np.ndarray, widths: np.ndarray, labels: list[str]) -> None:
     """Label the columns that leave room, the wide ones first."""
-    chosen: list[int] = []
+    ticks: list[int] = []
     for i in np.argsort(-widths):
-        if widths[i] > 0 and all(abs(centres[i] - centres[k]) > 0.055 for k in chosen):
-            chosen.append(int(i))
-    chosen.sort()
-    short = max((len(labels[i]) for i in chosen), default=0) <= 3
-    texts = [wrapped(labels[i], 16) for i in chosen]
-    axes.set_xticks(centres[chosen], texts, rotation=0 if short else 90)
+        if widths[i] > 0 and all(abs(centres[i] - centres[k]) > 0.055 for k in ticks):
+            ticks.append(int(i))
+    ticks.sort()
+    short = max((len(labels[i]) for i in ticks), default=0) <= 3
+    texts = [wrapped(labels[i], 16) for i in ticks]
+    axes.set_xticks(centres[ticks], texts, rotation=0 if short else 90)
 
 
 def _differences(

@@ -43,11 +43,11 @@ def level_colours(levels: Sequence[str]) -> list[Any]:
 
     Missing values are grey.
     """
-    known = [level for level in levels if level != MISSING_LABEL]
-    if len(known) <= len(OKABE_ITO):
-        colours: list[Any] = list(OKABE_ITO[: len(known)])
+    present = [level for level in levels if level != MISSING_LABEL]
+    if len(present) <= len(OKABE_ITO):
+        colours: list[Any] = list(OKABE_ITO[: len(present)])
     else:
-        colours = list(mpl.colormaps["cividis"](np.linspace(0.0, 1.0, len(known))))
+        colours = list(mpl.colormaps["cividis"](np.linspace(0.0, 1.0, len(present))))
     return [GREY if level == MISSING_LABEL else colours.pop(0) for level in levels]
 
 

@@ -248,8 +248,8 @@ class _Surplus:
         excess = max(0.0, self.persons - self.expected) * self.share
         number = int(np.searchsorted(ends, excess, side="right"))
         if number < len(order):
-            rest = excess - (ends[number - 1] if number else 0.0)
-            number += int(rng.random() * self.weights[order[number]] < rest)
+            remainder = excess - (ends[number - 1] if number else 0.0)
+            number += int(rng.random() * self.weights[order[number]] < remainder)
         return np.sort(order[:number])
 
 
@@ -326,9 +326,9 @@ class _Draws:
 
 def _predict(design: np.ndarray, ages: np.ndarray, heaps: np.ndarray, model: Any) -> np.ndarray:
     """Return the age that a regression predicts, fitted where there is no heap."""
-    known = np.isfinite(ages)
-    beside = known & ~np.isin(np.floor(ages), heaps)
-    train = beside if beside.sum() > design.shape[1] else known
+    is_finite = np.isfinite(ages)
+    beside = is_finite & ~np.isin(np.floor(ages), heaps)
+    train = beside if beside.sum() > design.shape[1] else is_finite
     if model is None:
         coefficients: np.ndarray = np.linalg.lstsq(design[train], ages[train], rcond=None)[0]
         return design @ coefficients

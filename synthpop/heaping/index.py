@@ -87,12 +87,12 @@ def clean_ages(
     wrong = ~(np.isfinite(amounts) & (amounts >= 0))
     if wrong.any():
         faults.add("weights", "missing, infinite or negative", rows=np.flatnonzero(wrong))
-    known = np.isfinite(values)
-    if (np.abs(values[known]) > OLDEST).any():
-        rows = np.flatnonzero(known & (np.abs(values) > OLDEST))
+    is_finite = np.isfinite(values)
+    if (np.abs(values[is_finite]) > OLDEST).any():
+        rows = np.flatnonzero(is_finite & (np.abs(values) > OLDEST))
         faults.add("ages", f"are above {OLDEST}", rows=rows, remedy="Give ages in years.")
         return np.empty(0, dtype=np.int64), np.empty(0)
-    return np.floor(values[known]).astype(np.int64), amounts[known]
+    return np.floor(values[is_finite]).astype(np.int64), amounts[is_finite]
 
 
 def _standard(counts: np.ndarray) -> float:

@@ -59,8 +59,8 @@ def spark_bars(values: Sequence[float], errors: Sequence[float], text: str) -> s
     2
     """
     x, e = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
-    known = np.isfinite(x)
-    x, e = x[known], np.nan_to_num(e[known])
+    is_finite = np.isfinite(x)
+    x, e = x[is_finite], np.nan_to_num(e[is_finite])
     reach = float(max(np.abs(x).max(initial=0.0), (2 * e).max(initial=0.0)))
     if not len(x) or reach <= 0:
         return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, _zero_line())

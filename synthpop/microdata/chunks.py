@@ -186,8 +186,8 @@ def _smallest(
 ) -> tuple[list[pd.DataFrame], list[np.ndarray]]:
     frame, mark = pd.concat(frames), np.concatenate(marks)
     if len(frame) > most:
-        chosen = np.sort(np.argpartition(mark, most - 1)[:most])
-        frame, mark = frame.iloc[chosen], mark[chosen]
+        rows = np.sort(np.argpartition(mark, most - 1)[:most])
+        frame, mark = frame.iloc[rows], mark[rows]
     return [frame], [mark]
 
 

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from synthpop.microdata.environment import environment, environment_difference
-from synthpop.microdata.errors import Faults, MicrodataError, WorkerError
+from synthpop.microdata.errors import InputError, MicrodataError, WorkerError
 
 KEPT = "Finished blocks of a folder are kept: run again to resume."
 FETCH_SECONDS = 60.0
@@ -43,10 +43,9 @@ class DaskCluster:
         try:
             from distributed import Client
         except ImportError:
-            faults = Faults("workers")
             remedy = "Install it: pip install 'synthpop-riskeval[cluster]'."
-            faults.add("dask", "needs the package distributed", remedy=remedy)
-            faults.raise_if_any()
+            what = "needs the package distributed"
+            raise InputError.of("workers", "dask", what, remedy) from None
         for name in LOGGERS:  # what they log is what the error of this module says
             self._levels[name] = logging.getLogger(name).level
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -82,19 +81,19 @@ class DaskCluster:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
             shared = self.client.submit(same, dumps(function), key=f"{name}-recipe")
-        rest = [(plan, number) for number, plan in enumerate(plans)][::-1]
+        queue = [(plan, number) for number, plan in enumerate(plans)][::-1]
         running: dict[Any, tuple[Any, int]] = {}
         results: dict[int, Any] = {}  # those that wait for others before them
         following = 0
         changed = threading.Event()
         last_sign = time.monotonic()
-        while rest or running:
+        while queue or running:
             slots = max(1, self._n_threads()) * (1 + queued)
-            while rest and self.client.status == "running":
-                waited_for = rest[-1][1] == following  # one that was lost: others wait for it
+            while queue and self.client.status == "running":
+                waited_for = queue[-1][1] == following  # it was lost: others wait for it
                 if len(running) + len(results) >= slots and not waited_for:
                     break
-                plan, number = rest.pop()
+                plan, number = queue.pop()
                 future = self.client.submit(
                     apply,
                     shared,
@@ -109,7 +108,7 @@ class DaskCluster:
             for future in [item for item in running if item.status != "pending"]:
                 task = running.pop(future)
                 if future.status in ("cancelled", "lost"):
-                    rest = sorted([*rest, task], key=itemgetter(1), reverse=True)
+                    queue = sorted([*queue, task], key=itemgetter(1), reverse=True)
                     continue
                 results[task[1]] = self._result(future)
                 while (number := following if in_order else task[1]) in results:

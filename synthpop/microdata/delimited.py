@@ -219,9 +219,9 @@ def with_numbers(
             if options.types.get(str(frame.columns[j])) != "number":
                 del readings[j]
         if unclear:
-            shown = join(repr(str(frame.columns[j])) for j in unclear)
+            names = join(repr(str(frame.columns[j])) for j in unclear)
             notes.append(
-                f"{shown} read as text: signs may stand between thousands (set decimal, thousands)"
+                f"{names} read as text: signs may stand between thousands (set decimal, thousands)"
             )
     commas = [j for j, r in readings.items() if r.mark == ","]
     if commas and options.decimal is None:
@@ -288,9 +288,9 @@ def _read_numbers(cells: pd.Series, may_have_commas: bool, options: CsvOptions) 
             plain = texts.str.replace(grouped, "", regex=False)
         values = _numbers(plain, mark)
         if values is not None and not _loses(values, codes):
-            used = texts.str.contains(mark, regex=False).any()
+            has_mark = texts.str.contains(mark, regex=False).any()
             certain = grouped is not None or not _may_be_thousands(texts, mark)
-            return _Reading(_spread(values, codes, cells.name), mark if used else "", certain)
+            return _Reading(_spread(values, codes, cells.name), mark if has_mark else "", certain)
     return None
 
 
@@ -307,8 +307,8 @@ def _has_thousands(texts: pd.Series, mark: str, declared: str | None) -> str | N
     plain = numbers.str.fullmatch(groups) | ~numbers.str.contains(sign, regex=False)
     if not plain.all():
         return None
-    both = numbers.str.contains(sign, regex=False) & numbers.str.contains(mark, regex=False)
-    return sign if declared is not None or both.any() else None
+    has_both = numbers.str.contains(sign, regex=False) & numbers.str.contains(mark, regex=False)
+    return sign if declared is not None or has_both.any() else None
 
 
 def _may_be_thousands(texts: pd.Series, mark: str) -> bool:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from synthpop.microdata.codes import cell_ids, encode
-from synthpop.microdata.errors import Faults, SparseDataWarning
+from synthpop.microdata.errors import Faults, InputError, SparseDataWarning
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import as_numbers
 
@@ -89,10 +89,8 @@ def t_quantile(p: float, degrees_of_freedom: float) -> float:
     from scipy.special import ndtri, stdtrit
 
     if not 0.5 <= p < 1:
-        faults = Faults("interval")
-        what = f"is {2 * p - 1:.6g}"
-        faults.add("level", what, remedy="Give a number between 0 and 1, such as 0.95.")
-        faults.raise_if_any()
+        what, remedy = f"is {2 * p - 1:.6g}", "Give a number between 0 and 1, such as 0.95."
+        raise InputError.of("interval", "level", what, remedy)
     if np.isinf(degrees_of_freedom):
         return float(ndtri(p))
     return float(stdtrit(degrees_of_freedom, p))

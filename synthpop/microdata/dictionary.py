@@ -107,9 +107,9 @@ class Variable:
             For an unknown entry, a measure or kind that does not exist, labels that are no pairs.
         """
         faults = Faults("dictionary")
-        known = {item.name for item in fields(cls)} - {"name"}
-        for key in entry.keys() - known:
-            faults.add(f"{name}.{key}", "is unknown", remedy=did_you_mean(key, sorted(known)))
+        entries = {item.name for item in fields(cls)} - {"name"}
+        for key in entry.keys() - entries:
+            faults.add(f"{name}.{key}", "is unknown", remedy=did_you_mean(key, sorted(entries)))
         for key, allowed in (("measure", MEASURES), ("kind", KINDS)):
             if entry.get(key) is not None and entry[key] not in allowed:
                 remedy = f"There are: {', '.join(allowed)}."
@@ -371,11 +371,11 @@ def toml_value(value: Any) -> str:
         return f"[{', '.join(toml_value(item) for item in value)}]"
     if isinstance(value, str):
         escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-        shown = (
+        signs = (
             escapes.get(sign, sign if sign.isprintable() else f"\\U{ord(sign):08x}")
             for sign in value
         )
-        return f'"{"".join(shown)}"'
+        return f'"{"".join(signs)}"'
     if isinstance(value, float):
         return repr(value)
     return str(value)

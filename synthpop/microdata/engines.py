@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pickle import PicklingError
 from typing import Any
 
-from synthpop.microdata.errors import Faults, WorkerError
+from synthpop.microdata.errors import InputError, WorkerError
 
 Workers = int | str
 Task = Callable[[Any], Any]
@@ -31,17 +31,15 @@ POLL_SECONDS = 0.5
 
 def check_workers(workers: Workers) -> None:
     """Raise an InputError where `workers` is not understood."""
-    faults = Faults("workers")
-    kind, _, rest = str(workers).partition(":")
+    kind, _, number = str(workers).partition(":")
     fine = str(workers).isascii() and (
-        (kind.isdigit() and not rest and int(kind) > 0)
-        or (kind == "processes" and rest.isdigit() and int(rest) > 0)
-        or (kind == "dask" and rest.startswith("//") and len(rest) > 2)
+        (kind.isdigit() and not number and int(kind) > 0)
+        or (kind == "processes" and number.isdigit() and int(number) > 0)
+        or (kind == "dask" and number.startswith("//") and len(number) > 2)
     )
     if not fine:
         remedy = 'Give a number of threads, "processes:4" or "dask://host:port".'
-        faults.add("workers", f"{workers!r} is not understood", remedy=remedy)
-    faults.raise_if_any()
+        raise InputError.of("workers", "workers", f"{workers!r} is not understood", remedy)
 
 
 def threads(workers: Workers) -> int:
@@ -71,13 +69,13 @@ def map_blocks(
     Raises WorkerError: a worker or the scheduler is gone, or a worker cannot compute the same as
         this process.
     """
-    kind, _, rest = str(workers).partition(":")
+    kind, _, target = str(workers).partition(":")
     if kind == "dask":
         with _telling_what_cannot_travel():
-            yield from _on_cluster(function, plans, "tcp:" + rest.rstrip("/"), in_order)
+            yield from _on_cluster(function, plans, "tcp:" + target.rstrip("/"), in_order)
         return
-    asked = int(rest if kind == "processes" else kind)
-    number = min(asked, max(len(plans), 1), THREADS_PER_CORE * (os.cpu_count() or 1))
+    n_asked = int(target if kind == "processes" else kind)
+    number = min(n_asked, max(len(plans), 1), THREADS_PER_CORE * (os.cpu_count() or 1))
     if kind == "processes":
         with _telling_what_cannot_travel():
             yield from _in_processes(function, plans, number, in_order)

@@ -54,8 +54,8 @@ class _State:
 
     def text(self, *parts: str) -> None:
         for part in parts:
-            data = part.encode("utf-8", "surrogatepass")
-            self.hash.update(len(data).to_bytes(8, "little") + data)
+            content = part.encode("utf-8", "surrogatepass")
+            self.hash.update(len(content).to_bytes(8, "little") + content)
 
     def add(self, value: Any) -> None:
         if isinstance(value, np.generic):

@@ -229,15 +229,15 @@ def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]
     levels = list(column.cat.categories)
     if not variable.values and pd.api.types.is_numeric_dtype(column.cat.categories.dtype):
         return pd.Series(column.astype(float).to_numpy(), name=column.name), variable
-    known = {label: code for code, label in _labels(variable).items()}
-    whole = [code for code in known.values() if isinstance(code, int)]
+    code_of_label = {label: code for code, label in _labels(variable).items()}
+    whole = [code for code in code_of_label.values() if isinstance(code, int)]
     free = max(whole, default=0) + 1
     for level in levels:
         label = str(level)
-        if label not in known:
-            known[label] = free
+        if label not in code_of_label:
+            code_of_label[label] = free
             free += 1
-    codes = [known[str(level)] for level in levels]
+    codes = [code_of_label[str(level)] for level in levels]
     table = pd.Series(codes, index=levels)
     values: pd.Series = column.astype(object).map(table.to_dict(), na_action="ignore")
     numeric = all(not isinstance(code, str) for code in codes)
@@ -245,7 +245,7 @@ def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]
         values = values.astype(float)
         if values.notna().all() and (values % 1 == 0).all():
             values = values.astype(np.int64)
-    pairs = tuple((code, label) for label, code in known.items())
+    pairs = tuple((code, label) for label, code in code_of_label.items())
     values.name = column.name
     return values, replace(variable, values=pairs)
 

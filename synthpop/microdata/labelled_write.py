@@ -326,9 +326,9 @@ def _is_time(column: pd.Series) -> bool:
 
 def names_text(names: Iterable[str]) -> str:
     """Return names as a list of at most five, and how many more there are."""
-    shown = [repr(name) for name in names]
-    more = [] if len(shown) <= 5 else [f"{len(shown) - 5} more"]
-    return join([*shown[:5], *more])
+    quoted = [repr(name) for name in names]
+    more = [] if len(quoted) <= 5 else [f"{len(quoted) - 5} more"]
+    return join([*quoted[:5], *more])
 
 
 WRITERS: dict[str, Callable[..., None]] = dict.fromkeys(_RULES, write_labelled)

@@ -139,9 +139,9 @@ def _phrases(text: str) -> Iterator[tuple[str, bool, str]]:
 
 
 def _message(language: str, text: str) -> str | None:
-    known = catalogue(language)
-    if (text, 0) in known:
-        return known[text, 0]
+    texts = catalogue(language)
+    if (text, 0) in texts:
+        return texts[text, 0]
     for start, pattern, message in _patterns(language):
         match = pattern.fullmatch(text) if text.startswith(start) else None
         if match is not None:

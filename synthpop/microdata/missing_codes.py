@@ -20,13 +20,13 @@ def suspected_missing_codes(values: np.ndarray) -> list[float]:
     >>> suspected_missing_codes(np.array([1.0, 2, 2, 3, -9, np.nan]))
     [-9.0]
     """
-    known = values[np.isfinite(values)]
-    ordinary = known[~np.isin(known, CODES)]
+    finite_values = values[np.isfinite(values)]
+    ordinary = finite_values[~np.isin(finite_values, CODES)]
     if not len(ordinary):
         return []
     return [
         code
         for code in CODES
-        if np.mean(known == code) >= SMALLEST_SHARE
+        if np.mean(finite_values == code) >= SMALLEST_SHARE
         and (ordinary.min() >= 0 if code < 0 else ordinary.max() < code / 2)
     ]

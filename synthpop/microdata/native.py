@@ -233,10 +233,10 @@ def _to_arrow(frame: pd.DataFrame, schema: dict[str, Any]) -> Any:
     arrays = []
     for name in frame.columns:
         column = _column_to_arrow(frame[name])
-        wanted = schema.get(str(name))
-        if wanted is not None and wanted != column.type and _same_kind(wanted, column.type):
+        field = schema.get(str(name))
+        if field is not None and field != column.type and _same_kind(field, column.type):
             with suppress(pa.ArrowInvalid):  # values that the type cannot hold
-                column = column.cast(wanted)
+                column = column.cast(field)
         arrays.append(column)
     table = pa.table(arrays, names=[str(name) for name in frame.columns])
     return table.replace_schema_metadata(schema_metadata(dictionary))

@@ -38,8 +38,8 @@ def drawn_between(
         raise InputError.of(
             "tail", "upper", f"no probability between {lower} and {upper}", "Widen the interval."
         )
-    drawn = tail.quantile(low + (high - low) * uniforms)
-    return np.clip(drawn, lower, upper) if lower is not None or upper is not None else drawn
+    values = tail.quantile(low + (high - low) * uniforms)
+    return np.clip(values, lower, upper) if lower is not None or upper is not None else values
 
 
 class Tail(Result, ABC):

@@ -111,8 +111,8 @@ def to_svg(figure: Figure, key: str, describe: str) -> str:
     text = re.sub(r' id="[a-zA-Z.]+_\d+"', "", text)
     text = TEXT.sub(lambda one: one[1] + escape(translated(unescape(one[2])), quote=False), text)
     text = text.replace("'DejaVu Sans'", FONTS).replace("DejaVu Sans", FONTS)
-    head, rest = text.split(">", 1)
+    head, content = text.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
     width = round(figure.get_figwidth() * 100)
     label = translated(describe).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return f'{head} role="img" aria-label="{label}" style="max-width:{width}px">{rest}'
+    return f'{head} role="img" aria-label="{label}" style="max-width:{width}px">{content}'

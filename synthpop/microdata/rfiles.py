@@ -142,10 +142,10 @@ def _constructors() -> dict[Any, Any]:
 def _times(values: Any, seconds: int) -> np.ndarray:
     """Return days or seconds since 1970 as points in time, NaN as missing."""
     numbers = np.asarray(np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan))
-    known = np.isfinite(numbers)
+    is_finite = np.isfinite(numbers)
     times = np.full(len(numbers), np.datetime64("NaT"), dtype="datetime64[us]")
-    whole = np.rint(numbers[known] * seconds * 1e6).astype(np.int64)
-    times[known] = whole.astype("datetime64[us]")
+    whole = np.rint(numbers[is_finite] * seconds * 1e6).astype(np.int64)
+    times[is_finite] = whole.astype("datetime64[us]")
     return times
 
 
@@ -235,10 +235,10 @@ def _data_frame(data: pd.DataFrame, converter: Any, labels: list[str]) -> Any:
 
 def _since_1970(column: pd.Series) -> tuple[np.ndarray, dict[str, Any]]:
     """Return days or seconds since 1970, and the class that R gives them."""
-    known = column.dropna()
+    times = column.dropna()
     seconds = column.to_numpy(dtype="datetime64[us]").astype(np.int64) / 1e6
     seconds = np.where(column.notna().to_numpy(), seconds, np.nan)
-    if (known == known.dt.normalize()).all():
+    if (times == times.dt.normalize()).all():
         return seconds / DAY, {"class": "Date"}
     return seconds, {"class": np.array(["POSIXct", "POSIXt"], dtype="U"), "tzone": "UTC"}
 

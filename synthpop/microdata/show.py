@@ -44,14 +44,14 @@ def html_table(table: pd.DataFrame, rows: int = ROWS) -> str:
     >>> "1,235" in html_table(pd.DataFrame({"a": [1234.6, None]}))
     True
     """
-    shown = table.head(rows)
-    if shown.index.name or not _counted(shown):
-        shown = shown.reset_index()
-    numeric = [_is_number(shown.iloc[:, j]) for j in range(shown.shape[1])]
+    top = table.head(rows)
+    if top.index.name or not _counted(top):
+        top = top.reset_index()
+    numeric = [_is_number(top.iloc[:, j]) for j in range(top.shape[1])]
     sides = ["right" if is_number else "left" for is_number in numeric]
     head = "".join(
         f'<th style="{CELL.format(side=side)}">{escape(str(name))}</th>'
-        for name, side in zip(shown.columns, sides, strict=True)
+        for name, side in zip(top.columns, sides, strict=True)
     )
     body = "".join(
         "<tr>"
@@ -60,9 +60,9 @@ def html_table(table: pd.DataFrame, rows: int = ROWS) -> str:
             for value, side in zip(row, sides, strict=True)
         )
         + "</tr>"
-        for row in shown.itertuples(index=False)
+        for row in top.itertuples(index=False)
     )
-    more = len(table) - len(shown)
+    more = len(table) - len(top)
     note = f"<p>{count(more)} more rows.</p>" if more > 0 else ""
     return (
         '<table style="border-collapse:collapse">'

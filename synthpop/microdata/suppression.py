@@ -190,15 +190,15 @@ def safe_domains(
     """
     codes, names = pd.factorize(np.asarray(domains, dtype=object))
     numbers = np.asarray(values, dtype=np.float64)
-    known = ~np.isnan(numbers)
-    sizes = np.bincount(codes[(codes >= 0) & known], minlength=len(names))
+    is_number = ~np.isnan(numbers)
+    sizes = np.bincount(codes[(codes >= 0) & is_number], minlength=len(names))
     safe = [it for it in range(len(names)) if is_safe_statistic(numbers[codes == it], smallest)]
     order = sorted(safe, key=lambda it: int(sizes[it]))
     while order and beside_all:
-        rest = numbers[~np.isin(codes, order)]
+        others = numbers[~np.isin(codes, order)]
         n_hidden = len(names) - len(order) + int((codes < 0).any())
-        none = np.isnan(rest).all()
-        if none or (n_hidden >= 2 and is_safe_statistic(rest, smallest)):
+        none = np.isnan(others).all()
+        if none or (n_hidden >= 2 and is_safe_statistic(others, smallest)):
             break
         order = order[1:]
     return [name for it, name in enumerate(names) if it in order]

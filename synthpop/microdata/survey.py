@@ -13,7 +13,7 @@ from synthpop.microdata.checks import as_frame, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.design_variance import SampledUnits, sampled_units
 from synthpop.microdata.dictionary import dictionary_of
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import library_of
 from synthpop.microdata.show import bars, view
 from synthpop.microdata.survey_checks import (
@@ -130,24 +130,17 @@ class Survey:
         if household_weight == MEAN_OF_MEMBERS:
             household_weight = self._add_mean_weight(weight, household)
         self.roles = Roles(
-            weight,
-            household,
-            household_weight,
-            household_size,
-            person,
-            strata,
-            psu,
-            design_strata,
-            fpc,
-        )
+            weight, household, household_weight, household_size, person, strata, psu,
+            design_strata, fpc,
+        )  # fmt: skip
         self.weights: np.ndarray = self._checked()
 
     def _add_mean_weight(self, weight: str, household: str | None) -> str | None:
         """Add the mean weight of the members of each household as a column; return its name."""
-        known = self.frame.columns
-        if MEAN_OF_MEMBERS in known or household not in known or weight not in known:
+        columns = self.frame.columns
+        if MEAN_OF_MEMBERS in columns or household not in columns or weight not in columns:
             return MEAN_OF_MEMBERS  # a column, or a fault that the checks name
-        name = free_name(known, "household_weight")
+        name = free_name(columns, "household_weight")
         weights = pd.to_numeric(self.frame[weight], errors="coerce").astype(float)
         means = weights.groupby(self.frame[household], observed=True).transform("mean")
         self.frame = self.frame.assign(**{name: means.fillna(1.0)})
@@ -206,12 +199,9 @@ class Survey:
             counted = np.bincount(household[household >= 0], minlength=1)
             wrong = (household >= 0) & ~(stated == counted[household])
             if wrong.any():
-                faults.add(
-                    size,
-                    "does not equal the number of rows of the household",
-                    rows=np.flatnonzero(wrong),
-                    remedy="Complete the households, or leave household_size out to count rows.",
-                )
+                what = "does not equal the number of rows of the household"
+                remedy = "Complete the households, or leave household_size out to count rows."
+                faults.add(size, what, rows=np.flatnonzero(wrong), remedy=remedy)
 
     def _differs_within_household(self, name: str) -> np.ndarray:
         codes = encode(self.frame[name])[0]
@@ -223,12 +213,9 @@ class Survey:
         again = self.frame.duplicated(subset=names, keep="first").to_numpy()
         again = again & self.frame[names].notna().all(axis=1).to_numpy()
         if again.any():
-            faults.add(
-                str(self.roles.person),
-                "persons are in the file more than once",
-                rows=np.flatnonzero(again),
-                remedy="Drop the repeated rows or correct the ids.",
-            )
+            what = "persons are in the file more than once"
+            remedy = "Drop the repeated rows or correct the ids."
+            faults.add(str(self.roles.person), what, rows=np.flatnonzero(again), remedy=remedy)
 
     @property
     def n_persons(self) -> int:
@@ -275,15 +262,10 @@ class Survey:
         name = self.roles.household_weight or self.roles.weight
         differs = self._differs_within_household(name)
         if differs.any():
-            faults = Faults("survey")
-            faults.add(
-                name,
-                "weights differ between the members of a household",
-                rows=np.flatnonzero(differs),
-                remedy="Name the column of household weights with household_weight, or set it to "
-                f"{MEAN_OF_MEMBERS!r}.",
-            )
-            faults.raise_if_any()
+            what = "weights differ between the members of a household"
+            remedy = "Name the column of household weights with household_weight, or set it to "
+            remedy += f"{MEAN_OF_MEMBERS!r}."
+            raise InputError.of("survey", name, what, remedy, rows=np.flatnonzero(differs))
         first = self.household_order[self.household_offsets[:-1]]
         return self.frame[name].to_numpy(dtype=np.float64)[first]
 
@@ -325,11 +307,8 @@ class Survey:
     def with_column(self, name: str, values: Any) -> Survey:
         """Return the survey with one column added or replaced; `values` has one entry a row."""
         if len(values) != self.n_persons:
-            faults = Faults("survey")
-            faults.add(
-                name, f"has {plural(len(values), 'value')} for {plural(self.n_persons, 'person')}"
-            )
-            faults.raise_if_any()
+            what = f"has {plural(len(values), 'value')} for {plural(self.n_persons, 'person')}"
+            raise InputError.of("survey", name, what)
         plain = values.to_numpy() if isinstance(values, pd.Series) and is_plain(values) else values
         column = pd.Series(plain).reset_index(drop=True)
         frame = self.frame.assign(**{name: column})

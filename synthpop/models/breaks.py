@@ -79,8 +79,8 @@ def breaks(
     array([-20.,  10.,  inf])
     """
     faults = Faults("breaks")
-    wanted = np.sort(np.asarray(_default(probs, equidist), dtype=np.float64))
-    if not bool(np.all((wanted >= 0) & (wanted <= 1))):
+    probabilities = np.sort(np.asarray(_default(probs, equidist), dtype=np.float64))
+    if not bool(np.all((probabilities >= 0) & (probabilities <= 1))):
         faults.add("probs", "not between 0 and 1", remedy="Give shares, not percent.")
     x, w, _ = clean(values, weights)
     if len(x) == 0:
@@ -90,7 +90,7 @@ def breaks(
         x, w = _group_means(values, weights, strata)
     if zeros is None:
         zeros = bool((x == 0).any())
-    limits = _around_zero(x, w, wanted) if zeros else _plain(x, w, wanted)
+    limits = _around_zero(x, w, probabilities) if zeros else _plain(x, w, probabilities)
     return _outer(limits, lower, upper)
 
 

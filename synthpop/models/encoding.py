@@ -169,11 +169,11 @@ def _table(breaks: np.ndarray, values: np.ndarray) -> tuple[int, np.ndarray | No
 
 def split_cells(cells: np.ndarray, coding: Sequence[Encoding]) -> np.ndarray:
     """Return the digits of cell codes, shape (c, m)."""
-    rest = cells.astype(np.int64)
+    remaining = cells.astype(np.int64)
     digits = np.empty((len(cells), len(coding)), dtype=np.int64)
     for j, item in enumerate(coding):
-        digits[:, j] = rest % item.size
-        rest = rest // item.size
+        digits[:, j] = remaining % item.size
+        remaining = remaining // item.size
     return digits
 
 

@@ -187,10 +187,10 @@ def _keep_existence(
     rows = np.flatnonzero(never & ~always)
     probabilities[rows] = 0.0
     probabilities[rows, NO_VALUE] = 1.0
-    rest = 1.0 - probabilities[:, NO_VALUE]
-    rows = np.flatnonzero(always & ~never & (rest > 0))
+    p_of_value = 1.0 - probabilities[:, NO_VALUE]
+    rows = np.flatnonzero(always & ~never & (p_of_value > 0))
     probabilities[rows, NO_VALUE] = 0.0
-    probabilities[rows] /= rest[rows, None]
+    probabilities[rows] /= p_of_value[rows, None]
 
 
 def predict_learner(model: LearnerModel, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -65,9 +65,9 @@ def scale_to_margins(
     )
     probabilities[some] = of_cells
     if len(weighted) < len(totals):
-        rest = np.flatnonzero(totals <= 0.0)
-        other = np.ascontiguousarray(levels[:, rest])
-        probabilities[rest] = changed(other, effects - first, base[rest])
+        empty = np.flatnonzero(totals <= 0.0)
+        other = np.ascontiguousarray(levels[:, empty])
+        probabilities[empty] = changed(other, effects - first, base[empty])
     return np.array([n_sweeps]), np.array([gap])
 
 

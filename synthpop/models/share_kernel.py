@@ -60,10 +60,10 @@ def concentrations(fractions: np.ndarray) -> np.ndarray:
     pooled = pooled if pooled < LARGEST else WITHOUT_VARIANCE
     of_patterns = zip(noise / n, squares / np.maximum(n - 1, 1), strict=True)
     of_itself = np.array([_ratio(*pair) for pair in of_patterns])
-    chosen = np.where(n >= FEWEST, of_itself, pooled)[pattern]
+    concentration = np.where(n >= FEWEST, of_itself, pooled)[pattern]
     smallest = np.where(shares != 0, np.abs(shares), np.inf).min(axis=1)
-    chosen = np.maximum(chosen, SMALLEST_SHAPE / smallest)
-    result[several] = np.where(chosen > LARGEST, 0.0, chosen)
+    concentration = np.maximum(concentration, SMALLEST_SHAPE / smallest)
+    result[several] = np.where(concentration > LARGEST, 0.0, concentration)
     return result
 
 

@@ -82,11 +82,11 @@ def _part(population: Population, strata: Sequence[Any] | None, households: bool
     column = population.roles.strata
     field = next((item for item in population.fields if item.name == column), None)
     levels = () if field is None else field.levels
-    wanted = [levels[place] for place in chosen_strata(strata, levels, column)]
+    names = [levels[place] for place in chosen_strata(strata, levels, column)]
     if households:
         frame = population.households("shared")
-        rows = frame[frame[str(column)].isin(wanted)]
+        rows = frame[frame[str(column)].isin(names)]
     else:
-        parts = [block[block[str(column)].isin(wanted)] for block in open_chunks(population)]
+        parts = [block[block[str(column)].isin(names)] for block in open_chunks(population)]
         rows = pd.concat([part for part in parts if len(part)])
     return with_dictionary(rows.reset_index(drop=True), population.dictionary)

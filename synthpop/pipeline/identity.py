@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.environment import environment
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.hashed import content_hash
 from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import described, fingerprint, stage_to_dict
@@ -35,8 +35,6 @@ def identity_of(fitted: FittedRecipe, seed: int, scale: float, rows_per_block: i
 def check_described(learned: object) -> None:
     """Refuse to write what cannot be told from another run."""
     if not learned:
-        faults = Faults("simulate")
         what = "holds a model that cannot be described, so that its folder could be mixed up"
         remedy = "Use an estimator that can be copied, or leave out."
-        faults.add("recipe", what, remedy=remedy)
-        faults.raise_if_any()
+        raise InputError.of("simulate", "recipe", what, remedy)

@@ -121,8 +121,8 @@ class Population(Result):
         """
         fields = self._chosen(columns)
         if self._columns is not None:
-            data = {f.name: column_values(f, self._columns[f.name]) for f in fields}
-            return self._with_dictionary(pd.DataFrame(data, copy=False))
+            columns_by_name = {f.name: column_values(f, self._columns[f.name]) for f in fields}
+            return self._with_dictionary(pd.DataFrame(columns_by_name, copy=False))
         parts = list(self.iter_blocks([field.name for field in fields]))
         if not parts:
             columns_of = {

@@ -55,17 +55,17 @@ def age_breaks(age: np.ndarray, starts: list[float]) -> tuple[float, ...]:
     >>> age_breaks(np.arange(90.0), [16.0])[:6]
     (-1.0, 4.0, 9.0, 14.0, 15.0, 17.0)
     """
-    known = age[np.isfinite(age)]
-    if not len(known) or known.min() == known.max():
+    ages = age[np.isfinite(age)]
+    if not len(ages) or ages.min() == ages.max():
         return ()
-    low, high = float(np.floor(known.min())), float(np.ceil(known.max()))
-    wanted = {*CHILDREN, *YOUNG, *np.arange(29.0, FIRST_OLD + 1, 5).tolist()}
-    wanted |= {float(np.ceil(start)) - 1 for start in starts}
-    inner = sorted(limit for limit in wanted if low < limit < high)
-    counts = np.histogram(known, [-np.inf, *inner, np.inf])[0]
+    low, high = float(np.floor(ages.min())), float(np.ceil(ages.max()))
+    limits = {*CHILDREN, *YOUNG, *np.arange(29.0, FIRST_OLD + 1, 5).tolist()}
+    limits |= {float(np.ceil(start)) - 1 for start in starts}
+    inner = sorted(limit for limit in limits if low < limit < high)
+    counts = np.histogram(ages, [-np.inf, *inner, np.inf])[0]
     while len(inner) > 1 and counts[-1] < FEWEST_OTHERS:  # few of the oldest
         inner.pop()
-        counts = np.histogram(known, [-np.inf, *inner, np.inf])[0]
+        counts = np.histogram(ages, [-np.inf, *inner, np.inf])[0]
     return (low - 1, *inner, max(high, 120.0 if high > 60 else high))
 
 

@@ -84,18 +84,18 @@ def members_correlate(
     values: np.ndarray, cells: np.ndarray, pairs: tuple[np.ndarray, np.ndarray]
 ) -> bool:
     """Whether a number of members is correlated beyond what their cells of age and sex explain."""
-    known = np.isfinite(values)
-    if not known.any():
+    finite = np.isfinite(values)
+    if not finite.any():
         return False
     ranks = np.zeros(len(values))
-    ranks[known] = np.argsort(np.argsort(values[known])) / max(int(known.sum()) - 1, 1)
+    ranks[finite] = np.argsort(np.argsort(values[finite])) / max(int(finite.sum()) - 1, 1)
     n_cells = int(cells.max()) + 1
-    numbers = np.bincount(cells[known], minlength=n_cells)
-    means = np.bincount(cells[known], ranks[known], minlength=n_cells) / np.maximum(numbers, 1)
+    numbers = np.bincount(cells[finite], minlength=n_cells)
+    means = np.bincount(cells[finite], ranks[finite], minlength=n_cells) / np.maximum(numbers, 1)
     rest = ranks - means[cells]
     first, second = pairs
-    both = known[first] & known[second]
-    a, b = rest[first[both]], rest[second[both]]
+    has_both = finite[first] & finite[second]
+    a, b = rest[first[has_both]], rest[second[has_both]]
     if len(a) < 30 or not (a.std() > 0 and b.std() > 0):
         return False
     correlation = float(np.corrcoef(np.append(a, b), np.append(b, a))[0, 1])
@@ -110,5 +110,5 @@ def most_informative(
     ranked = sorted(
         (name for name in explained if explained[name] > 0), key=lambda name: -explained[name]
     )
-    chosen = set(ranked[:most])
-    return [name for name, _ in candidates if name in chosen]
+    names = set(ranked[:most])
+    return [name for name, _ in candidates if name in names]

@@ -43,8 +43,8 @@ def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.n
     x, y = (_numbers(frame[column]) for column in (name, other))
     if x is None or y is None or not np.array_equal(np.isnan(x), np.isnan(y)):
         return False
-    known = ~np.isnan(x)
-    x, y = x[known], y[known]
+    is_number = ~np.isnan(x)
+    x, y = x[is_number], y[is_number]
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         return bool(np.array_equal(x, y))
     if len(x) < FEWEST_ROWS or not (np.ptp(x) > 0 and np.ptp(y) > 0):
@@ -77,11 +77,11 @@ def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], l
     >>> class_limits(pd.Series(["low", "low", "high"]), np.array([1.0, 2.5, 7.0]))
     ([-inf, 3.0, inf], ['low', 'high'])
     """
-    known = ~np.isnan(values)
-    if (classes.notna().to_numpy() & ~known).any() or known.sum() < 2:
+    has_both = ~np.isnan(values)
+    if (classes.notna().to_numpy() & ~has_both).any() or has_both.sum() < 2:
         return None
-    known &= classes.notna().to_numpy()
-    groups = pd.Series(values[known]).groupby(classes[known].astype(object).to_numpy())
+    has_both &= classes.notna().to_numpy()
+    groups = pd.Series(values[has_both]).groupby(classes[has_both].astype(object).to_numpy())
     spans = groups.agg(["min", "max"]).sort_values("min")
     low, high = spans["min"].to_numpy(), spans["max"].to_numpy()
     if len(spans) < 2 or not np.all(low[1:] > high[:-1]):
@@ -130,14 +130,14 @@ def parts_of_total(
     ('a', 'b')
     """
     y = columns[total]
-    known = np.isfinite(y)
-    if known.sum() < FEWEST_ROWS or not np.ptp(y[known]) > 0:
+    is_finite = np.isfinite(y)
+    if is_finite.sum() < FEWEST_ROWS or not np.ptp(y[is_finite]) > 0:
         return ()
-    usable = [name for name in candidates if np.isfinite(columns[name][known]).any()]
+    usable = [name for name in candidates if np.isfinite(columns[name][is_finite]).any()]
     if len(usable) < 2:
         return ()
-    matrix = np.nan_to_num(np.column_stack([columns[name][known] for name in usable]))
-    y = y[known]
+    matrix = np.nan_to_num(np.column_stack([columns[name][is_finite] for name in usable]))
+    y = y[is_finite]
     scale = max(float(np.abs(y).max()), 1e-12)
     # 1. Columns that are nearly parts, of totals that have any of these, nearer step by step.
     near = np.ones(len(usable), dtype=bool)
@@ -150,13 +150,13 @@ def parts_of_total(
     if len(parts) < 2:
         return ()
     # 2. They add up, but for one row in a thousand.
-    values = np.nan_to_num(np.column_stack([columns[name][known] for name in parts]))
+    values = np.nan_to_num(np.column_stack([columns[name][is_finite] for name in parts]))
     split = values.any(axis=1) | (y == 0)
     gap = np.abs(values.sum(axis=1) - y)[split]
     rounding = max(SUM_TOLERANCE * scale, 0.51 * _unit(y))
     if float(split.mean()) < LEAST_SPLIT or float((gap > rounding).mean()) > ROWS_OFF:
         return ()
-    return () if _leading(parts, columns, known, y) else tuple(parts)
+    return () if _leading(parts, columns, is_finite, y) else tuple(parts)
 
 
 def _coefficients(matrix: np.ndarray, y: np.ndarray) -> np.ndarray:

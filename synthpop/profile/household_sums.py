@@ -81,8 +81,8 @@ def filled(name: str) -> str:
 def may_hold_sums(values: np.ndarray, index: HouseholdIndex) -> bool:
     """Whether members have numbers as alike as sums over the household make them."""
     first, other = index.pairs()
-    both = np.isfinite(values[first]) & np.isfinite(values[other])
-    a, b = values[first[both]], values[other[both]]
+    has_both = np.isfinite(values[first]) & np.isfinite(values[other])
+    a, b = values[first[has_both]], values[other[has_both]]
     if len(a) < FEWEST_ROWS or not (a.std() > 0 and b.std() > 0):
         return False
     return float(np.corrcoef(a, b)[0, 1]) > ALIKE
@@ -103,30 +103,30 @@ def terms_of(
 
     candidates: dict of float arrays; numbers that may be terms
     """
-    known = np.isfinite(values)
-    if known.sum() < FEWEST_ROWS + 2 * ROWS_A_TERM * len(candidates):
+    finite = np.isfinite(values)
+    if finite.sum() < FEWEST_ROWS + 2 * ROWS_A_TERM * len(candidates):
         return None
-    usable = {n: x for n, x in candidates.items() if np.isfinite(x[known]).any()}
+    usable = {n: x for n, x in candidates.items() if np.isfinite(x[finite]).any()}
     amounts = {n: np.nan_to_num(x) for n, x in usable.items()}
     sums = {n: household_total(x, index) for n, x in amounts.items()}
-    sums = {n: x for n, x in sums.items() if not np.allclose(x[known], amounts[n][known])}
+    sums = {n: x for n, x in sums.items() if not np.allclose(x[finite], amounts[n][finite])}
     if not sums:
         return None
-    matrix = np.column_stack([*sums.values(), *amounts.values()])[known]
+    matrix = np.column_stack([*sums.values(), *amounts.values()])[finite]
     names = [*((n, True) for n in sums), *((n, False) for n in amounts)]
-    sizes: list[Any] = [1.0] if age is None else [1.0, equivalised_size(age, index.index)[known]]
+    sizes: list[Any] = [1.0] if age is None else [1.0, equivalised_size(age, index.index)[finite]]
     for size in sizes:
         if not np.isfinite(size).all():
             continue
-        signs = _signs(values[known] * size, matrix)
-        chosen = [(*names[j], int(sign)) for j, sign in enumerate(signs) if sign]
-        of_household = {n: sign for n, whole, sign in chosen if whole}
-        of_person = {n: sign for n, whole, sign in chosen if not whole}
-        if not of_household or len(chosen) < 2:
+        signs = _signs(values[finite] * size, matrix)
+        terms = [(*names[j], int(sign)) for j, sign in enumerate(signs) if sign]
+        of_household = {n: sign for n, whole, sign in terms if whole}
+        of_person = {n: sign for n, whole, sign in terms if not whole}
+        if not of_household or len(terms) < 2:
             continue
         incomplete = None
-        if not known.all():
-            lacking = (n for n in of_household if _lacks_with(n, usable, known, index))
+        if not finite.all():
+            lacking = (n for n in of_household if _lacks_with(n, usable, finite, index))
             incomplete = next(lacking, None)
             if incomplete is None:
                 continue

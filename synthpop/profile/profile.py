@@ -314,13 +314,13 @@ class _Profiler(ColumnReader):
         basic = (self.age, self.sex, self.relation)
         shared = [n for n, item in columns.items() if item.use == "structure" and n not in basic]
         earlier = [(name, self.codes[name]) for name in shared]
-        chosen = {}
+        predictors = {}
         for name in order:
-            chosen[name] = tuple(
+            predictors[name] = tuple(
                 association.most_informative(coded[name], earlier, self.weights, MOST_PREDICTORS)
             )
             earlier.append((name, coded[name]))
-        return chosen
+        return predictors
 
     def _coded(self, name: str, item: ColumnProfile) -> np.ndarray:
         values = self.numbers[name]
@@ -373,5 +373,5 @@ def simulation_order(columns: list[ColumnProfile]) -> list[str]:
             return 0
         return (1 if item.together else 2) if item.use == "categorical" else 3
 
-    drawn = [item for item in columns if item.use in ("categorical", "continuous")]
-    return [item.name for item in sorted(drawn, key=rank)]
+    simulated = [item for item in columns if item.use in ("categorical", "continuous")]
+    return [item.name for item in sorted(simulated, key=rank)]

@@ -237,8 +237,8 @@ def number_column(column: pd.Series) -> np.ndarray | None:
 
 def are_whole(values: np.ndarray) -> bool:
     """Whether there are values and all of them are whole numbers."""
-    known = values[np.isfinite(values)]
-    return bool(len(known)) and bool(np.all(known == np.rint(known)))
+    finite_values = values[np.isfinite(values)]
+    return bool(len(finite_values)) and bool(np.all(finite_values == np.rint(finite_values)))
 
 
 def _missing_codes(values: np.ndarray | None) -> str:

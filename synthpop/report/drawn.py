@@ -29,8 +29,8 @@ def shown_groups(fit: FitReport, name: str) -> list[str]:
     table = fit.tables["association"]
     rows = table[(table["variable"] == name) & table["sample"].between(0, 0.9)]
     ranked = rows.sort_values("sample", ascending=False)["by"].tolist()
-    chosen = ranked[:1] + ([fit.strata] if fit.strata in ranked else []) + ranked[1:]
-    return list(dict.fromkeys(chosen))[:GROUPS]
+    factors = ranked[:1] + ([fit.strata] if fit.strata in ranked else []) + ranked[1:]
+    return list(dict.fromkeys(factors))[:GROUPS]
 
 
 def shown_pairs(fit: FitReport) -> list[tuple[str, str]]:

@@ -56,8 +56,8 @@ def draw_all(
     pictures |= _number_pictures(fit, names)
     for total, parts in fit.components.items():
         table = fit.tables["components"]
-        shown = table[(table["total"] == total) & (table["part"] != total)]
-        pictures[f"totals {total}"] = part_totals(shown, names)
+        parts_of_total = table[(table["total"] == total) & (table["part"] != total)]
+        pictures[f"totals {total}"] = part_totals(parts_of_total, names)
         curves = fit.tables["curves"]
         curves = curves[(curves["by"] == "") & curves["variable"].isin(parts)]
         if len(curves):
@@ -93,15 +93,15 @@ def title_of(key: str, names: FigureNames) -> str:
     """
     if key in WHOLE_TITLES:
         return WHOLE_TITLES[key]
-    kind, rest = key.split(" ", 1)
+    kind, subject = key.split(" ", 1)
     for link in (" by ", " x "):
-        if link in rest and kind in ("boxes", "curve", "mosaic"):
-            first, second = rest.split(link, 1)
-            rest = f"{names.title(first)} by {names.title(second)}"
+        if link in subject and kind in ("boxes", "curve", "mosaic"):
+            first, second = subject.split(link, 1)
+            subject = f"{names.title(first)} by {names.title(second)}"
             break
     else:
-        rest = names.title(rest)
-    return TITLES[kind].format(rest)
+        subject = names.title(subject)
+    return TITLES[kind].format(subject)
 
 
 WHOLE_TITLES = {

@@ -38,14 +38,14 @@ def all_pairs(fit: FitReport, names: FigureNames) -> dict[str, Any]:
 def farthest_pairs(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     """Return title and cells of the pairs that are farthest for their sampling error."""
     rows = fit.ranking[fit.ranking["kind"] == "two-way table"].head(MOST_SHOWN)
-    shown = []
+    tables = []
     two_way = fit.tables["two_way"]
     for row in rows.to_dict("records"):
         a, b = row["variable"], row["given"]
         cells = two_way[(two_way["a"] == a) & (two_way["b"] == b)]
         if not len(cells) or len(cells) > MOST_CELLS:
             continue
-        shown.append(
+        tables.append(
             {
                 "title": said(
                     "{variable} by {given}", variable=names.title(a), given=names.title(b)
@@ -53,7 +53,7 @@ def farthest_pairs(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
                 "grid": _grid(cells, fit.effective_size),
             }
         )
-    return shown
+    return tables
 
 
 def _grid(cells: pd.DataFrame, effective: float) -> dict[str, Any]:

@@ -106,12 +106,12 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     for missing or levels have fewer than five persons; strata where they have fewer than 30.
     """
     absent = [role for role in NEEDED if role not in profile.roles]
-    known = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
+    recognised = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
     if absent:
         reason = f"Not recognised: {join(map(role_text, absent))}. Name them in the table [survey]."
         roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
     else:
-        roles = verdict("Roles", "complete", "good", f"Recognised: {known}.", "#columns")
+        roles = verdict("Roles", "complete", "good", f"Recognised: {recognised}.", "#columns")
     noted = [item for item in profile.columns if item.note]
     codes = [item.name for item in noted if "code for missing" in item.note]
     rare = [item.name for item in noted if "rare" in item.note]
@@ -236,16 +236,16 @@ def _short_note(item: ColumnProfile) -> str:
 
 
 def _plot(column: pd.Series, many: bool, item: ColumnProfile) -> str:
-    known = column.dropna()
-    if not len(known) or (not many and known.nunique() > MOST_LEVELS):
+    filled = column.dropna()
+    if not len(filled) or (not many and filled.nunique() > MOST_LEVELS):
         return ""
     if many:
-        values = known.to_numpy(dtype=np.float64)
+        values = filled.to_numpy(dtype=np.float64)
         values = values[np.isfinite(values)]
         low, high = np.quantile(values, [0.01, 0.99])
         counts = np.histogram(values, CLASSES, (low, high if high > low else low + 1))[0]
         return column_chart(counts.tolist(), f"{item.name}: distribution, 1 % to 99 % quantile")
-    persons = known.value_counts(sort=False).tolist()
+    persons = filled.value_counts(sort=False).tolist()
     return column_chart(persons, f"{item.name}: persons in {plural(len(persons), 'level')}")
 
 
@@ -268,9 +268,9 @@ def _levels(column: pd.Series) -> dict[str, Any]:
         for level, n in counts.head(MOST_LEVELS).items()
     ]
     if len(counts) > MOST_LEVELS:
-        rest = int(counts.iloc[MOST_LEVELS:].sum())
-        rows.append([said("and {n} more", n=count(len(counts) - MOST_LEVELS)), count(rest),
-                     percent(rest / max(len(column), 1), 1)])  # fmt: skip
+        n_others = int(counts.iloc[MOST_LEVELS:].sum())
+        rows.append([said("and {n} more", n=count(len(counts) - MOST_LEVELS)), count(n_others),
+                     percent(n_others / max(len(column), 1), 1)])  # fmt: skip
     return table(["Level", "Rows", "Share"], rows)
 
 

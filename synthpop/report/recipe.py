@@ -159,8 +159,8 @@ def _population_stage(kind: str, stage: Mapping[str, Any], names: FigureNames) -
     ]
     what = ", ".join(names.title(name) for name in dict.fromkeys(column_names))
     where = f" within {names.title(stage['split'])}" if stage.get("split") else ""
-    asked = f", within {percent(stage['tolerance'])}" if stage["tolerance"] else ""
-    return what, f"Whole households exchanged{where} until {cells} are met{asked}"
+    tolerance = f", within {percent(stage['tolerance'])}" if stage["tolerance"] else ""
+    return what, f"Whole households exchanged{where} until {cells} are met{tolerance}"
 
 
 def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:

@@ -51,14 +51,14 @@ def zipper_chart(part: pd.DataFrame, truth: float, level: float, title: str, uni
     part = part.dropna(subset=["estimate", "lower", "upper"])
     true = part["truth"].to_numpy(dtype=float) if "truth" in part else np.full(len(part), truth)
     x, low, high = (part[c].to_numpy(dtype=float) - true for c in ("estimate", "lower", "upper"))
-    known = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
-    x, low, high = x[known], low[known], high[known]
+    is_finite = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
+    x, low, high = x[is_finite], low[is_finite], high[is_finite]
     if not len(x):
         return ""
     order = np.argsort(np.abs(x) / np.maximum(high - low, 1e-300), kind="stable")
     rank = (np.arange(len(order)) + 1) / len(order)
-    shown = np.unique(np.linspace(0, len(order) - 1, MOST_INTERVALS).astype(int))
-    low, high, rank = low[order][shown], high[order][shown], rank[shown]
+    places = np.unique(np.linspace(0, len(order) - 1, MOST_INTERVALS).astype(int))
+    low, high, rank = low[order][places], high[order][places], rank[places]
     inside = (low <= 0) & (high >= 0)
     reach = float(max(np.abs(low).max(), np.abs(high).max()))
     plane = Plane(
@@ -106,8 +106,8 @@ def _curve(study: Study, measure: str, over: str) -> str:
     for place, name in enumerate(curves.columns):
         heights = curves[name].to_numpy(dtype=float)
         kind = f"c{place % 6 + 1}"
-        known = np.isfinite(heights)
-        xs, ys = np.asarray(at)[known].tolist(), heights[known].tolist()
+        is_finite = np.isfinite(heights)
+        xs, ys = np.asarray(at)[is_finite].tolist(), heights[is_finite].tolist()
         plane.line(xs, ys, kind)
         label = str(dict(zip(curves.columns.names, np.atleast_1d(name), strict=False))["estimator"])
         for k, (x, y) in enumerate(zip(xs, ys, strict=True)):

@@ -143,12 +143,12 @@ def _curves(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
         total = int(part["n_sample"].iloc[0])
         if total < 2 * smallest:
             continue
-        chosen, last = [], 0
+        points, last = [], 0
         for row, below in zip(part.index, part["n_below"], strict=True):
             if below - last >= smallest and (total - below >= smallest or below == total):
-                chosen.append(row)
+                points.append(row)
                 last = below
-        tables.append(part.loc[chosen])
+        tables.append(part.loc[points])
     return pd.concat(tables) if tables else table.iloc[:0]
 
 

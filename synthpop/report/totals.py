@@ -241,13 +241,13 @@ def _scaled(cells: pd.DataFrame) -> list[str]:
 
 
 def _verdict(step: StepRecord) -> str:
-    asked = "no differences"
+    limit = "no differences"
     if step.tolerance:
-        asked = f"differences of at most {percent(step.tolerance)} of the totals"
+        limit = f"differences of at most {percent(step.tolerance)} of the totals"
     if step.converged:
-        return f"Asked for were {asked} in each table and region: met."
+        return f"Asked for were {limit} in each table and region: met."
     return (
-        f"Asked for were {asked} in each table and region: NOT met "
+        f"Asked for were {limit} in each table and region: NOT met "
         "everywhere. The result is the nearest that was found; tables that contradict each other, "
         "or cells without households, cannot be met."
     )
@@ -273,7 +273,7 @@ def _changes(step: StepRecord, names: FigureNames) -> list[str]:
 
 def _regions(regions: pd.DataFrame) -> dict[str, Any]:
     order = np.argsort(-regions["gap_after"].to_numpy(dtype=float), kind="stable")
-    shown = sorted(order[:MOST_REGIONS].tolist())
+    places = sorted(order[:MOST_REGIONS].tolist())
     rows = [
         [
             str(row["region"]),
@@ -283,7 +283,7 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
             number(row["gap_after"]),
             "yes" if row["converged"] else "no",
         ]
-        for row in regions.iloc[shown].to_dict("records")
+        for row in regions.iloc[places].to_dict("records")
     ]
     if len(regions) > len(rows):
         rows.append([f"and {count(len(regions) - len(rows))} with less left", "", "", "", "", ""])

@@ -127,8 +127,8 @@ def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: FigureNames)
     text = said(
         "Differences of the shares of {n} categories with their sampling error", n=len(rows)
     )
-    shown = np.sort(farthest)
-    plot = svg.spark_bars(gaps[shown].tolist(), errors[shown].tolist(), text)
+    places = np.sort(farthest)
+    plot = svg.spark_bars(gaps[places].tolist(), errors[places].tolist(), text)
     return {"plot": plot, "charts": [], "tables": tables}
 
 

@@ -66,12 +66,12 @@ def _row(what: str, link: str, word: str, reason: str) -> dict[str, str]:
 
 
 def _auc(fit: FitReport) -> str:
-    known = {units: value for units, value in fit.auc.items() if np.isfinite(value)}
-    if not known:
+    finite = {units: value for units, value in fit.auc.items() if np.isfinite(value)}
+    if not finite:
         return ""
     parts = [
         said("{auc} for {units}", auc=localised(f"{value:.2f}"), units=gettext(units))
-        for units, value in known.items()
+        for units, value in finite.items()
     ]
     return said(AUC, parts=join(parts))
 

@@ -62,8 +62,8 @@ def in_words_of_file(plan: RunFile, problem: InputError) -> list[Fault]:
         else:
             label = next((one for one in places if _begins(where, one)), None)
             if label is not None:
-                rest = where[len(label) :].lstrip(":, ")
-                where = f"{places[label]} {rest}".strip()
+                part = where[len(label) :].lstrip(":, ")
+                where = f"{places[label]} {part}".strip()
         faults.append(replace(fault, where=where, what=what, line=fault.line or line_of(where)))
     return faults
 
@@ -232,12 +232,12 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
     columns = [name for stage in plan.stages if stage for name in stage.provides]
     derived = [stage.name for stage in plan.stages if isinstance(stage, Derive)]
     population = [*(name for name in (roles.strata, roles.household_size) if name), *columns]
-    known = [name for name in population if name in survey.frame.columns or name in derived]
+    variables = [name for name in population if name in survey.frame.columns or name in derived]
     for key, names in (("keys", plan.risk.keys), ("target", [plan.risk.target])):
         for name in names:
-            if name not in known:
+            if name not in variables:
                 what = f"{name!r} is not in survey and population alike"
-                faults.add(f"[risk] {key}", what, remedy=did_you_mean(name, known))
+                faults.add(f"[risk] {key}", what, remedy=did_you_mean(name, variables))
     faults.raise_if_any()
 
 

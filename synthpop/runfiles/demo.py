@@ -8,6 +8,13 @@ from synthpop.runfiles.runfile import parse_runfile
 AGE_BREAKS = [0, 15, 19, 24, 29, 34, 39, 44, 49, 54, 59, 64, 69, 74, 79, 120]
 INTERVALS = ["netIncome_low", "netIncome_high"]
 PARTS = ["py010n", "py050n", "py090n", "py100n", "py110n", "py120n", "py130n", "py140n"]
+PREDICTORS = {
+    "pb220a": "age_class rb090 hsize relation",
+    "pb190": "age_class rb090 hsize relation",
+    "pl030": "age_class rb090 hsize pb190 pb220a",
+    "pe040": "age_class rb090 pl030 pb190 pb220a",
+    "netIncome": "age_class rb090 hsize pl030 pb190 pe040 pb220a relation",
+}
 RULES = [
     "exactly one head",
     "at most one partner",
@@ -49,59 +56,21 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
 
 
 def _stages() -> list[dict[str, object]]:
+    classes = {"source": "age", "breaks": AGE_BREAKS, "labels": _age_labels()}
+    tail = {"type": "binned", "tail": "gpd", "upper": 1_000_000.0, "intervals": INTERVALS}
     return [
         {"type": "structure", "variables": ["age", "rb090", "relation"], "jitter": {"age": 2}},
-        {
-            "type": "derive",
-            "name": "age_class",
-            "source": "age",
-            "breaks": AGE_BREAKS,
-            "labels": _age_labels(),
-        },
-        {
-            **_categorical("pb220a", "age_class", "rb090", "hsize", "relation"),
-            "by_household": "sequential",
-        },
-        {
-            **_categorical("pb190", "age_class", "rb090", "hsize", "relation"),
-            "by_household": "sequential",
-        },
-        {
-            **_categorical("pl030", "age_class", "rb090", "hsize", "pb190", "pb220a"),
-            "by_household": "sequential",
-        },
-        {
-            **_categorical("pe040", "age_class", "rb090", "pl030", "pb190", "pb220a"),
-            "by_household": "sequential",
-        },
-        {
-            "type": "continuous",
-            "name": "netIncome",
-            "predictors": [
-                "age_class",
-                "rb090",
-                "hsize",
-                "pl030",
-                "pb190",
-                "pe040",
-                "pb220a",
-                "relation",
-            ],
-            "method": {
-                "type": "binned",
-                "tail": "gpd",
-                "upper": 1_000_000.0,
-                "intervals": INTERVALS,
-            },
-            "means_by": "pl030",
-            "by_household": "sequential",
-        },
+        {"type": "derive", "name": "age_class", **classes},
+        *(_drawn("categorical", name) for name in ("pb220a", "pb190", "pl030", "pe040")),
+        _drawn("continuous", "netIncome") | {"method": tail, "means_by": "pl030"},
         {"type": "components", "total": "netIncome", "parts": PARTS, "by": ["pl030", "netIncome"]},
     ]
 
 
-def _categorical(name: str, *predictors: str) -> dict[str, object]:
-    return {"type": "categorical", "name": name, "predictors": list(predictors)}
+def _drawn(kind: str, name: str) -> dict[str, object]:
+    """Return a step that draws a variable of members given those before them."""
+    predictors = PREDICTORS[name].split()
+    return {"type": kind, "name": name, "predictors": predictors, "by_household": "sequential"}
 
 
 def _age_labels() -> list[str]:

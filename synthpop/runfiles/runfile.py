@@ -116,21 +116,21 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
     """
     import tomli_w
 
-    data: dict[str, Any] = {
+    tables: dict[str, Any] = {
         "survey": runfile.survey.model_dump(exclude_none=True, exclude_defaults=True),
         "run": runfile.run.model_dump(exclude_none=True),
         "report": runfile.report.model_dump(exclude_none=True),
     }
     if runfile.known_totals:
-        data["known_totals"] = [as_toml(margin_table(m)) for m in runfile.known_totals]
+        tables["known_totals"] = [as_toml(margin_table(m)) for m in runfile.known_totals]
     if runfile.rules:
-        data["rules"] = list(runfile.rules)
+        tables["rules"] = list(runfile.rules)
     if runfile.calibrate is not None:
-        data["calibrate"] = runfile.calibrate.model_dump(exclude_none=True)
+        tables["calibrate"] = runfile.calibrate.model_dump(exclude_none=True)
     if runfile.risk is not None:
-        data["risk"] = runfile.risk.model_dump(exclude_none=True)
-    data["stage"] = [as_toml(stage_table(stage)) for stage in runfile.stages]
-    text = tomli_w.dumps(data)
+        tables["risk"] = runfile.risk.model_dump(exclude_none=True)
+    tables["stage"] = [as_toml(stage_table(stage)) for stage in runfile.stages]
+    text = tomli_w.dumps(tables)
     if path is not None:
         write_text(path, text)
     return text

@@ -141,8 +141,8 @@ def _columns_left_out(profile: SurveyProfile) -> list[str]:
 
 def _imputation(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     """Return a stage as a comment: whether a missing value is an answer, only the user knows."""
-    drawn = profile.with_use("categorical", "continuous")
-    gaps = [item.name for item in drawn if frame[item.name].isna().any()]
+    simulated = profile.with_use("categorical", "continuous")
+    gaps = [item.name for item in simulated if frame[item.name].isna().any()]
     basic = _basic(profile)
     if not gaps or not basic:
         return []

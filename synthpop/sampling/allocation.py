@@ -72,10 +72,10 @@ def allocate(
     faults.raise_if_any()
     result = np.zeros(len(share))
     free = np.ones(len(share), dtype=bool)
-    rest = float(n)
+    remaining = float(n)
     for _ in range(2 * len(share) + 1):
         weight = share[free] if share[free].sum() > 0 else np.ones(int(free.sum()))
-        result[free] = rest * weight / weight.sum()
+        result[free] = remaining * weight / weight.sum()
         over = free & (result > limit)
         under = free & (result < floor)
         if not over.any() and not under.any():
@@ -85,7 +85,7 @@ def allocate(
         lack = float((floor - result)[under].sum())
         fixed = over if excess >= lack else under
         result[fixed] = (limit if excess >= lack else floor)[fixed]
-        rest -= float(result[fixed].sum())
+        remaining -= float(result[fixed].sum())
         free &= ~fixed
         if not free.any():
             break
@@ -99,9 +99,9 @@ def _whole(target: np.ndarray, limit: np.ndarray, floor: np.ndarray, n: int) -> 
         step = 1 if gap > 0 else -1
         room = base < limit if step > 0 else base > floor
         order = np.argsort(-step * (target - base), kind="stable")
-        chosen = order[room[order]][: abs(gap)]
-        base[chosen] += step
-        gap -= step * len(chosen)
+        strata = order[room[order]][: abs(gap)]
+        base[strata] += step
+        gap -= step * len(strata)
     return base
 
 

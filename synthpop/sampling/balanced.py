@@ -125,10 +125,10 @@ def _independent(columns: np.ndarray) -> np.ndarray:
     basis = np.empty((len(scaled), 0))
     for j in range(scaled.shape[1]):
         column = scaled[:, j]
-        rest = column - basis @ (basis.T @ column)
-        rest -= basis @ (basis.T @ rest)
-        norm = float(np.linalg.norm(rest))
+        residual = column - basis @ (basis.T @ column)
+        residual -= basis @ (basis.T @ residual)
+        norm = float(np.linalg.norm(residual))
         if scale[j] > 0 and norm > 1e-9 * np.sqrt(len(scaled)):
             independent.append(j)
-            basis = np.column_stack([basis, rest / norm])
+            basis = np.column_stack([basis, residual / norm])
     return scaled[:, independent]

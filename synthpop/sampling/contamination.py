@@ -69,11 +69,11 @@ class ContaminateAtRandom:
         size = int(group.max()) + 1 if len(rows) else 0
         for column in self.columns:
             if self.draw is None:
-                drawn = rng.normal(self.mean, self.sd, size)
+                draws = rng.normal(self.mean, self.sd, size)
             else:
-                drawn = np.asarray(self.draw(rng, size), dtype=np.float64)
+                draws = np.asarray(self.draw(rng, size), dtype=np.float64)
             values = frame[column].to_numpy(dtype=np.float64, na_value=np.nan).copy()
-            values[rows] = drawn[group]
+            values[rows] = draws[group]
             frame[column] = values
         return Survey(frame, **survey.roles.named())
 

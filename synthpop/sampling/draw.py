@@ -76,8 +76,8 @@ def _walk(design: Any) -> list[Any]:
     if isinstance(design, TwoStage):
         return [design, *_walk(design.first), *_walk(design.second)]
     if isinstance(design, Stratified):
-        wanted = design.design_by_stratum
-        designs = list(wanted.values()) if hasattr(wanted, "values") else [wanted]
+        within = design.design_by_stratum
+        designs = list(within.values()) if hasattr(within, "values") else [within]
         inner = next((one for one in designs if hasattr(one, "plan")), design.within)
         return [design, *_walk(inner)]
     return [design]

@@ -130,16 +130,16 @@ def horvitz_thompson(
         faults.add("joint", f"has shape {pairs.shape}", remedy=f"Give ({n}, {n}).")
     elif pairs is not None and not bool(np.all(pairs > 0)):
         faults.add("joint", "has pairs that cannot be drawn", remedy="Use 'deville'.")
-    chosen = method or ("deville" if pairs is None else "sen-yates-grundy")
-    check_choice(faults, "method", chosen, (*WITH_PAIRS, *APPROXIMATIONS))
-    if chosen in WITH_PAIRS and pairs is None:
-        faults.add("joint", f"is needed by {chosen}")
+    estimator = method or ("deville" if pairs is None else "sen-yates-grundy")
+    check_choice(faults, "method", estimator, (*WITH_PAIRS, *APPROXIMATIONS))
+    if estimator in WITH_PAIRS and pairs is None:
+        faults.add("joint", f"is needed by {estimator}")
     if not 0 < level < 1:
         faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
     faults.raise_if_any()
     expanded = y / p
-    variance = _variance(chosen, expanded, p, pairs)
-    return Total(float(expanded.sum()), variance, chosen, level, n)
+    variance = _variance(estimator, expanded, p, pairs)
+    return Total(float(expanded.sum()), variance, estimator, level, n)
 
 
 def _deville(q: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[s
     rmse = float(np.sqrt(squared.mean())) if n else float("nan")
     spread = float(squared.std(ddof=1)) if n > 1 else float("nan")
     errors = part["standard_error"].to_numpy(dtype=np.float64)
-    known = np.isfinite(errors)
+    is_finite = np.isfinite(errors)
     relative = abs(truth) if n and truth != 0 else float("nan")
     return {
         "truth": truth,
@@ -53,8 +53,8 @@ def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[s
         "rmse": rmse,
         **_of_intervals(part, true),
         "standard_error_ratio": (
-            float(errors[known].mean() / np.sqrt(of_error))
-            if known.any() and of_error > 0
+            float(errors[is_finite].mean() / np.sqrt(of_error))
+            if is_finite.any() and of_error > 0
             else float("nan")
         ),
         "repetitions": n,

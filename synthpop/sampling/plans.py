@@ -278,11 +278,11 @@ class CollectPlan(_PlanOfClusters):
             # N - m units of other clusters fill the sample: C(N - m, n) / C(N, n)
             from scipy.special import gammaln
 
-            rest = plan.n_units - sizes
-            room = np.maximum(rest - plan.n, 0)
-            log_none = gammaln(rest + 1) - gammaln(room + 1)
+            n_others = plan.n_units - sizes
+            room = np.maximum(n_others - plan.n, 0)
+            log_none = gammaln(n_others + 1) - gammaln(room + 1)
             log_all = gammaln(plan.n_units + 1) - gammaln(plan.n_units - plan.n + 1)
-            return np.asarray(np.where(rest >= plan.n, 1 - np.exp(log_none - log_all), 1.0))
+            return np.asarray(np.where(n_others >= plan.n, 1 - np.exp(log_none - log_all), 1.0))
         if isinstance(plan, ReplacementPlan):
             share = np.bincount(self._cluster, weights=plan.p, minlength=self.clusters.n)
             return np.asarray(1 - np.maximum(1 - share, 0.0) ** plan.n)

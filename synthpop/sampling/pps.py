@@ -269,10 +269,10 @@ def sampford_direct(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     chance = np.exp(chance - chance.max())
     first = int(np.searchsorted(np.cumsum(chance), rng.random() * chance.sum(), side="right"))
     # 3. The rest one unit after the other, given how many are still to come.
-    rest = np.delete(np.arange(len(p)), first)
-    tails = log_symmetric(log_odds[rest][::-1], n - 1)[::-1]
+    others = np.delete(np.arange(len(p)), first)
+    tails = log_symmetric(log_odds[others][::-1], n - 1)[::-1]
     chosen, left = [first], n - 1
-    for i, unit in enumerate(rest.tolist()):
+    for i, unit in enumerate(others.tolist()):
         if left == 0:
             break
         log_share = log_odds[unit] + tails[i + 1, left - 1] - tails[i, left]

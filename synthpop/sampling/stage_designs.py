@@ -156,22 +156,22 @@ class Stratified:
         return StratifiedPlan(units.n, tuple(zip(parts, plans, strict=True)))
 
     def _plans(self, inside: list[Units], labels: list[Any]) -> list[Plan]:
-        wanted = self.design_by_stratum
-        if isinstance(wanted, Mapping):
-            designs = self._given(wanted, labels)
-        elif isinstance(wanted, (int, np.integer)):
-            designs = [with_size(self.within, int(wanted)) for _ in labels]
-        elif isinstance(wanted, (Fixed, Proportional, Neyman, Power)):
-            designs = self._allocated(wanted, inside)
+        by_stratum = self.design_by_stratum
+        if isinstance(by_stratum, Mapping):
+            designs = self._given(by_stratum, labels)
+        elif isinstance(by_stratum, (int, np.integer)):
+            designs = [with_size(self.within, int(by_stratum)) for _ in labels]
+        elif isinstance(by_stratum, (Fixed, Proportional, Neyman, Power)):
+            designs = self._allocated(by_stratum, inside)
         else:
-            designs = [wanted for _ in labels]
+            designs = [by_stratum for _ in labels]
         faults = Faults("stratified sample")
         plans: list[Plan] = []
         for label, design, part in zip(labels, designs, inside, strict=True):
             room = frame_of(design, part).n
-            asked = size_of(design)
-            if asked is not None and asked > room and not with_replacement(design):
-                what = f"has {plural(room, 'unit')}, {asked} are wanted"
+            n_units = size_of(design)
+            if n_units is not None and n_units > room and not with_replacement(design):
+                what = f"has {plural(room, 'unit')}, {n_units} are wanted"
                 faults.add(f"stratum {label!r}", what, remedy="Fewer.")
             elif not faults:
                 plans.append(design.plan(part))

@@ -143,15 +143,15 @@ def simulate_study(
     outer, outer_grid = levels_of(contamination)
     inner, inner_grid = levels_of(missing)
     grid = tuple(n for n, used in zip(GRID, (outer_grid, inner_grid), strict=True) if used)
-    known = None if truth is None else _known_truth(truth)
-    job = Repetition(None, named, Streams(seed), outer, inner, grid, calibrate, level, known)
+    stated = None if truth is None else _known_truth(truth)
+    job = Repetition(None, named, Streams(seed), outer, inner, grid, calibrate, level, stated)
     samples: DrawnSamples | GeneratedSamples
     if callable(population) and not isinstance(population, type):
         samples = GeneratedSamples(population, design, household, columns)
     else:
         population = unless_stored(population, columns)
         samples = DrawnSamples(population, design, household, columns)
-        job = replace(job, truth=known or _truth_of(samples.census, named, level))
+        job = replace(job, truth=stated or _truth_of(samples.census, named, level))
     identity = "" if out is None else _identity(population, design, job, household, columns)
     store = StudyStore(out, identity, job.columns)
     table = _all_rows(samples, job, store, int(repetitions), workers, listener_of(on_event))
@@ -293,15 +293,15 @@ def _identity(
     source: Any, design: Any, job: Repetition, household: str | None, columns: Sequence[str] | None
 ) -> str:
     """Hash of what makes a study: population, design, seed, steps and the code of functions."""
-    data = source.frame if isinstance(source, Survey) else source
+    content = source.frame if isinstance(source, Survey) else source
     if reads_blocks(source):
-        data = [block.hash for block in source.manifest.blocks]
+        content = [block.hash for block in source.manifest.blocks]
     steps = [(one.label, one.steps) for one in (*job.contamination, *job.missing)]
     calibrate = job.calibrate
     if calibrate is not None and not callable(calibrate):
         calibrate = list(calibrate)
     return digest(
-        data,
+        content,
         design,
         steps,
         calibrate,

@@ -45,10 +45,10 @@ def draw_study(
     """Draw one panel an estimator (see `Study.figure`)."""
     faults = Faults("figure")
     check_choice(faults, "kind", kind, (*UNDER, "curve"))
-    known = list(dict.fromkeys(study.estimates["domain"]))
+    all_domains = list(dict.fromkeys(study.estimates["domain"]))
     for domain in domains or ():
-        if domain not in known:
-            faults.add("domains", f"{domain!r} is none", remedy=f"There are {known}.")
+        if domain not in all_domains:
+            faults.add("domains", f"{domain!r} is none", remedy=f"There are {all_domains}.")
     if kind != "curve" and study.grid:
         what = f"several levels of {' and '.join(study.grid)}"
         faults.add("study", what, remedy="Choose one with study.at(...), or draw a curve.")
@@ -57,9 +57,9 @@ def draw_study(
         return _curves(study, measure, over, domains)
     panels = {}
     for name, part in study.estimates.groupby("estimator", sort=False):
-        chosen = _wanted(list(dict.fromkeys(part["domain"])), domains)
-        if chosen:
-            panels[name] = {domain: part[part["domain"] == domain] for domain in chosen}
+        shown_domains = _wanted(list(dict.fromkeys(part["domain"])), domains)
+        if shown_domains:
+            panels[name] = {domain: part[part["domain"] == domain] for domain in shown_domains}
     figure, axes_of = _panels(list(panels))
     label = "estimate" + (f" ({unit})" if unit else "")
     for name, groups in panels.items():
@@ -200,8 +200,8 @@ def _curves(study: Study, measure: str, over: str | None, domains: Sequence[Any]
         axes = axes_of[name]
         columns = [key for key in index if key[index.names.index("estimator")] == name]
         present = list(dict.fromkeys(key[index.names.index("domain")] for key in columns))
-        chosen = _wanted(present, domains)
-        lines = [key for key in columns if key[index.names.index("domain")] in chosen]
+        shown_domains = _wanted(present, domains)
+        lines = [key for key in columns if key[index.names.index("domain")] in shown_domains]
         for number, key in enumerate(lines):
             parts = [
                 str(k) for k, level in zip(key, index.names, strict=True) if level != "estimator"

@@ -109,10 +109,10 @@ class GeneratedSamples:
         yield repetitions, self._sample
 
     def _sample(self, number: int, rng: np.random.Generator) -> tuple[Survey, Survey | None]:
-        data = self.generate(rng)
+        people = self.generate(rng)
         if self.design is None:
-            survey = data if isinstance(data, Survey) else census_of(data, self.household)
+            survey = people if isinstance(people, Survey) else census_of(people, self.household)
             return survey, None
-        sampler = prepare(data, self.design, household=self.household, columns=self.columns)
+        sampler = prepare(people, self.design, household=self.household, columns=self.columns)
         frame = sampler.source.take(np.arange(sampler.source.n))
         return sampler.draw(rng), census_of(frame, sampler.household)

@@ -67,11 +67,11 @@ class StudyStore:
         return table[table["repetition"] < repetitions]
 
     def _part(self, file: Path) -> pd.DataFrame:
-        data = file.read_bytes()
+        content = file.read_bytes()
         first, _, code = file.stem.removeprefix("part-").partition("-")
-        if not first.isdigit() or code != self._code(int(first), data):
+        if not first.isdigit() or code != self._code(int(first), content):
             raise OutputError(f"{file} was changed, or belongs to another study. Remove it.")
-        table = pd.read_parquet(io.BytesIO(data))
+        table = pd.read_parquet(io.BytesIO(content))
         for name in TEXT:
             if name in table:
                 labels = [json.loads(text) for text in table[name]]
@@ -88,10 +88,10 @@ class StudyStore:
         )
         buffer = io.BytesIO()
         plain.to_parquet(buffer)
-        data = buffer.getvalue()
-        target = self.path / f"part-{first:07d}-{self._code(first, data)}.parquet"
+        content = buffer.getvalue()
+        target = self.path / f"part-{first:07d}-{self._code(first, content)}.parquet"
         with replacing(target, remaining="Finished repetitions are kept.") as draft:
-            draft.write_bytes(data)
+            draft.write_bytes(content)
 
     def _code(self, first: int, data: bytes) -> str:
         return blake2b(f"{self.identity} {first} ".encode() + data, digest_size=8).hexdigest()

@@ -217,8 +217,8 @@ class Anneal(PopulationStage):
             ]
             for row in absent.iloc[:SHOWN].to_dict("records"):
                 note_absent_region(f"{row['margin']}: {row['cell']}", row["target"], faults)
-            now, asked = (sum(part.households[k] for part in results) for k in (0, 1))
-            check_scale(now, asked, faults)
+            n_households, n_asked = (sum(part.households[k] for part in results) for k in (0, 1))
+            check_scale(n_households, n_asked, faults)
         faults.raise_if_any()
         return result
 

@@ -226,10 +226,10 @@ def with_outside_donors(
         columns = np.flatnonzero(region_of_control == number)
         matrix = controls.matrix(index)[:, columns].tocsr()
         useful = np.flatnonzero(matrix[:, scarce].getnnz(axis=1))
-        both = vstack([region.matrix, matrix[useful]]).tocsr()
+        with_donors = vstack([region.matrix, matrix[useful]]).tocsr()
         wider[number] = (
             np.concatenate([rows, others[useful]]),
-            replace(region, matrix=both, n_own=len(rows)),
+            replace(region, matrix=with_donors, n_own=len(rows)),
         )
     return wider
 
@@ -241,24 +241,25 @@ def check_sizes(
     faults: Faults,
 ) -> tuple[int, int]:
     """Return the households now and those asked for; note regions that ask for too many."""
-    now = asked = 0
+    now = n_asked = 0
     for number, (_, region) in regions.items():
         if region is None or not (region.counting.any() or region.of_households.any()):
             continue
         donors = donors_of(region)
         n_donors = len(donors)
-        wanted = wanted_households(
+        n_needed = wanted_households(
             region, region.totals(), int((donors < region.n_households).sum())
         )
-        now, asked = now + region.n_households, asked + wanted
-        if wanted > max_copies * n_donors:
+        now, n_asked = now + region.n_households, n_asked + n_needed
+        if n_needed > max_copies * n_donors:
+            donors_text = plural(n_donors, "donor")
             what = (
-                f"the totals ask for {plural(wanted, 'household')}, and {plural(n_donors, 'donor')}"
-                f" may stand {max_copies} times each"
+                f"the totals ask for {plural(n_needed, 'household')}, and {donors_text} may stand "
+                f"{max_copies} times each"
             )
             remedy = "Simulate a larger population, join regions, or give a larger max_copies."
             faults.add(f"region {levels[number]}", what, remedy=remedy)
-    return now, asked
+    return now, n_asked
 
 
 def check_scale(now: int, asked: int, faults: Faults) -> None:

@@ -216,7 +216,7 @@ def regions_searched(
     """Return what the searches in all regions of a table gave."""
     controls, region_of_control = matched.controls, matched.region_of_control
     donors = np.concatenate([rows for rows, _ in searches.values()])
-    used = np.bincount(donors, minlength=len(table.sizes))
+    n_copies = np.bincount(donors, minlength=len(table.sizes))
     before = np.asarray(matched.matrix.T @ table.home.astype(np.float64)).reshape(-1)
     achieved = np.zeros(len(before))
     for number, (_, search) in searches.items():
@@ -259,7 +259,7 @@ def regions_searched(
         cells=cells,
         regions=regions,
         trace=traces,
-        counts=variable_counts(table, used),
+        counts=variable_counts(table, n_copies),
         numeric={str(name) for name in table.frame if is_number(table.frame[name])},
         controlled=controlled | {name for name in controls.variables if name is not None},
         households=households,
@@ -322,15 +322,15 @@ def annealed_persons(
     table: PopulationTable, searched: RegionsSearched, person: str | None, split: str | None
 ) -> pd.DataFrame:
     """Return the persons of the result; households, and persons where asked, numbered again."""
-    data = table.frame.take(searched.rows).reset_index(drop=True)
+    persons = table.frame.take(searched.rows).reset_index(drop=True)
     if searched.places is not None and split is not None:
-        data[split] = table.frame[split].take(searched.places).reset_index(drop=True)
+        persons[split] = table.frame[split].take(searched.places).reset_index(drop=True)
     if table.household is not None:
         households = np.arange(1, len(searched.sizes) + 1)
-        data[table.household] = np.repeat(households, searched.sizes)
+        persons[table.household] = np.repeat(households, searched.sizes)
     if person is not None and not table.frame[person].duplicated().any():
-        data[person] = np.arange(1, len(data) + 1)
-    return data
+        persons[person] = np.arange(1, len(persons) + 1)
+    return persons
 
 
 def _places(

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from synthpop.microdata.codes import run_starts
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count
 from synthpop.microdata.text import number as number_text
@@ -101,10 +101,8 @@ def household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
     for plan in plans:
         counts[plan.stratum, np.searchsorted(model.sizes, plan.sizes)] += plan.counts
     if not counts.any():
-        faults = Faults("simulate")
         what = f"leaves no household: {number_text(model.totals.sum())} are expected at scale 1"
-        faults.add("scale", what, remedy="Give a larger scale.")
-        faults.raise_if_any()
+        raise InputError.of("simulate", "scale", what, "Give a larger scale.")
     return counts
 
 

@@ -91,13 +91,13 @@ def run(request: JobRequest) -> Any:
     fit = request.workspace.once(
         f"fit {recipe_stamp(request.project.create)}", lambda: assess_fit(survey, population)
     )
-    drawn = list(draw_all(fit).items())[:SHOWN_PICTURES]
+    figures = list(draw_all(fit).items())[:SHOWN_PICTURES]
     request.listen(Event("progress", "fit report", 1, 2, ""))
 
     return {
         "texts": [*population.summary().splitlines(), *fit.summary().splitlines()],
-        "pictures": [to_svg(figure, f"fit{k}", name) for k, (name, figure) in enumerate(drawn)],
-        "names": [name for name, _ in drawn],
+        "pictures": [to_svg(figure, f"fit{k}", name) for k, (name, figure) in enumerate(figures)],
+        "names": [name for name, _ in figures],
         "columns": [field.name for field in population.fields],
     }
 

@@ -32,7 +32,7 @@ def render(view: View) -> Tag:
     """Return the page of the run."""
     t, state = view.t, view.project.create
     stamp = recipe_stamp(state)
-    asked = view.choice("create-run") == stamp
+    is_asked = view.choice("create-run") == stamp
     return tags.div(
         tags.h1(t("Population")),
         card(
@@ -46,9 +46,9 @@ def render(view: View) -> Tag:
                 class_="fields",
             ),
             button(t("Create the population"), {"action": "run"}, kind="first",
-                   key="create-run", disabled=asked),
+                   key="create-run", disabled=is_asked),
         ),
-        *(_result(view, stamp) if asked else []),
+        *(_result(view, stamp) if is_asked else []),
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def render_risk(view: View) -> Tag:
     """Return the page of the five scenarios."""
     t, state = view.t, view.project.create
     stamp = state.model_dump_json()
-    asked = view.choice("create-scenarios") == stamp
+    is_asked = view.choice("create-scenarios") == stamp
     names = shown.names(view)
     ready = bool(state.keys and state.target)
     return tags.div(
@@ -99,9 +99,9 @@ def render_risk(view: View) -> Tag:
                 data_send=sending({"action": "intruder"}),
             ),
             button(t("Attack the population"), {"action": "attack"},
-                   kind="first", key="create-scenarios", disabled=asked or not ready),
+                   kind="first", key="create-scenarios", disabled=is_asked or not ready),
         ),
-        _scenarios(view, stamp) if asked else None,
+        _scenarios(view, stamp) if is_asked else None,
     )  # fmt: skip
 
 

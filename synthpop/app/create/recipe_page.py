@@ -167,10 +167,10 @@ def _entries(form: Form, name: str, value: Any) -> dict[str, Any]:
             first = option.forms[0].options[0].name
             value = {TYPE: value} if option.typed else {first: value}
         record = value.get(TYPE, option.forms[0].name)
-        chosen = next((one for one in option.forms if one.name == record), option.forms[0])
+        form_of_record = next((one for one in option.forms if one.name == record), option.forms[0])
         entries = {name: record}
         for key, one in value.items():
-            inner = _entries(chosen, key, one)
+            inner = _entries(form_of_record, key, one)
             entries |= {f"{name}.{record}.{place}": entry for place, entry in inner.items()}
         return entries
     return {name: value if option.kind == "columns" else _plain(value)}

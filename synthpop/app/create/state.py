@@ -100,8 +100,8 @@ def move_stage(state: CreateState, place: int, by: Literal[-1, 1]) -> CreateStat
 def remove_stage(state: CreateState, place: int) -> CreateState:
     """Remove a stage."""
     _check_place(state, place)
-    rest = tuple(one for k, one in enumerate(state.stages) if k != place)
-    return state.model_copy(update={"stages": rest})
+    stages = tuple(one for k, one in enumerate(state.stages) if k != place)
+    return state.model_copy(update={"stages": stages})
 
 
 def add_stage(state: CreateState, kind: str) -> CreateState:
@@ -146,8 +146,8 @@ def set_totals(
 
 def remove_totals(state: CreateState, place: int) -> CreateState:
     """Remove a table of totals."""
-    rest = tuple(one for k, one in enumerate(state.totals) if k != place)
-    return state.model_copy(update={"totals": rest})
+    totals = tuple(one for k, one in enumerate(state.totals) if k != place)
+    return state.model_copy(update={"totals": totals})
 
 
 def set_run(state: CreateState, seed: int | None = None, scale: float | None = None) -> CreateState:

@@ -94,12 +94,12 @@ def compare_releases(request: JobRequest) -> Any:
     from synthpop.microdata.pictures import to_svg
 
     result = _comparison(request)
-    shown = result.measures[["release", "part", "title", "value", "limit", "within", "meaning"]]
+    columns = result.measures[["release", "part", "title", "value", "limit", "within", "meaning"]]
     pictures = []
     with suppress(ValueError):  # no utility was measured: there is nothing to draw
-        drawn = result.risk_utility_map()
-        pictures.append(to_svg(drawn.figure(), "map", drawn.summary()))
-    return shown_result(result, plain_table(shown, 400), pictures=pictures)
+        risk_map = result.risk_utility_map()
+        pictures.append(to_svg(risk_map.figure(), "map", risk_map.summary()))
+    return shown_result(result, plain_table(columns, 400), pictures=pictures)
 
 
 def _attacked(request: JobRequest, place: int) -> SyntheticRisk:

@@ -27,7 +27,7 @@ def render(view: View) -> Tag:
     """Return the page."""
     t, state = view.t, view.project.judge
     stamp = stamp_of(state)
-    asked = view.choice("judge-run") == stamp
+    is_asked = view.choice("judge-run") == stamp
     return tags.div(
         tags.h1(t("Judgement")),
         card(
@@ -41,10 +41,10 @@ def render(view: View) -> Tag:
                   message=command("judge.set_seed"), argument="seed"),
             tags.p(
                 button(t("Judge the releases"), {"action": "judge"}, kind="first",
-                       key="judge-run", disabled=asked)
+                       key="judge-run", disabled=is_asked)
             ),
         ),
-        *(_results(view, stamp) if asked else []),
+        *(_results(view, stamp) if is_asked else []),
     )  # fmt: skip
 
 

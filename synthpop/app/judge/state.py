@@ -62,8 +62,8 @@ def add_release(state: JudgeState, name: str, file: str) -> JudgeState:
 def remove_release(state: JudgeState, place: int) -> JudgeState:
     """Remove a release."""
     _check_place(state, place)
-    rest = tuple(one for k, one in enumerate(state.releases) if k != place)
-    return state.model_copy(update={"releases": rest})
+    releases = tuple(one for k, one in enumerate(state.releases) if k != place)
+    return state.model_copy(update={"releases": releases})
 
 
 def set_kind(state: JudgeState, place: int, kind: Kind) -> JudgeState:

@@ -130,7 +130,7 @@ def _columns(view: View, source: Source) -> Tag:
     described = view.value("protect.columns")
     if described is None:
         return card(t("Columns"), pending(view.fault("protect.columns"), t("Reading the file")))
-    chosen = view.choice("column", "")
+    edited_name = view.choice("column", "")
     rows = [
         tags.tr(
             tags.th(one["name"], scope="row"),
@@ -139,7 +139,7 @@ def _columns(view: View, source: Source) -> Tag:
             tags.td(spark_bars(one["spread"])),
             tags.td(count(one["distinct"]), class_="number"),
             tags.td(count(one["missing"]), class_="number"),
-            tags.td(_edit_button(view, one["name"], one["name"] == chosen)),
+            tags.td(_edit_button(view, one["name"], one["name"] == edited_name)),
         )
         for one in described["columns"]
     ]
@@ -150,7 +150,7 @@ def _columns(view: View, source: Source) -> Tag:
         view.project.protect.sample, kind="number", min="1", step="1",
         message=command("protect.set_sample"), argument="n",
     )  # fmt: skip
-    edited = next((one for one in described["columns"] if one["name"] == chosen), None)
+    edited = next((one for one in described["columns"] if one["name"] == edited_name), None)
     return card(
         t("{n} records, {m} columns", n=count(described["records"]), m=len(described["columns"])),
         framed_table(t("Columns"), names, rows, kind="scroll tall"),
@@ -208,19 +208,19 @@ def _records(view: View, column: dict[str, Any]) -> Tag | None:
 
     t, name = view.t, column["name"]
     levels = [level for level, _ in column["levels"]]
-    chosen = next((one for one in view.project.protect.subset if one.column == name), None)
+    subset = next((one for one in view.project.protect.subset if one.column == name), None)
     fields: TagChild = None
     if (column["type"] == "number" and len(levels) > FEW_LEVELS) or not levels:
         if not column["range"]:
             return None
-        low, high = (chosen.low, chosen.high) if chosen else (None, None)
+        low, high = (subset.low, subset.high) if subset else (None, None)
         fields = tags.div(
             entry(f"low-{name}", t("From"), low, name="low", kind="number", step="any"),
             entry(f"high-{name}", t("To"), high, name="high", kind="number", step="any"),
             class_="fields",
         )
     else:
-        values = chosen.values if chosen else ()
+        values = subset.values if subset else ()
         fields = checks(f"keep-{name}", t("Values"), levels, values, "values")
     return tags.form(
         tags.h4(t("Work on some of the records only (nothing given: on all)")),

@@ -48,9 +48,9 @@ def _records(rows: pd.DataFrame, roles: FileRoles) -> dict[str, Any]:
     listed = rows[[*roles.keys, *(c for c in rows.columns if c not in roles.keys)]]
     names = {"risk": t("Risk"), "f": t("Sample count"), "F": t("Population count"),
              "household_risk": t("Household risk")}  # fmt: skip
-    shown = listed.rename(columns=names)
-    shown.insert(0, t("Row"), [str(row + 1) for row in rows.index])
-    return plain_table(shown)
+    table = listed.rename(columns=names)
+    table.insert(0, t("Row"), [str(row + 1) for row in rows.index])
+    return plain_table(table)
 
 
 def records(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
@@ -59,9 +59,9 @@ def records(session: ProtectionSession, roles: FileRoles, arguments: dict[str, A
 
     n = len(session.data)
     first = min(max(1, int(arguments.get("first") or 1)), n)
-    shown = session.data.iloc[first - 1 : first - 1 + MOST_ROWS]
-    rows = [str(row) for row in range(first, first + len(shown))]
-    table = plain_table(shown.reset_index(drop=True))
+    page = session.data.iloc[first - 1 : first - 1 + MOST_ROWS]
+    rows = [str(row) for row in range(first, first + len(page))]
+    table = plain_table(page.reset_index(drop=True))
     table["head"] = [t("Row"), *table["head"]]
     table["numbers"] = [True, *table["numbers"]]
     table["rows"] = [[row, *cells] for row, cells in zip(rows, table["rows"], strict=True)]

@@ -51,8 +51,8 @@ def script_text(workspace: Workspace, state: ProtectState) -> str:
             tests = [f"(column {sign} {v!r})" for sign, v in limits.items() if v is not None]
         lines.append(f"data = data[{' & '.join(tests)}].reset_index(drop=True)")
     if state.sample is not None:
-        drawn = f"data.sample(min(len(data), {state.sample}), random_state=1)"
-        lines.append(f"data = {drawn}.sort_index().reset_index(drop=True)")
+        sample = f"data.sample(min(len(data), {state.sample}), random_state=1)"
+        lines.append(f"data = {sample}.sort_index().reset_index(drop=True)")
     text = text.replace(f"data = pd.read_parquet({source.name!r})", "\n".join(lines))
     if "pd." not in text:
         text = text.replace("import pandas as pd\n\n", "")

@@ -50,18 +50,18 @@ def quick_risk(request: JobRequest) -> Any:
     state = request.project.protect
     session = session_of(request.workspace, state)
     limits = state.model_dump_json(include={"limits", "k"})
-    known: dict[str, dict[str, Any]] = request.workspace.once(
+    risks: dict[str, dict[str, Any]] = request.workspace.once(
         f"risk {current_language()} {roles_stamp(state)}{limits}", dict
     )
     stamps = [steps_stamp(state.model_copy(update={"position": n})) for n in
               range(state.position + 1)]  # fmt: skip
     for stamp, frame in ((stamps[0], session.original), (stamps[-1], session.data)):
-        if stamp not in known:
-            known[stamp] = _first_numbers(state, frame)
-    original, current = known[stamps[0]], known[stamps[-1]]
+        if stamp not in risks:
+            risks[stamp] = _first_numbers(state, frame)
+    original, current = risks[stamps[0]], risks[stamps[-1]]
     rows = []
     for key, one in current.items():
-        trail = [known[stamp][key]["value"] for stamp in stamps if key in known.get(stamp, {})]
+        trail = [risks[stamp][key]["value"] for stamp in stamps if key in risks.get(stamp, {})]
         before = original.get(key, {}).get("text", BLANK)
         rows.append({"key": key, **one, "original": before, "trail": trail})
     return {"rows": rows, "records": len(session.original)}
@@ -99,8 +99,8 @@ def measure(request: JobRequest) -> Any:
 
     session = session_of(request.workspace, request.project.protect)
     risk, utility = session.risk(), session.utility()
-    both = risk.measurements
-    known = {**both["original"], **both["current"]}
+    sides = risk.measurements
+    titles = {**sides["original"], **sides["current"]}
     losses: list[list[str]] = []
     variables: list[list[str]] = []
     for names, values in utility.table.iterrows():
@@ -115,9 +115,9 @@ def measure(request: JobRequest) -> Any:
                 "key": key,
                 "title": one.title,
                 "meaning": one.info.meaning,
-                **{s: shown(both[s][key]) if key in both[s] else BLANK for s in both},
+                **{s: shown(sides[s][key]) if key in sides[s] else BLANK for s in sides},
             }
-            for key, one in known.items()
+            for key, one in titles.items()
         ],
         "utility": variables,
         "losses": losses,

@@ -41,8 +41,8 @@ def needs(view: View) -> list[Need]:
 
 def groups_of(view: View) -> dict[str, str]:
     """Return the group of each level that was moved, for the chosen column."""
-    chosen = view.choice("recode-groups", {})
-    return dict(chosen.get("groups", {})) if chosen.get("column") == view.choice("recode") else {}
+    moves = view.choice("recode-groups", {})
+    return dict(moves.get("groups", {})) if moves.get("column") == view.choice("recode") else {}
 
 
 def render(view: View) -> Tag:
@@ -108,8 +108,8 @@ def _box(
 def new_group(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the choice of one more group."""
     name = str(message["arguments"]["group"]).strip()
-    known = view.choice("recode-new", [])
-    return [choose(**{"recode-new": [*known, name]})] if name and name not in known else []
+    groups = view.choice("recode-new", [])
+    return [choose(**{"recode-new": [*groups, name]})] if name and name not in groups else []
 
 
 def move_level(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -123,8 +123,8 @@ def set_subset(
 ) -> ProtectState:
     """Keep the records with these values of a column, or from low to high; nothing: keep all."""
     others = tuple(one for one in state.subset if one.column != column)
-    chosen = Subset(column=column, values=values, low=low, high=high)
-    new = others if chosen == Subset(column=column) else (*others, chosen)
+    condition = Subset(column=column, values=values, low=low, high=high)
+    new = others if condition == Subset(column=column) else (*others, condition)
     return state.model_copy(update={"subset": new, "steps": (), "position": 0})
 
 

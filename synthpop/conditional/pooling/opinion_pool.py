@@ -167,8 +167,8 @@ def _observed(model: Any, fitted: Any, design: ModelDesign) -> tuple[np.ndarray,
 
 def _cell_sizes(learned: ModelDesign, tested: ModelDesign) -> np.ndarray:
     """Return how many learned persons are in the cell of each tested one, shape (h,)."""
-    both = np.concatenate([learned.digits, tested.digits])
-    cell = distinct_cells(both, learned.sizes)[1]
+    digits = np.concatenate([learned.digits, tested.digits])
+    cell = distinct_cells(digits, learned.sizes)[1]
     n = len(learned.digits)
     counts: np.ndarray = np.bincount(cell[:n], minlength=int(cell.max()) + 1)
     return counts[cell[n:]]

@@ -146,8 +146,8 @@ class PoolingCells:
     @classmethod
     def of(cls, design: ModelDesign) -> PoolingCells:
         """Find the cells of a design."""
-        both = np.column_stack([design.strata, design.digits])
-        first, of_person = distinct_cells(both, (design.n_strata, *design.sizes))
+        cells = np.column_stack([design.strata, design.digits])
+        first, of_person = distinct_cells(cells, (design.n_strata, *design.sizes))
         blocks = np.searchsorted(design.strata[first], np.arange(design.n_strata + 1))
         return cls(design.digits[first], blocks, of_person, number_tables(design))
 
@@ -385,5 +385,5 @@ def _choose_pairs(
         # each is better than those before it: only the one-standard-error rule looks back
         before = tried if choice == ONE_STANDARD_ERROR else []
         tried = [*before, (amount, scores, probabilities)]
-    chosen = best([(amount, scores) for amount, scores, _ in tried], choice)
-    return chosen, next(starts for amount, _, starts in tried if amount == chosen)
+    amount_of_best = best([(amount, scores) for amount, scores, _ in tried], choice)
+    return amount_of_best, next(starts for amount, _, starts in tried if amount == amount_of_best)

@@ -94,17 +94,17 @@ def fit_partial_regressions(
     amount: one of `CHOICES`, how cross-validation chooses, or a number above 0
     """
     inside = is_kept(y, design.weights)
-    used = {int(s): _rows_of(design, y, int(s), is_kept) for s in np.flatnonzero(enough)}
+    rows_by_stratum = {int(s): _rows_of(design, y, int(s), is_kept) for s in np.flatnonzero(enough)}
     with one_thread():
         pooling = RegressionPooling("partial", np.inf)
         if amount in CHOICES:
-            pooling = _choose(kind, design, y, inside, used, seed, str(amount))
+            pooling = _choose(kind, design, y, inside, rows_by_stratum, seed, str(amount))
         else:
             pooling = replace(pooling, amount=float(amount))
         rows = np.flatnonzero(inside)
         pooled, centre = centre_of(kind, design.rows(rows), y[rows])
         by_stratum: list[RegressionModel | None] = [None] * design.n_strata
-        for stratum, rows in used.items():
+        for stratum, rows in rows_by_stratum.items():
             unit = Unit.of(centre, design.rows(rows), y[rows])
             if unit.n_persons:
                 by_stratum[stratum] = unit.regression(pooling.amount)

@@ -50,9 +50,9 @@ def check_rules_of_recipe(
     faults: Faults, rules: Sequence[Rule], fields: Mapping[str, Field | None]
 ) -> None:
     """Note rules that name what the population will not have."""
-    known = {name: item for name, item in fields.items() if item is not None}
-    columns = {name: np.zeros(0, dtype=item.dtype) for name, item in known.items()}
-    nobody = People(known, columns, np.zeros(1, dtype=np.int64))
+    known_fields = {name: item for name, item in fields.items() if item is not None}
+    columns = {name: np.zeros(0, dtype=item.dtype) for name, item in known_fields.items()}
+    nobody = People(known_fields, columns, np.zeros(1, dtype=np.int64))
     for rule in rules:
         try:
             columns_used(rule, nobody)
@@ -80,8 +80,8 @@ def plan_rules(
     derived: dict[int, set[int]] = {}
     names: set[str] = set()
     for number, rule in enumerate(rules):
-        used = columns_used(rule, people)
-        base, through = _base_columns(used, models, maker)
+        columns = columns_used(rule, people)
+        base, through = _base_columns(columns, models, maker)
         steps = {max((maker.get(name, 0) for name in base), default=0)}
         steps |= {k for k, stage in enumerate(stages) if base & set(getattr(stage, "revises", ()))}
         for step in steps:

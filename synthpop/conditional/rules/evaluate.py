@@ -237,14 +237,14 @@ def _with_level(
     """Compare a category with one of its levels; those that are numbers by their value."""
     field, codes = column
     texts = [level_text(x) for x in field.levels]
-    wanted = level.text if isinstance(level, Name) else f"{level.value:g}"
+    text = level.text if isinstance(level, Name) else f"{level.value:g}"
     if operator not in ("=", "!=") and not field.ordered:
         value = level.value if isinstance(level, Number) else np.nan
         return _ordered(operator, _numbers(field, codes), np.full(len(codes), value), 0.0)
-    if wanted not in texts:
-        raise _fault(wanted, f"is no level of {field.name!r}", did_you_mean(wanted, texts))
+    if text not in texts:
+        raise _fault(text, f"is no level of {field.name!r}", did_you_mean(text, texts))
     place = np.where(codes < 0, np.nan, codes.astype(np.float64))
-    return _ordered(operator, place, np.full(len(codes), texts.index(wanted)), 0.0)
+    return _ordered(operator, place, np.full(len(codes), texts.index(text)), 0.0)
 
 
 def _same_level(
@@ -311,16 +311,16 @@ def columns_used(rule: Rule, people: People) -> frozenset[str]:
 
 def columns_of(nodes: tuple[Node | None, ...], people: People) -> frozenset[str]:
     """Return the columns that expressions read."""
-    used = set()
+    columns = set()
     for node in nodes:
         for name in names_of(node):
             if name.member is not None:
-                used.add(people.codes_of_level(name.member)[0])
+                columns.add(people.codes_of_level(name.member)[0])
             if people.column(name) is not None:
-                used.add(name.text)
+                columns.add(name.text)
             elif not _compared_level(node, name, people):
-                used.add(people.codes_of_level(name.text)[0])
-    return frozenset(used)
+                columns.add(people.codes_of_level(name.text)[0])
+    return frozenset(columns)
 
 
 def _compared_level(node: Any, name: Name, people: People) -> bool:

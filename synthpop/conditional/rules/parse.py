@@ -296,10 +296,10 @@ class _Parser:
         return token.kind == "word" and token.text in RESERVED
 
     def _call(self, function: str) -> Node:
-        known = (*OF_HOUSEHOLD, *OF_PERSON)
-        if function not in known:
+        functions = (*OF_HOUSEHOLD, *OF_PERSON)
+        if function not in functions:
             self.place -= 1
-            raise self.fail(f"one of the functions {', '.join(known)}")
+            raise self.fail(f"one of the functions {', '.join(functions)}")
         self.need("(")
         value = self.condition()
         self.need(")")

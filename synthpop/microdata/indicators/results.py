@@ -178,10 +178,10 @@ class Indicator(Result):
         units = self._units(len(first), survey, {"strata": strata, "cluster": cluster, "fpc": fpc})
         columns = (first if j == 0 else self._column(j) for j in range(len(self.values)))
         errors = np.sqrt([units.variance(z, self._weights) for z in columns])
-        known = replace(
+        with_errors = replace(
             self, standard_errors=errors, degrees_of_freedom=float(units.degrees_of_freedom)
         )
-        return replace(known, intervals=known.intervals_at(level), level=level)
+        return replace(with_errors, intervals=with_errors.intervals_at(level), level=level)
 
     def _units(self, n: int, survey: Any, design: dict[str, Any]) -> SampledUnits:
         if survey is None:

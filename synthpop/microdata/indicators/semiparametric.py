@@ -110,18 +110,18 @@ class TailFit(Result):
         array, shape (n,)
             Members of a household share their value; the order of the households is kept.
         """
-        chosen = {"tail": self.in_tail, "outliers": self.outlier}.get(which)
-        if chosen is None:
+        rows = {"tail": self.in_tail, "outliers": self.outlier}.get(which)
+        if rows is None:
             raise InputError.of(
                 "tail", "which", f"{which!r} is not allowed", "Use 'tail' or 'outliers'."
             )
-        assert chosen is not None
+        assert rows is not None
         new = self.values.copy()
-        units, first, back = np.unique(self.unit[chosen], return_index=True, return_inverse=True)
+        units, first, back = np.unique(self.unit[rows], return_index=True, return_inverse=True)
         rng = Streams(resolve_seed(seed)).at("pareto tail", which)
-        drawn = np.sort(self.tail.draw(rng, len(units), upper=upper))
-        rank = np.argsort(np.argsort(self.values[chosen][first], kind="stable"))
-        new[chosen] = drawn[rank][back.reshape(-1)]
+        new_values = np.sort(self.tail.draw(rng, len(units), upper=upper))
+        rank = np.argsort(np.argsort(self.values[rows][first], kind="stable"))
+        new[rows] = new_values[rank][back.reshape(-1)]
         return new
 
     def summary(self) -> str:

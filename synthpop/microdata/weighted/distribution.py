@@ -63,11 +63,11 @@ def distribution(
     points = None if at is None else as_numbers(faults, at, "at")
     faults.raise_if_any()
     groups = pd.Categorical(np.full(len(numbers), "all") if by is None else by)
-    known = ~np.isnan(numbers) & (w > 0)
-    grid = np.unique(numbers[known]) if points is None else points
+    has_value = ~np.isnan(numbers) & (w > 0)
+    grid = np.unique(numbers[has_value]) if points is None else points
     columns = {}
     for code, level in enumerate(groups.categories):
-        rows = np.flatnonzero(known & (groups.codes == code))
+        rows = np.flatnonzero(has_value & (groups.codes == code))
         order = rows[np.argsort(numbers[rows], kind="stable")]
         total = np.concatenate([[0.0], np.cumsum(w[order])])
         places = np.searchsorted(numbers[order], grid, side="right")

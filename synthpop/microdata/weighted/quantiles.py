@@ -107,9 +107,9 @@ def _by_buckets(x: np.ndarray, w: np.ndarray, p: np.ndarray, definition: str) ->
         values, weights_inside = x[inside][order], w[inside][order]
         before = share[one - 1] if one > 0 else 0.0
         reached = before + np.cumsum(weights_inside) / total
-        wanted = bucket == one
-        at = np.searchsorted(reached, p[wanted] + sign * SHARE_TOLERANCE, side=side)
-        result[wanted] = values[np.clip(at, 0, len(values) - 1)]
+        in_bucket = bucket == one
+        at = np.searchsorted(reached, p[in_bucket] + sign * SHARE_TOLERANCE, side=side)
+        result[in_bucket] = values[np.clip(at, 0, len(values) - 1)]
     return result
 
 
