@@ -73,23 +73,12 @@ def select(
     **more: Any,
 ) -> Tag:
     """Return a labelled selection; with a message it is sent at each change."""
-    return _labelled(
-        key,
-        label,
-        tags.select(
-            *[
-                tags.option(text, value=one, selected="" if one == value else None)
-                for one, text in options
-            ],
-            id=key,
-            data_send=None if message is None else sending(message),
-            data_argument=argument,
-            aria_describedby=f"{key}-help" if help_text else None,
-            **more,
-        ),
-        hidden_label,
-        help_text,
-    )
+    entries = [
+        tags.option(text, value=word, selected="" if word == value else None)
+        for word, text in options
+    ]
+    control = tags.select(*entries, **more)
+    return _labelled(key, label, control, message, argument, hidden_label, help_text)
 
 
 def entry(
@@ -105,25 +94,19 @@ def entry(
     **more: Any,
 ) -> Tag:
     """Return a labelled entry; with a message it is sent when it was changed."""
-    return _labelled(
-        key,
-        label,
-        tags.input(
-            id=key,
-            type=kind,
-            value="" if value is None else str(value),
-            data_send=None if message is None else sending(message),
-            data_argument=argument,
-            aria_describedby=f"{key}-help" if help_text else None,
-            autocomplete="off",
-            **more,
-        ),
-        hidden_label,
-        help_text,
-    )
+    text = "" if value is None else str(value)
+    control = tags.input(type=kind, value=text, autocomplete="off", **more)
+    return _labelled(key, label, control, message, argument, hidden_label, help_text)
 
 
-def _labelled(key: str, label: str, control: Tag, hidden: bool, help_text: str) -> Tag:
+def _labelled(
+    key: str, label: str, control: Tag, message: Mapping[str, Any] | None, argument: str,
+    hidden: bool, help_text: str,
+) -> Tag:  # fmt: skip
+    control.attrs.update(
+        id=key, data_send=None if message is None else sending(message), data_argument=argument,
+        aria_describedby=f"{key}-help" if help_text else None,
+    )  # fmt: skip
     return tags.div(
         tags.label(label, for_=key, class_="out-of-sight" if hidden else None),
         control,

@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from synthpop.app import shell
 from synthpop.app.folders import pack, too_large, unpack
 from synthpop.app.guard import Guard
+from synthpop.app.registry import journey_of
 from synthpop.app.tab import Tab
 from synthpop.app.tabs import Tabs
 from synthpop.app.transfers import download_route, upload_route
@@ -37,8 +38,8 @@ DRAWN: dict[str, Callable[[Tab], Tag | TagList | None]] = {
     "head": lambda tab: shell.render_head(tab.view()),
     "rail": lambda tab: shell.render_rail(tab.view(), tab.page_name()),
     "page": lambda tab: shell.render_page(tab.view(), tab.page()),
-    "side": lambda tab: shell.render_side(tab.view()),
-    "bar": lambda tab: shell.render_bar(tab.view()),
+    "side": lambda tab: journey_of(tab.project).side(tab.view()),
+    "bar": lambda tab: journey_of(tab.project).bar(tab.view()),
     "status": lambda tab: shell.render_status(tab.view(), tab.running),
     "notice": lambda tab: shell.render_notice(tab.view(), tab.notice),
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from htmltools import Tag, TagChild, TagList, tags
+from htmltools import Tag, TagChild, tags
 
 from synthpop.app.elements import button, command, select, sentence
 from synthpop.app.jobs import Page
-from synthpop.app.registry import JOURNEYS
+from synthpop.app.registry import JOURNEYS, journey_of
 from synthpop.app.texts import LANGUAGES
 from synthpop.app.view import Notice, Running, View
 from synthpop.microdata.text import number
@@ -17,10 +17,11 @@ HEARTBEAT = 1.0
 def render_head(view: View) -> Tag:
     """Return the first line: name, journeys, language, project."""
     t, project = view.t, view.project
+    title = journey_of(project).title
     return tags.div(
         button("synthpop · riskeval", command("choose_journey", journey=""), kind="brand",
                label=t("To the start")),
-        tags.span(t(JOURNEYS[project.journey].title) if project.journey else "", class_="where"),
+        tags.span(t(title) if title else "", class_="where"),
         tags.div(
             button(t("Save project"), {"action": "save"}, kind="quiet", key="save-project"),
             select(
@@ -35,12 +36,8 @@ def render_head(view: View) -> Tag:
 
 def render_rail(view: View, current: str) -> Tag | None:
     """Return the list of pages of the journey."""
-    t, project = view.t, view.project
-    journey = JOURNEYS.get(project.journey)
-    if journey is None:
-        return None
-    items = []
-    for place, (name, page) in enumerate(journey.pages.items(), 1):
+    t, project, items = view.t, view.project, []
+    for place, (name, page) in enumerate(journey_of(project).pages.items(), 1):
         item = button(
             f"{place}  {t(page.title)}",
             command("choose_page", page=name),
@@ -50,7 +47,7 @@ def render_rail(view: View, current: str) -> Tag | None:
         if name == current:
             item.attrs["aria-current"] = "page"
         items.append(tags.li(item))
-    return tags.nav(tags.ol(*items), aria_label=t("Pages"), class_="rail")
+    return tags.nav(tags.ol(*items), aria_label=t("Pages"), class_="rail") if items else None
 
 
 def render_start(view: View) -> Tag:
@@ -131,15 +128,3 @@ def render_notice(view: View, notice: Notice | None) -> Tag | None:
         class_=f"notice {notice.kind}",
         role="alert" if notice.kind == "fault" else "status",
     )
-
-
-def render_side(view: View) -> Tag | TagList | None:
-    """Return what the journey shows beside every page."""
-    journey = JOURNEYS.get(view.project.journey)
-    return None if journey is None else journey.side(view)
-
-
-def render_bar(view: View) -> Tag | None:
-    """Return the numbers that are always in view."""
-    journey = JOURNEYS.get(view.project.journey)
-    return None if journey is None else journey.bar(view)

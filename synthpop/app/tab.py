@@ -15,9 +15,9 @@ from typing import Any
 
 from synthpop.app.jobs import Need, Page
 from synthpop.app.project import Project, load, perform, save
-from synthpop.app.registry import JOBS, JOURNEYS
+from synthpop.app.registry import JOBS, JOURNEYS, journey_of
 from synthpop.app.view import JobOutcome, Notice, Running, View
-from synthpop.app.worker import Cancelled, Worker, WorkerAnswer
+from synthpop.app.worker import Worker, WorkerAnswer
 from synthpop.microdata.errors import MicrodataError, WorkerError
 
 Listener = Callable[[str], None]
@@ -55,18 +55,14 @@ class Tab:
 
     def page_name(self) -> str:
         """Return the name of the page that is shown; "" at the start."""
-        journey = JOURNEYS.get(self.project.journey)
-        if journey is None:
-            return ""
-        name = self.project.page
-        if name in journey.pages and journey.pages[name].ready(self.project):
+        pages, name = journey_of(self.project).pages, self.project.page
+        if name in pages and pages[name].ready(self.project):
             return name
-        return next(iter(journey.pages))
+        return next(iter(pages), "")
 
     def page(self) -> Page | None:
         """Return the page that is shown; None at the start."""
-        name = self.page_name()
-        return JOURNEYS[self.project.journey].pages[name] if name else None
+        return journey_of(self.project).pages.get(self.page_name())
 
     def act(self, message: Mapping[str, Any]) -> None:
         """Do what the user asks for; faults become a notice and change nothing."""
@@ -153,7 +149,7 @@ class Tab:
         view, page = self.view(), self.page()
         if page is None:
             return []
-        return [*page.needs(view), *JOURNEYS[self.project.journey].needs(view)]
+        return [*page.needs(view), *journey_of(self.project).needs(view)]
 
     def _next(self) -> tuple[Need, bool] | None:
         """Return the job to do next, and whether it runs in the background."""
@@ -197,9 +193,7 @@ class Tab:
             answer = await asyncio.to_thread(
                 self.worker.call, need.job, project, dict(need.arguments), progress
             )
-        except Cancelled as problem:
-            answer = WorkerAnswer(fault=str(problem))
-        except WorkerError as problem:
+        except WorkerError as problem:  # also where the user cancelled it
             answer = WorkerAnswer(fault=str(problem))
         finally:
             self._usual[need.job] = running.seconds()

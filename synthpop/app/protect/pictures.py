@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
 from synthpop.app.tables import plain_table
 from synthpop.app.texts import t
 from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled, to_svg
-from synthpop.microdata.text import BLANK, join
+from synthpop.microdata.text import BLANK, join, tick
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,9 +82,6 @@ def _place(level: Any) -> tuple[float, str]:
 @styled
 def _side_by_side(counts: list[pd.Series], name: str) -> Figure:
     import numpy as np
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    from synthpop.microdata.text import tick
 
     rows = min(MOST_BARS, max(len(one) for one in counts))
     figure = new_figure(WIDE, 1.0 + 0.22 * max(rows, 4))
@@ -92,12 +91,17 @@ def _side_by_side(counts: list[pd.Series], name: str) -> Figure:
         bars = one.head(MOST_BARS)
         places = np.arange(len(bars))
         axes.barh(places, bars.to_numpy(), 0.7, color=colour)
-        axes.set_yticks(places, [BLANK if level != level else str(level) for level in bars.index])
-        axes.invert_yaxis()
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
-        axes.xaxis.set_major_formatter(FuncFormatter(tick))
-        axes.set_title(f"{name}: {title}")
+        labels = [BLANK if level != level else str(level) for level in bars.index]
+        _label_bars(axes, labels, f"{name}: {title}")
     return figure
+
+
+def _label_bars(axes: Any, labels: list[str], title: str) -> None:
+    axes.set_yticks(range(len(labels)), labels)
+    axes.invert_yaxis()
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    axes.xaxis.set_major_formatter(FuncFormatter(tick))
+    axes.set_title(title)
 
 
 def _in_classes(
@@ -133,9 +137,6 @@ def _in_classes(
 def _bars(cells: pd.DataFrame, names: list[str]) -> Figure:
     """Draw one panel a level of the second variable, with a pair of bars a level of the first."""
     import numpy as np
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    from synthpop.microdata.text import tick
 
     groups = [("", cells)] if len(names) == 1 else list(cells.groupby(names[1], sort=False))
     groups = groups[:4]
@@ -150,10 +151,7 @@ def _bars(cells: pd.DataFrame, names: list[str]) -> Figure:
             (0.2, "released", POPULATION, t("Current")),
         ):
             axes.barh(places + shift, part[column], 0.38, color=colour, label=label)
-        axes.set_yticks(places, [str(value) for value in part[names[0]]])
-        axes.invert_yaxis()
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
-        axes.xaxis.set_major_formatter(FuncFormatter(tick))
-        axes.set_title(f"{names[1]}: {level!s}" if len(names) > 1 else names[0])
+        title = f"{names[1]}: {level!s}" if len(names) > 1 else names[0]
+        _label_bars(axes, [str(value) for value in part[names[0]]], title)
     panels[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from synthpop.app.registry import journey_of
+
 pytest.importorskip("shiny")
 
 from synthpop.app import shell
@@ -45,7 +47,8 @@ def test_steps_change_the_risk_and_undo_brings_it_back(tmp_path: Path) -> None:
     assert below_3(tab) == (240, 240)
     play(tab, [do("protect.redo")])
     assert below_3(tab) == (240, 0)
-    bar, history = str(shell.render_bar(tab.view())), str(shell.render_side(tab.view()))
+    journey = journey_of(tab.project)
+    bar, history = str(journey.bar(tab.view())), str(journey.side(tab.view()))
     assert "240 (100 %)" in bar
     assert "1. Global recode" in history
 
@@ -55,12 +58,12 @@ def test_results_speak_the_language_of_the_page(tmp_path: Path) -> None:
     play(tab, [do("choose_language", language="de")])
     play(tab, [step("local_suppression", keys=["sex"]), do("choose_page", page="details")])
     with use_language("de"):
-        assert "Zellen geändert" in str(shell.render_side(tab.view()))
+        assert "Zellen geändert" in str(journey_of(tab.project).side(tab.view()))
         assert "In der ursprünglichen Datei waren 86" in page_text(tab)
         play(tab, [step("global_recode")])
         assert "fehlt. Tragen Sie es ein." in str(shell.render_notice(tab.view(), tab.notice))
     play(tab, [do("choose_language", language="en")])
-    assert "cells changed" in str(shell.render_side(tab.view()))
+    assert "cells changed" in str(journey_of(tab.project).side(tab.view()))
     assert "re-identifications were expected in the original file" in page_text(tab)
 
 
