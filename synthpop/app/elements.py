@@ -136,15 +136,15 @@ def checks(key: str, label: str, names: Sequence[str], chosen: Sequence[str], na
                     tags.input(
                         type="checkbox",
                         name=name,
-                        value=one,
+                        value=word,
                         data_many="",
-                        checked="" if one in chosen else None,
+                        checked="" if word in chosen else None,
                         id=f"{key}-{place}",
                     ),
-                    one,
+                    word,
                     class_="check",
                 )
-                for place, one in enumerate(names)
+                for place, word in enumerate(names)
             ],
             class_="checks",
         ),
@@ -184,7 +184,7 @@ def framed_table(
     key: str | None = None, hidden_caption: bool = False,
 ) -> Tag:  # fmt: skip
     """Return a table in a frame that scrolls, by the keyboard too."""
-    cells = [one if isinstance(one, Tag) else tags.th(one, scope="col") for one in head]
+    cells = [cell if isinstance(cell, Tag) else tags.th(cell, scope="col") for cell in head]
     return tags.div(
         tags.table(
             tags.caption(caption, class_="out-of-sight" if hidden_caption else None),
@@ -258,8 +258,10 @@ def option_fields(
     form: Form, columns: Sequence[str], t: Translate, values: Mapping[str, Any]
 ) -> TagList:
     """Return the entries of a form: the main options, and the others behind a summary."""
-    main = [_option_field(form, one, columns, t, values) for one in form.options if one.main]
-    other = [_option_field(form, one, columns, t, values) for one in form.options if not one.main]
+    main = [_option_field(form, item, columns, t, values) for item in form.options if item.main]
+    other = [
+        _option_field(form, item, columns, t, values) for item in form.options if not item.main
+    ]
     return TagList(
         tags.div(*main, class_="fields"),
         tags.details(
@@ -292,10 +294,10 @@ def _option_field(
     pairs: list[tuple[str, str]] = []
     if option.kind in ("column", "table"):
         names = dict.fromkeys([*option.suggestions, *columns, *([str(value)] if value else [])])
-        pairs = [("", "–"), *((one, one) for one in names)]
+        pairs = [("", "–"), *((word, word) for word in names)]
     elif option.kind == "choice":
-        texts = [(one, t(text) if text else "") for one, text in option.choices]
-        pairs = [(one, _shortened(f"{one}: {text}") if text else one) for one, text in texts]
+        texts = [(word, t(text) if text else "") for word, text in option.choices]
+        pairs = [(word, _shortened(f"{word}: {text}") if text else word) for word, text in texts]
         pairs = pairs if option.default is not None else [("", "–"), *pairs]
     elif option.kind == "flag":
         pairs = [("true", t("yes")), ("false", t("no"))]
@@ -311,7 +313,7 @@ def _option_field(
     )  # fmt: skip
     if words:
         field.append(
-            tags.datalist(*[tags.option(value=one) for one in option.suggestions], id=words)
+            tags.datalist(*[tags.option(value=word) for word in option.suggestions], id=words)
         )
     return field
 

@@ -69,7 +69,7 @@ class Form:
 
     def option(self, name: str) -> Option:
         """Return an option by its name."""
-        return next(one for one in self.options if one.name == name)
+        return next(item for item in self.options if item.name == name)
 
 
 def make_form(
@@ -155,10 +155,10 @@ def _related_text(
     see = SEE.match(text.type) or SEE.match(text.description)
     if see is None or see[1] not in (related or {}):
         return text
-    other = _texts(related[see[1]])[name]  # type: ignore[index]
+    target = _texts(related[see[1]])[name]  # type: ignore[index]
     added = SEE.sub("", text.description, count=1)
     return ParameterText(
-        other.type if SEE.match(text.type) else text.type, f"{other.description} {added}".strip()
+        target.type if SEE.match(text.type) else text.type, f"{target.description} {added}".strip()
     )
 
 
@@ -210,7 +210,7 @@ def _parts(annotation: str) -> list[str]:
             part = ""
         else:
             part += sign
-    return [one for one in parts if one not in ("None", "")]
+    return [member for member in parts if member not in ("None", "")]
 
 
 def _plain_kind(name: str, parts: list[str], text: ParameterText, default: Any) -> Kind:
@@ -344,7 +344,7 @@ def _read_object(faults: Faults, option: Option, name: str, entries: Mapping[str
     """Return a record as run files write it: its name, or a table with the name and options."""
     if name in [value for value, _ in option.choices]:
         return name
-    form = next((one for one in option.forms if one.name == name), None)
+    form = next((record for record in option.forms if record.name == name), None)
     if form is None:
         faults.add(option.name, f"{name!r} is no choice")
         return None

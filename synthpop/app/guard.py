@@ -88,7 +88,8 @@ class Guard:
         async def sent(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 names = {name for name, _ in lines}
-                others = [one for one in message.get("headers", []) if one[0].lower() not in names]
+                headers = message.get("headers", [])
+                others = [line for line in headers if line[0].lower() not in names]
                 message = {**message, "headers": [*others, *lines]}
             await send(message)
 

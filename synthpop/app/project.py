@@ -113,13 +113,13 @@ def perform(project: Project, command: str, arguments: Mapping[str, Any]) -> Pro
 def _check_arguments(function: Command, command: str, arguments: Mapping[str, Any]) -> None:
     faults = Faults(command)
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+    if not any(item.kind is item.VAR_KEYWORD for item in parameters):
         for name in arguments:
-            check_choice(faults, "argument", name, [one.name for one in parameters])
-    for one in parameters:
-        needed = one.default is one.empty and one.kind is not one.VAR_KEYWORD
-        if needed and one.name not in arguments:
-            faults.add(one.name, "is not given")
+            check_choice(faults, "argument", name, [item.name for item in parameters])
+    for item in parameters:
+        needed = item.default is item.empty and item.kind is not item.VAR_KEYWORD
+        if needed and item.name not in arguments:
+            faults.add(item.name, "is not given")
     faults.raise_if_any()
 
 

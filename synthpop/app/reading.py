@@ -109,7 +109,7 @@ def suggest_roles_of(frame: pd.DataFrame, names: dict[str, str]) -> dict[str, An
     return {
         "text": suggested.summary(),
         "columns": {
-            one.name: {"role": names.get(one.role, one.role), "why": one.why}
-            for one in suggested.columns
+            column.name: {"role": names.get(column.role, column.role), "why": column.why}
+            for column in suggested.columns
         },
     }

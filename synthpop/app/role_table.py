@@ -73,5 +73,5 @@ def take_suggestions(view: View, message: Mapping[str, Any]) -> list[dict[str, A
     suggested = view.value(f"{journey}.suggest")
     if suggested is None:
         return []
-    roles = {name: one["role"] for name, one in suggested["columns"].items()}
+    roles = {name: suggestion["role"] for name, suggestion in suggested["columns"].items()}
     return [command(f"{journey}.set_roles", roles=roles)]

@@ -239,7 +239,7 @@ def _check(
     if (only is None) != (previous is None):
         faults.add("only, previous", "go together", remedy="Give both, or neither.")
     elif only is not None:
-        unknown = [one for one in only if one not in set(table[zone])]
+        unknown = [name for name in only if name not in set(table[zone])]
         if unknown or not len(only):
             faults.add("only", f"{unknown or 'nothing'} is no zone", remedy="Name zones.")
         for item in margins:

@@ -82,10 +82,10 @@ class CrossValidation(TableResult):
             *beside_the_best(self.table),
         ]
         second = "brier" if self.score == "log_score" else "pinball_50"
-        other = self.table["candidate"].iloc[int(self.table[second].to_numpy().argmin())]
-        if other != self.best:
+        best_by_second = self.table["candidate"].iloc[int(self.table[second].to_numpy().argmin())]
+        if best_by_second != self.best:
             what = "Brier score" if second == "brier" else "pinball score of the median"
-            lines.append(f"By the {what} the best is {other}.")
+            lines.append(f"By the {what} the best is {best_by_second}.")
         surprised = self.table[self.table["zero"] > 0].sort_values("zero", ascending=False)
         if len(surprised):
             pairs = zip(surprised["candidate"], surprised["zero"], strict=True)

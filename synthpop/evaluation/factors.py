@@ -42,8 +42,8 @@ class Factor:
             return codes
         column_codes, levels = _own_codes(values)
         position = {level: code for code, level in enumerate(self.levels)}
-        other = len(self.levels) + 1
-        table = [position.get(level, other) for level in levels] + [len(self.levels)]
+        unseen = len(self.levels) + 1
+        table = [position.get(level, unseen) for level in levels] + [len(self.levels)]
         return np.array(table, dtype=np.int64)[column_codes]
 
 

@@ -258,7 +258,7 @@ def _net_share(surpluses: Sequence[_Surplus]) -> float:
 
     Without heaping the positive surpluses are chance, and the negative ones weigh as much.
     """
-    differences = np.array([one.persons - one.expected for one in surpluses])
+    differences = np.array([surplus.persons - surplus.expected for surplus in surpluses])
     positive = float(differences[differences > 0].sum())
     return max(0.0, float(differences.sum())) / positive if positive > 0 else 0.0
 

@@ -296,8 +296,8 @@ def _read_numbers(cells: pd.Series, may_have_commas: bool, options: CsvOptions) 
 
 def _has_thousands(texts: pd.Series, mark: str, declared: str | None) -> str | None:
     """Return the sign between thousands: the declared one, or one that stands beside decimals."""
-    other = "," if mark == "." else "."
-    sign = declared if declared is not None else other
+    alternative = "," if mark == "." else "."
+    sign = declared if declared is not None else alternative
     if sign == mark:
         return None
     groups = rf"[+-]?[0-9]{{1,3}}(?:{re.escape(sign)}[0-9]{{3}})*(?:{re.escape(mark)}[0-9]*)?"

@@ -169,9 +169,9 @@ def sampled_units(
     `single` says in the warning what becomes of first-stage strata of one unit.
     """
     faults = Faults("variance")
-    units = [_codes(faults, one, "cluster", n) for one in _columns(cluster)]
-    levels = [_codes(faults, one, "strata", n) for one in _columns(strata)]
-    sizes = [_fractions(faults, one, n) for one in _columns(fpc)]
+    units = [_codes(faults, column, "cluster", n) for column in _columns(cluster)]
+    levels = [_codes(faults, column, "strata", n) for column in _columns(strata)]
+    sizes = [_fractions(faults, column, n) for column in _columns(fpc)]
     n_stages = max(len(units), len(levels), len(sizes), 1)
     faults.raise_if_any()
     stages: list[SamplingStage] = []

@@ -123,7 +123,7 @@ def read_method(
     allowed = [option.name for option in _options(method)]
     unknown = [option for option in options if option not in allowed]
     for option in unknown:
-        only = join([repr(one) for one in allowed]) or "none"
+        only = join([repr(name_or_value) for name_or_value in allowed]) or "none"
         faults.add(where, f"{option!r} is not an option of {name!r}", remedy=f"It has {only}.")
     missing = [
         option.name for option in _options(method)

@@ -94,8 +94,8 @@ def folding_row(
         "flagged": flagged,
         "sentences": [text for text in body.pop("sentences", ()) if text],
         "tables": list(body.pop("tables", ())),
-        "charts": [{"chart": Svg(one["chart"]), "caption": gettext(one["caption"])}
-                   for one in body.pop("charts", ()) if one["chart"]],
+        "charts": [{"chart": Svg(chart["chart"]), "caption": gettext(chart["caption"])}
+                   for chart in body.pop("charts", ()) if chart["chart"]],
         **body,
     }  # fmt: skip
 

@@ -106,7 +106,7 @@ def stored_risk(
         records = (riskiest["record"] - 1).tolist()
         combinations, riskiest["singled_out_by"] = key_combinations(frame, names, records)
     target = str(getattr(risk, "target", ""))
-    table = _over_replicates([risk.table, *(other.table for other in further)])
+    table = _over_replicates([risk.table, *(replicate.table for replicate in further)])
     return StoredRisk(
         table, keys, target, risk.summary(), riskiest, contributions, copies, combinations
     )

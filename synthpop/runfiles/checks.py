@@ -60,7 +60,7 @@ def in_words_of_file(plan: RunFile, problem: InputError) -> list[Fault]:
             what = f"{plain!r}: {what}" if plain in roles else what
             where = f"[survey] {roles.get(plain, plain)}"
         else:
-            label = next((one for one in places if _begins(where, one)), None)
+            label = next((place for place in places if _begins(where, place)), None)
             if label is not None:
                 part = where[len(label) :].lstrip(":, ")
                 where = f"{places[label]} {part}".strip()

@@ -42,8 +42,8 @@ class SurveyInput(FileInput):
 
     def given_roles(self) -> dict[str, str]:
         """Return the roles that are named, as role -> column."""
-        other = {*FileInput.model_fields, "population", "demo", "unweighted"}
-        return self.model_dump(exclude=other, exclude_none=True)
+        keys = {*FileInput.model_fields, "population", "demo", "unweighted"}
+        return self.model_dump(exclude=keys, exclude_none=True)
 
     def roles(self) -> dict[str, str | None]:
         """Return the roles as arguments of `Survey`."""

@@ -78,7 +78,7 @@ def _walk(design: Any) -> list[Any]:
     if isinstance(design, Stratified):
         within = design.design_by_stratum
         designs = list(within.values()) if hasattr(within, "values") else [within]
-        inner = next((one for one in designs if hasattr(one, "plan")), design.within)
+        inner = next((part for part in designs if hasattr(part, "plan")), design.within)
         return [design, *_walk(inner)]
     return [design]
 
@@ -105,11 +105,11 @@ def prepare(
         raise InputError.of("sample", "design", what, "Give SimpleRandom(n) ...")
     source = open_source(population, columns)
     every = _walk(design)
-    clusters = [one.unit for one in every if isinstance(one, Cluster)]
+    clusters = [part.unit for part in every if isinstance(part, Cluster)]
     final = _final(design)
     if household is None and isinstance(final, Cluster):
         household = final.unit
-    strata = next((tuple(one.names) for one in every if isinstance(one, Stratified)), ())
+    strata = next((tuple(part.names) for part in every if isinstance(part, Stratified)), ())
     name = None if not strata else (strata[0] if len(strata) == 1 else STRATUM)
     plan = design.plan(Units(source))
     psu = clusters[0] if clusters else None
@@ -118,8 +118,8 @@ def prepare(
 
 def _replaced(every: list[Any], household: str | None, psu: str | None) -> tuple[str, ...]:
     """Roles of the units that are drawn with replacement."""
-    units = [one.unit for one in every if isinstance(one, Cluster) and with_replacement(one)]
-    if not any(with_replacement(one) for one in every):
+    units = [part.unit for part in every if isinstance(part, Cluster) and with_replacement(part)]
+    if not any(with_replacement(part) for part in every):
         return ()
     roles = {"household": household, "psu": psu}
     # a household is repeated where it, or a unit that holds it, is drawn again

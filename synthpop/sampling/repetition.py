@@ -33,7 +33,7 @@ class Level:
 def levels_of(steps: Any) -> tuple[tuple[Level, ...], bool]:
     """Return the levels of an argument, and whether it was a grid (a mapping of levels)."""
     if isinstance(steps, Mapping):
-        return tuple(Level(plain_label(k), _as_steps(one)) for k, one in steps.items()), True
+        return tuple(Level(plain_label(k), _as_steps(level)) for k, level in steps.items()), True
     return (Level("", _as_steps(steps)),), False
 
 

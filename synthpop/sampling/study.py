@@ -241,7 +241,7 @@ def levels_of_rate(step: Any, rates: Iterable[float]) -> dict[float, Any]:
 def _named(estimators: Mapping[str, Estimator] | Sequence[Estimator]) -> dict[str, Estimator]:
     if isinstance(estimators, Mapping):
         return dict(estimators)
-    return {getattr(one, "__name__", str(i)): one for i, one in enumerate(estimators)}
+    return {getattr(item, "__name__", str(i)): item for i, item in enumerate(estimators)}
 
 
 def _check(
@@ -296,7 +296,7 @@ def _identity(
     content = source.frame if isinstance(source, Survey) else source
     if reads_blocks(source):
         content = [block.hash for block in source.manifest.blocks]
-    steps = [(one.label, one.steps) for one in (*job.contamination, *job.missing)]
+    steps = [(level.label, level.steps) for level in (*job.contamination, *job.missing)]
     calibrate = job.calibrate
     if calibrate is not None and not callable(calibrate):
         calibrate = list(calibrate)

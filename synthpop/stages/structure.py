@@ -238,8 +238,8 @@ class Structure(BlockStage):
         sizes, counts = np.unique(np.diff(block.offsets), return_counts=True)
         start = 0
         for size, count in zip(sizes, counts, strict=True):
-            one = np.zeros(int(count), dtype=np.int64)
-            donors = _draw(model, block.stratum, int(size), spread(one, 1, rng))
+            zeros = np.zeros(int(count), dtype=np.int64)
+            donors = _draw(model, block.stratum, int(size), spread(zeros, 1, rng))
             expand(donors, int(size), model.offsets, start, rows)
             start += int(size) * int(count)
         columns = {}

@@ -265,7 +265,7 @@ def _replicate(
         except (InputError, ArithmeticError, ValueError) as problem:
             failures.append((r, first_line(problem)))
             replicated.append({})
-    values = np.array([[one.get(label, np.nan) for label in start] for one in replicated])
+    values = np.array([[item.get(label, np.nan) for label in start] for item in replicated])
     return start, values, tuple(failures)
 
 

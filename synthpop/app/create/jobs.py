@@ -47,8 +47,11 @@ def starter(request: JobRequest) -> Any:
         "roles": {role: name for role, name in recipe["survey"].items() if role in ROLES},
         "stages": recipe.get("stage", []),
         "columns": {
-            one.name: {"role": one.detail if one.use == "role" else one.use, "why": one.why}
-            for one in profile.columns
+            item.name: {
+                "role": item.detail if item.use == "role" else item.use,
+                "why": item.why,
+            }
+            for item in profile.columns
         },
     }
 

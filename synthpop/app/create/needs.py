@@ -69,11 +69,11 @@ def intruders(view: View) -> list[Need]:
 def names(view: View) -> list[str]:
     """Return the names of the columns of the survey."""
     described = view.value("create.columns")
-    return [] if described is None else [one["name"] for one in described["columns"]]
+    return [] if described is None else [column["name"] for column in described["columns"]]
 
 
 def numbers(view: View) -> list[str]:
     """Return the names of the columns that hold numbers."""
     described = view.value("create.columns")
     columns = [] if described is None else described["columns"]
-    return [one["name"] for one in columns if one["type"] == "number"]
+    return [column["name"] for column in columns if column["type"] == "number"]

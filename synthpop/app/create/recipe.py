@@ -30,11 +30,11 @@ def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
         "run": {"seed": state.seed, "scale": state.scale},
         "known_totals": [
             {
-                "file": one.source.file if stored else one.source.name,
-                "level": one.level,
-                "total": one.total,
+                "file": table.source.file if stored else table.source.name,
+                "level": table.level,
+                "total": table.total,
             }
-            for one in state.totals
+            for table in state.totals
         ],
         "stage": [dict(stage) for stage in state.stages],
     }

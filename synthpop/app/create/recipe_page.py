@@ -136,14 +136,14 @@ def _text(value: Any) -> str:
         return ", ".join(map(_text, value))
     if isinstance(value, Mapping):
         kind = [_text(value[TYPE])] if TYPE in value else []
-        pairs = (f"{key}: {_text(one)}" for key, one in value.items() if key != TYPE)
+        pairs = (f"{key}: {_text(item)}" for key, item in value.items() if key != TYPE)
         return ", ".join([*kind, *pairs])
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
     t, form = view.t, forms()[kind]
-    names = [str(one["name"]) for one in view.project.create.stages if "name" in one]
+    names = [str(step["name"]) for step in view.project.create.stages if "name" in step]
     columns = list(dict.fromkeys([*shown.names(view), *names]))
     values: dict[str, Any] = {}
     for name, value in stage.items():
@@ -197,10 +197,10 @@ def set_stage(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     kind = str(view.project.create.stages[place]["type"])
     form, stage = forms()[kind], view.project.create.stages[place]
     shown_options = {TYPE, *(one.name for one in form.options)}
-    other = {name: value for name, value in stage.items() if name not in shown_options}
+    further = {name: value for name, value in stage.items() if name not in shown_options}
     options = read_form(form, message.get("entries", {}))
     return [
-        command("create.set_stage", place=place, options={**options, **other}),
+        command("create.set_stage", place=place, options={**options, **further}),
         choose(stage=None),
     ]
 

@@ -82,25 +82,25 @@ def set_stage(state: CreateState, place: int, options: dict[str, Any]) -> Create
     """Change the options of a stage."""
     _check_place(state, place)
     new = {"type": state.stages[place]["type"], **options}
-    stages = tuple(new if k == place else one for k, one in enumerate(state.stages))
+    stages = tuple(new if k == place else stage for k, stage in enumerate(state.stages))
     return state.model_copy(update={"stages": stages})
 
 
 def move_stage(state: CreateState, place: int, by: Literal[-1, 1]) -> CreateState:
     """Move a stage before the one above it, or behind the one below it."""
     _check_place(state, place)
-    other = place + by
-    if not 0 <= other < len(state.stages):
+    target = place + by
+    if not 0 <= target < len(state.stages):
         return state
     stages = list(state.stages)
-    stages[place], stages[other] = stages[other], stages[place]
+    stages[place], stages[target] = stages[target], stages[place]
     return state.model_copy(update={"stages": tuple(stages)})
 
 
 def remove_stage(state: CreateState, place: int) -> CreateState:
     """Remove a stage."""
     _check_place(state, place)
-    stages = tuple(one for k, one in enumerate(state.stages) if k != place)
+    stages = tuple(stage for k, stage in enumerate(state.stages) if k != place)
     return state.model_copy(update={"stages": stages})
 
 
@@ -139,14 +139,15 @@ def set_totals(
         _fault("totals", f"there are none at place {place}")
     changes = {k: v for k, v in (("level", level), ("total", total)) if v}
     totals = tuple(
-        one.model_copy(update=changes) if k == place else one for k, one in enumerate(state.totals)
+        item.model_copy(update=changes) if k == place else item
+        for k, item in enumerate(state.totals)
     )
     return state.model_copy(update={"totals": totals})
 
 
 def remove_totals(state: CreateState, place: int) -> CreateState:
     """Remove a table of totals."""
-    totals = tuple(one for k, one in enumerate(state.totals) if k != place)
+    totals = tuple(table for k, table in enumerate(state.totals) if k != place)
     return state.model_copy(update={"totals": totals})
 
 

@@ -30,18 +30,18 @@ def render(view: View) -> Tag:
 
 
 def _totals(view: View, place: int) -> Tag:
-    t, one = view.t, view.project.create.totals[place]
+    t, totals = view.t, view.project.create.totals[place]
     message = command("create.set_totals", place=place)
     return card(
-        one.source.name,
+        totals.source.name,
         tags.div(
             select(f"totals-level-{place}", t("What is counted"),
-                   [(level, t(text)) for level, text in LEVELS.items()], one.level,
+                   [(level, t(text)) for level, text in LEVELS.items()], totals.level,
                    message=message, argument="level"),
-            entry(f"totals-column-{place}", t("Column of the totals"), one.total,
+            entry(f"totals-column-{place}", t("Column of the totals"), totals.total,
                   message=message, argument="total"),
             class_="fields",
         ),
         button(t("Remove"), command("create.remove_totals", place=place), kind="small",
-               label=f"{t('Remove')} {one.source.name}"),
+               label=f"{t('Remove')} {totals.source.name}"),
     )  # fmt: skip

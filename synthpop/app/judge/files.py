@@ -53,14 +53,14 @@ def _releases(view: View) -> list[TagChild]:
     return [
         tags.div(
             select(
-                f"kind-{place}", one.source.name, pairs, one.kind,
+                f"kind-{place}", release.source.name, pairs, release.kind,
                 message=command("judge.set_kind", place=place), argument="kind",
             ),
             button(t("Remove"), command("judge.remove_release", place=place), kind="small",
-                   key=f"remove-release-{place}", label=f"{t('Remove')} {one.source.name}"),
+                   key=f"remove-release-{place}", label=f"{t('Remove')} {release.source.name}"),
             class_="row",
         )
-        for place, one in enumerate(view.project.judge.releases)
+        for place, release in enumerate(view.project.judge.releases)
     ]  # fmt: skip
 
 

@@ -30,8 +30,8 @@ def stamp_of(state: JudgeState) -> str:
 def labels(state: JudgeState) -> list[str]:
     """Return a name for each release, all different."""
     names: list[str] = []
-    for one in state.releases:
-        name = Path(one.source.name).stem
+    for release in state.releases:
+        name = Path(release.source.name).stem
         names.append(name if name not in (*names, "original") else f"{name} ({len(names) + 1})")
     return names
 
@@ -48,10 +48,10 @@ def columns(request: JobRequest) -> Any:
     described["releases"] = [
         {
             "label": label,
-            "records": len(request.workspace.frame(one.source)),
-            "columns": [str(name) for name in request.workspace.frame(one.source).columns],
+            "records": len(request.workspace.frame(release.source)),
+            "columns": [str(name) for name in request.workspace.frame(release.source).columns],
         }
-        for label, one in files
+        for label, release in files
     ]
     return described
 
@@ -69,10 +69,10 @@ def _comparison(request: JobRequest) -> Comparison:
     def run() -> Comparison:
         original = _original(workspace, state)
         releases = {}
-        for label, one in zip(labels(state), state.releases, strict=True):
-            frame = workspace.frame(one.source)
+        for label, release in zip(labels(state), state.releases, strict=True):
+            frame = workspace.frame(release.source)
             weights = state.roles.weights if state.roles.weights in frame.columns else None
-            releases[label] = Release(frame, kind=one.kind, weights=weights)
+            releases[label] = Release(frame, kind=release.kind, weights=weights)
         return compare(
             original,
             releases,

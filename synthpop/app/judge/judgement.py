@@ -61,7 +61,7 @@ def _results(view: View, stamp: str) -> list[TagChild]:
         else _pending(view, "judge.compare", "Comparing the releases with the original")
     ]
     if attacked is not None:
-        parts.extend(_attacked(view, one) for one in attacked["results"])
+        parts.extend(_attacked(view, release) for release in attacked["results"])
     elif compared is not None and any(r.kind == "synthetic" for r in view.project.judge.releases):
         parts.append(_pending(view, "judge.attack", "Attacking the synthetic files"))
     return parts

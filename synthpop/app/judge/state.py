@@ -62,7 +62,7 @@ def add_release(state: JudgeState, name: str, file: str) -> JudgeState:
 def remove_release(state: JudgeState, place: int) -> JudgeState:
     """Remove a release."""
     _check_place(state, place)
-    releases = tuple(one for k, one in enumerate(state.releases) if k != place)
+    releases = tuple(release for k, release in enumerate(state.releases) if k != place)
     return state.model_copy(update={"releases": releases})
 
 
@@ -70,8 +70,8 @@ def set_kind(state: JudgeState, place: int, kind: Kind) -> JudgeState:
     """Say whether a release holds records of the original or synthetic ones."""
     _check_place(state, place)
     changed = tuple(
-        one.model_copy(update={"kind": kind}) if k == place else one
-        for k, one in enumerate(state.releases)
+        release.model_copy(update={"kind": kind}) if k == place else release
+        for k, release in enumerate(state.releases)
     )
     return state.model_copy(update={"releases": changed})
 

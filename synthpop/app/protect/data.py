@@ -133,15 +133,15 @@ def _columns(view: View, source: Source) -> Tag:
     edited_name = view.choice("column", "")
     rows = [
         tags.tr(
-            tags.th(one["name"], scope="row"),
-            tags.td(one.get("meaning", {}).get("label", "")),
-            tags.td(t(one["type"])),
-            tags.td(spark_bars(one["spread"])),
-            tags.td(count(one["distinct"]), class_="number"),
-            tags.td(count(one["missing"]), class_="number"),
-            tags.td(_edit_button(view, one["name"], one["name"] == edited_name)),
+            tags.th(item["name"], scope="row"),
+            tags.td(item.get("meaning", {}).get("label", "")),
+            tags.td(t(item["type"])),
+            tags.td(spark_bars(item["spread"])),
+            tags.td(count(item["distinct"]), class_="number"),
+            tags.td(count(item["missing"]), class_="number"),
+            tags.td(_edit_button(view, item["name"], item["name"] == edited_name)),
         )
-        for one in described["columns"]
+        for item in described["columns"]
     ]
     names = [t("Column"), t("Label"), t("Type"), t("Values"), t("Distinct"), t("Missing"),
              t("Meaning")]  # fmt: skip
@@ -150,7 +150,7 @@ def _columns(view: View, source: Source) -> Tag:
         view.project.protect.sample, kind="number", min="1", step="1",
         message=command("protect.set_sample"), argument="n",
     )  # fmt: skip
-    edited = next((one for one in described["columns"] if one["name"] == edited_name), None)
+    edited = next((item for item in described["columns"] if item["name"] == edited_name), None)
     return card(
         t("{n} records, {m} columns", n=count(described["records"]), m=len(described["columns"])),
         framed_table(t("Columns"), names, rows, kind="scroll tall"),
@@ -208,7 +208,7 @@ def _records(view: View, column: dict[str, Any]) -> Tag | None:
 
     t, name = view.t, column["name"]
     levels = [level for level, _ in column["levels"]]
-    subset = next((one for one in view.project.protect.subset if one.column == name), None)
+    subset = next((item for item in view.project.protect.subset if item.column == name), None)
     fields: TagChild = None
     if (column["type"] == "number" and len(levels) > FEW_LEVELS) or not levels:
         if not column["range"]:

@@ -42,12 +42,12 @@ def script_text(workspace: Workspace, state: ProtectState) -> str:
     source, target = opened(state.source, "file"), f"{stem(state)}-protected.parquet"
     text = session.to_script(source_path=source.name, target_path=target)
     lines = [_reading(source), *_typing(source)]
-    for one in state.subset:
-        lines.append(f"column = data[{one.column!r}]")
-        if one.values:
-            tests = [f"column.astype(str).isin({list(one.values)!r})"]
+    for condition in state.subset:
+        lines.append(f"column = data[{condition.column!r}]")
+        if condition.values:
+            tests = [f"column.astype(str).isin({list(condition.values)!r})"]
         else:
-            limits = {">=": one.low, "<=": one.high}
+            limits = {">=": condition.low, "<=": condition.high}
             tests = [f"(column {sign} {v!r})" for sign, v in limits.items() if v is not None]
         lines.append(f"data = data[{' & '.join(tests)}].reset_index(drop=True)")
     if state.sample is not None:

@@ -68,7 +68,7 @@ def merge(request: JobRequest) -> Any:
         raise InputError.of("household file", "file", "is not open", remedy)
     household = str(state.persons.roles.household)
     before, table = original(request.workspace, state), session_of(request.workspace, state).data
-    changed = [one for one in table if one != household and not table[one].equals(before[one])]
+    changed = [name for name in table if name != household and not table[name].equals(before[name])]
     persons = session_of(request.workspace, state.persons)
     result = persons.apply(
         "merge_household_file", households=table[[household, *changed]], household=household

@@ -60,10 +60,10 @@ def quick_risk(request: JobRequest) -> Any:
             risks[stamp] = _first_numbers(state, frame)
     original, current = risks[stamps[0]], risks[stamps[-1]]
     rows = []
-    for key, one in current.items():
+    for key, measurement in current.items():
         trail = [risks[stamp][key]["value"] for stamp in stamps if key in risks.get(stamp, {})]
         before = original.get(key, {}).get("text", BLANK)
-        rows.append({"key": key, **one, "original": before, "trail": trail})
+        rows.append({"key": key, **measurement, "original": before, "trail": trail})
     return {"rows": rows, "records": len(session.original)}
 
 
@@ -81,14 +81,14 @@ def _first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
         limits=dict(state.limits),
     )
     return {
-        one.key: {
-            "title": one.title,
-            "meaning": one.info.meaning,
-            "text": shown(one),
-            "value": float(one.value),
-            "within": one.within,
+        measurement.key: {
+            "title": measurement.title,
+            "meaning": measurement.info.meaning,
+            "text": shown(measurement),
+            "value": float(measurement.value),
+            "within": measurement.within,
         }
-        for one in assessment.measurements
+        for measurement in assessment.measurements
     }
 
 
@@ -113,11 +113,11 @@ def measure(request: JobRequest) -> Any:
         "risk": [
             {
                 "key": key,
-                "title": one.title,
-                "meaning": one.info.meaning,
+                "title": measurement.title,
+                "meaning": measurement.info.meaning,
                 **{s: shown(sides[s][key]) if key in sides[s] else BLANK for s in sides},
             }
-            for key, one in titles.items()
+            for key, measurement in titles.items()
         ],
         "utility": variables,
         "losses": losses,

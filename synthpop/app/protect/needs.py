@@ -55,4 +55,4 @@ def standing(view: View) -> list[Need]:
 def names(view: View) -> list[str]:
     """Return the names of the columns; empty while the file is read."""
     described = view.value("protect.columns")
-    return [] if described is None else [one["name"] for one in described["columns"]]
+    return [] if described is None else [column["name"] for column in described["columns"]]

@@ -115,7 +115,7 @@ def new_group(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
 def move_level(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the choice with a level in another group; "" leaves it as it is."""
     group = message.get("group", message.get("arguments", {}).get("group", ""))
-    moved = {one: name for one, name in groups_of(view).items() if one != message["level"]}
+    moved = {level: name for level, name in groups_of(view).items() if level != message["level"]}
     if group:
         moved[str(message["level"])] = str(group)
     return [choose(**{"recode-groups": {"column": view.choice("recode"), "groups": moved}})]

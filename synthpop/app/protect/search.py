@@ -133,7 +133,7 @@ def search(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
 def take_plan(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the job that runs the steps of a plan."""
     plans = view.value("protect.search")["plans"]
-    plan = next(one for one in plans if one["plan"] == message["plan"])
+    plan = next(row for row in plans if row["plan"] == message["plan"])
     return [ask("protect.take_plan", steps=plan["steps"])]
 
 
@@ -169,7 +169,7 @@ def run_search(request: JobRequest) -> Any:
             "steps": [
                 {
                     "verb": step.verb,
-                    "parameters": {key: to_json(one) for key, one in step.parameters.items()},
+                    "parameters": {key: to_json(value) for key, value in step.parameters.items()},
                 }
                 for step in search_result.steps[int(row["plan"])]
             ],
@@ -194,7 +194,7 @@ def run_plan(request: JobRequest) -> Any:
     steps, recorded = request.arguments["steps"], []
     for place, step in enumerate(steps):
         request.listen(Event("progress", "plan", place, len(steps), step["verb"]))
-        parameters = {name: from_json(one) for name, one in step["parameters"].items()}
+        parameters = {name: from_json(value) for name, value in step["parameters"].items()}
         recorded.append(recorded_step(session, session.apply(step["verb"], **parameters)))
     return {"steps": recorded}
 

@@ -28,18 +28,18 @@ def roles_stamp(state: ProtectState) -> str:
 
 def steps_stamp(state: ProtectState) -> str:
     """Return what risk and utility depend on."""
-    steps = [[one.verb, one.parameters] for one in state.active]
+    steps = [[step.verb, step.parameters] for step in state.active]
     return roles_stamp(state) + json.dumps(steps, sort_keys=True)
 
 
 def original(workspace: Workspace, state: ProtectState) -> pd.DataFrame:
     """Return the file as it was read, or the chosen records of it."""
     frame = workspace.frame(opened(state.source, "file"))
-    for one in state.subset:
-        column = frame[one.column]
-        rows = column.astype(str).isin(one.values) if one.values else column.notna()
-        rows &= True if one.low is None else column >= one.low
-        rows &= True if one.high is None else column <= one.high
+    for condition in state.subset:
+        column = frame[condition.column]
+        rows = column.astype(str).isin(condition.values) if condition.values else column.notna()
+        rows &= True if condition.low is None else column >= condition.low
+        rows &= True if condition.high is None else column <= condition.high
         frame = frame[rows.to_numpy()].reset_index(drop=True)
     if state.sample is not None and state.sample < len(frame):
         frame = frame.sample(state.sample, random_state=1).sort_index().reset_index(drop=True)

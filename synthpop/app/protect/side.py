@@ -30,7 +30,7 @@ def render_bar(view: View) -> Tag | None:
     if quick is None:
         text = fault or t("Measuring the risk")
         return tags.div(sentence(text, class_="fault" if fault else "waiting"), class_="bar")
-    rows = {one["key"]: one for one in quick["rows"]}
+    rows = {row["key"]: row for row in quick["rows"]}
     below = f"below_{view.project.protect.k}"
     keys = [key for key in dict.fromkeys([below, *QUICK]) if key in rows][:5]
     figures = [_figure(t(rows[key]["title"]), rows[key], rows[key]["within"]) for key in keys]

@@ -122,7 +122,7 @@ def set_subset(
     high: float | None = None,
 ) -> ProtectState:
     """Keep the records with these values of a column, or from low to high; nothing: keep all."""
-    others = tuple(one for one in state.subset if one.column != column)
+    others = tuple(known for known in state.subset if known.column != column)
     condition = Subset(column=column, values=values, low=low, high=high)
     new = others if condition == Subset(column=column) else (*others, condition)
     return state.model_copy(update={"subset": new, "steps": (), "position": 0})
@@ -188,9 +188,9 @@ def split_households(
         raise InputError.of(
             "project", "household file", "is open already, or no column is the household"
         )
-    shared = [one for one in columns if one != state.roles.household]
+    shared = [column for column in columns if column != state.roles.household]
     values: dict[str, Any] = {
-        role: tuple(one for one in value if one in shared)
+        role: tuple(column for column in value if column in shared)
         if isinstance(value, tuple)
         else (value if value in shared else None)
         for role, value in state.roles

@@ -141,10 +141,10 @@ def _choose(
             continue
         centre = centre_of(kind, design.rows(rows), y[rows])[1]
         for members in used.values():
-            learned_rows, other = members[learned[members]], members[~learned[members]]
+            learned_rows, tested = members[learned[members]], members[~learned[members]]
             unit = Unit.of(centre, design.rows(learned_rows), y[learned_rows])
-            if unit.n_persons and len(other):
-                trials.append((unit, design.rows(other), y[other]))
+            if unit.n_persons and len(tested):
+                trials.append((unit, design.rows(tested), y[tested]))
         if trials:
             folds.append(trials)
     if not folds:

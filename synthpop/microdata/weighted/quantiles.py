@@ -101,13 +101,13 @@ def _by_buckets(x: np.ndarray, w: np.ndarray, p: np.ndarray, definition: str) ->
     bucket = np.searchsorted(share, p + sign * SHARE_TOLERANCE, side=side)
     bucket = np.minimum(bucket, int(key.max()))
     result = np.empty(len(p))
-    for one in np.unique(bucket):
-        inside = np.flatnonzero(key == one)
+    for number in np.unique(bucket):
+        inside = np.flatnonzero(key == number)
         order = np.argsort(x[inside])
         values, weights_inside = x[inside][order], w[inside][order]
-        before = share[one - 1] if one > 0 else 0.0
+        before = share[number - 1] if number > 0 else 0.0
         reached = before + np.cumsum(weights_inside) / total
-        in_bucket = bucket == one
+        in_bucket = bucket == number
         at = np.searchsorted(reached, p[in_bucket] + sign * SHARE_TOLERANCE, side=side)
         result[in_bucket] = values[np.clip(at, 0, len(values) - 1)]
     return result
