@@ -129,6 +129,29 @@ def test_files_can_be_read_at_once() -> None:
     assert {str(file): n for file, n in sizes.items() if n > LARGEST_FILE} == {}
 
 
+TESTED_ELSEWHERE = {
+    "synthpop/microdata": "ground/microdata",  # the ground of both packages
+    "synthpop/cli": "synthpop/test_cli.py",
+    "riskeval/kernels": "kernels",  # of both packages
+}
+
+
+def test_the_tests_of_a_room_are_where_its_name_says() -> None:
+    tests = Path(__file__).parent
+    rooms = [
+        file.parent.relative_to(ROOT.parent).as_posix()
+        for package in (ROOT, RISKEVAL)
+        for file in package.glob("*/__init__.py")
+    ]
+    places = {room: tests / TESTED_ELSEWHERE.get(room, room) for room in rooms}
+    without = {
+        room for room, place in places.items()
+        if not (place.is_file() or any(place.glob("test_*.py")))
+    }  # fmt: skip
+    assert without == set()
+    assert TESTED_ELSEWHERE.keys() <= set(rooms)
+
+
 def imported(file: Path, modules: dict[str, Path]) -> set[str]:
     """Return the modules that a file imports, inside functions and for annotations too."""
     names = {one.name for node in nodes_of(file).get(ast.Import, []) for one in node.names}

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
+from riskeval.attacks.values import number_groups
 from synthpop.microdata.errors import InputError
 
 
@@ -17,6 +18,11 @@ def files() -> tuple[pd.DataFrame, pd.DataFrame]:
     original = pd.DataFrame({"k": list("AABCCD"), "t": ["x", "x", "y", "x", "y", "z"]})
     synthetic = pd.DataFrame({"k": list("AAABCCE"), "t": ["x", "x", "y", "y", "y", "y", "z"]})
     return original, synthetic
+
+
+def test_groups_of_numbers_are_counted_from_one_and_include_their_upper_limit() -> None:
+    groups = number_groups(pd.Series([1.0, 5.0, np.nan, 7.0, 20.0]), np.array([5.0, 9.0]))
+    assert groups.dropna().tolist() == ["1", "1", "2", "3"]
 
 
 class TestWorkedByHand:

@@ -13,7 +13,7 @@ from synthpop.kernels.annealing import swap_areas
 from synthpop.microdata.errors import ConvergenceWarning, InputError
 from synthpop.stages.distribute import Distribute, distribute
 from tests.reference_data import golden, survey_data
-from tests.synthpop.stages.test_annealing import make_population
+from tests.synthpop.annealing.test_annealing import make_population
 
 
 def tables(frame: pd.DataFrame, extra: tuple[str, ...] = (), seed: int = 1):
