@@ -18,8 +18,7 @@ from riskeval.protection.household import (
 from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected, changed_cells, protected
 from riskeval.protection.whole_households import Run, mask_whole_households
-from riskeval.recovery.columns import names_of
-from synthpop.microdata.checks import check_numeric
+from riskeval.recovery.columns import check_components, names_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, is_number, numbers
 from synthpop.microdata.text import join, plural, short_percent
@@ -89,10 +88,7 @@ def read_order(
         household, tuple(names_of(household_variables)), tuple(names_of(strata)),
         tuple(names_of(keep_signs)), parts,
     )  # fmt: skip
-    for total, columns in parts.items():
-        check_numeric(faults, frame, [total, *columns], "components")
-        if len(columns) < 2 or total in columns:
-            faults.add("components", f"{total!r} has no two parts beside itself")
+    check_components(faults, frame, parts)
     for role in ("household_variables", "keep_signs"):
         for name in getattr(order, role):
             if name not in names:

@@ -12,9 +12,9 @@ from riskeval.protection.suppress import SuppressionJob, withstanding_notes
 from riskeval.protection.suppress_attack import Attack, suppress_under_attack
 from riskeval.protection.suppress_checks import SuppressionPlan
 from riskeval.recovery.recover import recover
-from riskeval.recovery.result import Recovery, with_values
+from riskeval.recovery.result import Recovery, read_back_text, with_values
 from synthpop.microdata.codes import encode_keys
-from synthpop.microdata.text import count, join, plural
+from synthpop.microdata.text import count, plural
 
 
 def read_back(
@@ -41,8 +41,8 @@ def read_back(
     remedy = "drop what tells them, or give hierarchies with coarser values"
     remedy = f": {remedy if homes else 'give household, or ' + remedy}" if below else ""
     return recovery, [
-        f"But {_cause(recovery)}, and then {plural(below, 'record matches', 'records match')} "
-        f"fewer than {k}{remedy}."
+        f"But {read_back_text(recovery, 'missing value')}, and then "
+        f"{plural(below, 'record matches', 'records match')} fewer than {k}{remedy}."
     ]
 
 
@@ -50,14 +50,6 @@ def records_below(recovery: Recovery) -> int:
     """Records below k once what can be read back is filled in."""
     assert recovery.below is not None  # keys were given
     return recovery.below[1]
-
-
-def _cause(recovery: Recovery) -> str:
-    sources = join(dict.fromkeys(recovery.cells["source"]))
-    return (
-        f"{count(recovery.n_right or 0)} of {plural(recovery.n_holes, 'missing value')} can be "
-        f"read back ({sources})"
-    )
 
 
 def withstanding(
@@ -102,9 +94,10 @@ def withstanding(
     below = int(job.short(outcome.believed).sum())
     who = f"all records but {count(below)} match" if below else "every record matches"
     text = (
-        f"Since {_cause(recovery)}, {plural(int((hidden & ~holes).sum()), 'further value')} became "
-        f"missing and {count(int((holes & ~hidden & (codes >= 0)).sum()))} are shown again; {who} "
-        f"at least {k} now, where a missing value matches all."
+        f"Since {read_back_text(recovery, 'missing value')}, "
+        f"{plural(int((hidden & ~holes).sum()), 'further value')} became missing and "
+        f"{count(int((holes & ~hidden & (codes >= 0)).sum()))} are shown again; {who} at least {k} "
+        "now, where a missing value matches all."
     )
     return attack.released(hidden), outcome.recovery, [text, *withstanding_notes(outcome, below)]
 

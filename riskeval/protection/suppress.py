@@ -23,6 +23,7 @@ from riskeval.protection.suppress_checks import (
 from riskeval.protection.suppress_codes import SLACK, SuppressRequest, count_matches, suppress_codes
 from riskeval.protection.suppress_households import hide_rare_households, rare_households
 from riskeval.recovery.columns import names_of
+from riskeval.recovery.result import read_back_text
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.native import same_library
@@ -294,12 +295,11 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
     if not plan.withstands:
         if not recovery.n_right:
             return first
-        sources = join(dict.fromkeys(recovery.cells["source"]))
         return [
             *first,
-            f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'suppressed value')} can "
-            f"be read back ({sources}), and {plural(below, 'record is', 'records are')} below "
-            "again then: give household and weights, or drop these columns.",
+            f"But {read_back_text(recovery, 'suppressed value')}, and "
+            f"{plural(below, 'record is', 'records are')} below again then: give household and "
+            "weights, or drop these columns.",
         ]
     return [*first, *withstanding_notes(outcome, below)]
 

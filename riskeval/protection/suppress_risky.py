@@ -14,7 +14,7 @@ from riskeval.protection.result import Protected, own_frame, protected, suppress
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.columns import names_of
 from riskeval.recovery.recover import recover
-from riskeval.recovery.result import Recovery
+from riskeval.recovery.result import Recovery, read_back_text
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
@@ -109,11 +109,7 @@ def suppress_risky(
         notes += homes.notes()
     recovery = details["recovery"]
     if recovery.n_right:
-        sources = join(dict.fromkeys(recovery.cells["source"]))
-        notes.append(
-            f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'suppressed value')} can "
-            f"be read back ({sources})."
-        )
+        notes.append(f"But {read_back_text(recovery, 'suppressed value')}.")
     ranked = dict(zip(names, map(int, ranks), strict=True))
     return protected(
         frame,

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.checks import check_numeric
 from synthpop.microdata.codes import encode, run_starts, smallest_int
-from synthpop.microdata.frames import as_numbers, listed_names
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers, is_number, listed_names
 
 DETERMINANT_SHARE = 0.9
 CLOSE = 1e-6
@@ -185,10 +187,7 @@ def read_column(values: pd.Series, hidden: np.ndarray | None = None) -> Column:
     """
     codes, levels = encode(values)
     codes = codes.astype(np.int64)
-    number = pd.api.types.is_numeric_dtype(values.dtype)
-    numbers = None
-    if number and not pd.api.types.is_bool_dtype(values.dtype):
-        numbers = as_numbers(values).copy()
+    numbers = as_numbers(values).copy() if is_number(values) else None
     unknown = codes < 0 if hidden is None else hidden & (codes < 0)
     return Column(str(values.name), codes, list(levels), numbers, unknown)
 
@@ -206,6 +205,14 @@ def read_households(values: pd.Series) -> HomesOfRecords:
 
 def names_of(columns: Sequence[str] | str | None) -> list[str]:
     """Return one name, several or none as a list."""
-    if columns is None:
-        return []
-    return list(listed_names(columns))
+    return [] if columns is None else list(listed_names(columns))
+
+
+def check_components(
+    faults: Faults, frame: pd.DataFrame, components: Mapping[str, Sequence[str]]
+) -> None:
+    """Note totals and parts that are no numbers, and totals without two parts."""
+    for total, parts in components.items():
+        check_numeric(faults, frame, [total, *parts], "components")
+        if len(parts) < 2 or total in parts:
+            faults.add("components", f"{total!r} has no two parts beside itself")

@@ -8,12 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.recovery.columns import Evidence, names_of, read_column, read_households
+from riskeval.recovery.columns import (
+    Evidence,
+    check_components,
+    names_of,
+    read_column,
+    read_households,
+)
 from riskeval.recovery.result import Recovery, make_result
 from riskeval.recovery.rules import RULES, Deduction, Fill, Ways, apply
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Between, Whole, check
 from synthpop.microdata.text import count
 
 MOST_ROUNDS = 50
@@ -195,29 +202,21 @@ def _check(
     keys: Sequence[str],
 ) -> None:
     roles = {
-        "columns": names,
-        "household": names_of(household),
+        "columns": names, "household": names_of(household), "keys": keys, "strata": ways.strata,
         "household_variables": ways.household_variables,
         "household_size": names_of(ways.household_size),
-        "strata": ways.strata,
-        "keys": keys,
-    }
+    }  # fmt: skip
     for role, role_names in roles.items():
         check_columns(faults, frame, dict.fromkeys(role_names), role)
     check_numeric(faults, frame, ways.weights, "weights")
-    for total, parts in (ways.components or {}).items():
-        check_numeric(faults, frame, [total, *parts], "components")
-        if len(parts) < 2 or total in parts:
-            faults.add("components", f"{total!r} has no two parts beside itself")
+    check_components(faults, frame, ways.components or {})
     for name, other in files.items():
         if other is not None and len(other) != len(frame):
             faults.add(name, f"has {count(len(other))} records, the release {count(len(frame))}")
 
 
 def _check_options(faults: Faults, ways: Ways, k: int, rules: Sequence[str] | None) -> None:
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-        faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
-    if not isinstance(ways.certainty, (int, float)) or not 0.5 < ways.certainty <= 1:
-        faults.add("certainty", f"is {ways.certainty!r}", remedy="Give a share above 0.5.")
+    table = {"k": Whole(1), "certainty": Between(0.5, 1, open="low")}
+    check(faults, table, {"k": k, "certainty": ways.certainty})
     for rule in rules or ():
         check_choice(faults, "rules", rule, RULES)

@@ -13,7 +13,7 @@ from riskeval.recovery.columns import CLOSE
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.text import join, percent, plural
 
 if TYPE_CHECKING:
     from riskeval.recovery.rules import Fill
@@ -129,6 +129,13 @@ class Recovery(Result):
                 f"on the keys as released, {count_text(after)} after these values are filled in."
             )
         return text
+
+
+def read_back_text(recovery: Recovery, what: str) -> str:
+    """Say how many values can be read back, and from which sources."""
+    sources = join(dict.fromkeys(recovery.cells["source"]))
+    holes = plural(recovery.n_holes, what)
+    return f"{count_text(recovery.n_right or 0)} of {holes} can be read back ({sources})"
 
 
 def make_result(

@@ -13,8 +13,8 @@ from riskeval.report.riskiest import limit, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.charts import value_bar
-from synthpop.microdata.language import gettext, use_language
-from synthpop.microdata.page import check_page, render_page, write_page
+from synthpop.microdata.language import gettext
+from synthpop.microdata.page import write_for
 from synthpop.microdata.page_facts import (
     card,
     finding,
@@ -85,14 +85,17 @@ def write_assessment(
     >>> "3-anonymity" in page.read_text(encoding="utf-8")
     True
     """
-    check_page(audience, language)
-    external = audience == "external"
-    measurements = visible(assessment.measurements, external)
-    with use_language(language):
-        facts = assessment_facts(assessment, measurements, external)
-        facts["title"] = title or gettext("Disclosure risk of a file")
-        page = render_page("riskeval", "assess.html.j2", facts)
-    return write_page(path, page, private=not external)
+
+    def facts(external: bool) -> dict[str, Any]:
+        measurements = visible(assessment.measurements, external)
+        return {
+            "title": gettext("Disclosure risk of a file"),
+            **assessment_facts(assessment, measurements, external),
+        }
+
+    return write_for(
+        path, "riskeval", "assess.html.j2", facts, title=title, audience=audience, language=language
+    )
 
 
 def assessment_facts(

@@ -21,8 +21,8 @@ from riskeval.report.comparison_verdicts import verdict_rows, worst_rows
 from riskeval.report.external import external_view
 from riskeval.report.values import ROUNDING
 from riskeval.shared.show import lower
-from synthpop.microdata.language import gettext, use_language
-from synthpop.microdata.page import check_page, render_page, write_page
+from synthpop.microdata.language import gettext
+from synthpop.microdata.page import write_for
 from synthpop.microdata.page_facts import Svg, card
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import count, plural, yes_or_no
@@ -73,15 +73,14 @@ def write_comparison(
     language: str = "en",
 ) -> Place:
     """Write a comparison as one self-contained HTML file; see `Comparison.report`."""
-    check_page(audience, language)
-    external = audience == "external"
-    with use_language(language):
-        if external:
-            comparison = external_view(comparison)
-        facts = comparison_facts(comparison, external)
-        facts["title"] = title or facts["title"]
-        page = render_page("riskeval", "compare.html.j2", facts)
-    return write_page(path, page, private=not external)
+
+    def facts(external: bool) -> dict[str, Any]:
+        return comparison_facts(external_view(comparison) if external else comparison, external)
+
+    return write_for(
+        path, "riskeval", "compare.html.j2", facts, title=title, audience=audience,
+        language=language,
+    )  # fmt: skip
 
 
 def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:

@@ -122,18 +122,13 @@ def overlap_cells(comparison: Comparison) -> Table | None:
 
 
 def _overlap_cell(value: float) -> dict[str, str]:
+    text = _overlap(value)
+    title = said("overlap {value}", value=text)
     if np.isnan(value):
-        return {
-            "text": BLANK,
-            "kind": "within",
-            "title": gettext("no interval in one of the files"),
-        }
-    kind = "within" if value >= MUCH else "off-fewer" if value >= HALF else "far-fewer"
-    return {
-        "text": _overlap(value),
-        "kind": kind,
-        "title": said("overlap {value}", value=_overlap(value)),
-    }
+        title = gettext("no interval in one of the files")
+    few = "off-fewer" if value >= HALF else "far-fewer"
+    kind = "within" if np.isnan(value) or value >= MUCH else few
+    return {"text": text, "kind": kind, "title": title}
 
 
 def _overlap(value: float) -> str:
@@ -190,17 +185,8 @@ def files_table(comparison: Comparison, external: bool) -> Table:
         method = row.family + parameter if row.kind != ORIGINAL else "–"
         notes = () if external else (row.notes or "–",)
         weighted = yes_or_no(row.weighted)
-        rows.append(
-            (
-                row.release,
-                gettext(row.kind),
-                method,
-                *notes,
-                f"{count(row.records)}",
-                linked,
-                weighted,
-            )
-        )
+        kind, records = gettext(row.kind), count(row.records)
+        rows.append((row.release, kind, method, *notes, records, linked, weighted))
     head = ["File", "Kind", "Method", *([] if external else ["Found"]), "Records",
             "Linked one to one", "Weights"]  # fmt: skip
     return _table(head, 3 if external else 4, rows)

@@ -13,8 +13,8 @@ from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.charts import interval_dot
-from synthpop.microdata.language import gettext, said, translated, use_language
-from synthpop.microdata.page import check_page, render_page, write_page
+from synthpop.microdata.language import gettext, said, translated
+from synthpop.microdata.page import write_for
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import BLANK, join, number, plural
@@ -76,13 +76,14 @@ def write_judgement(
     >>> "DiSCO" in page.read_text(encoding="utf-8")
     True
     """
-    check_page(audience, language)
-    external = audience == "external"
-    with use_language(language):
-        facts = judgement_facts(risk, external)
-        facts["title"] = title or gettext("Disclosure risk of a synthetic file")
-        page = render_page("riskeval", "judge.html.j2", facts)
-    return write_page(path, page, private=not external)
+
+    def facts(external: bool) -> dict[str, Any]:
+        name = gettext("Disclosure risk of a synthetic file")
+        return {"title": name, **judgement_facts(risk, external)}
+
+    return write_for(
+        path, "riskeval", "judge.html.j2", facts, title=title, audience=audience, language=language
+    )
 
 
 def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:

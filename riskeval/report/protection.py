@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from riskeval.report.protection_verdicts import sides, verdict_rows, worst_rows
 from riskeval.report.riskiest import limit, riskiest_records
 from riskeval.report.values import ROUNDING, visible
 from synthpop.microdata.charts import part_bar
-from synthpop.microdata.language import gettext, said, use_language
-from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.language import gettext, said
+from synthpop.microdata.page import write_for
 from synthpop.microdata.page_facts import Svg, card, limit_mark, table
 from synthpop.microdata.places import Place
 from synthpop.microdata.suppression import rounded
@@ -61,10 +62,11 @@ def write_protection(
     External pages show rounded counts, and a mean or deviation of the original only where no
     single value can be computed from it: see `safe_columns`.
     """
-    external = audience == "external"
-    with use_language(language):
-        page = render_page("riskeval", "protect.html.j2", protection_facts(session, external))
-    return write_page(path, page, private=not external)
+    facts = partial(protection_facts, session)
+    return write_for(
+        path, "riskeval", "protect.html.j2", facts, title=None, audience=audience,
+        language=language,
+    )  # fmt: skip
 
 
 def protection_facts(session: ProtectionSession, external: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from riskeval.protection.result import changed_cells
 from synthpop.microdata.charts import before_after
@@ -37,15 +38,11 @@ def safe_columns(session: ProtectionSession) -> set[str]:
     return {
         str(name)
         for name in original
-        if pd.api.types.is_numeric_dtype(original[name].dtype)
-        and pd.api.types.is_numeric_dtype(current[name].dtype)
-        and is_safe_statistic(_values(original[name]))
-        and is_safe_change(_values(original[name]), _values(current[name]))
+        if is_numeric_dtype(original[name].dtype)
+        and is_numeric_dtype(current[name].dtype)
+        and is_safe_statistic(as_numbers(original[name]))
+        and is_safe_change(as_numbers(original[name]), as_numbers(current[name]))
     }
-
-
-def _values(column: pd.Series) -> np.ndarray:
-    return as_numbers(column)
 
 
 def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, Any]]:
@@ -60,7 +57,7 @@ def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, 
         part = measured.loc[name]
         before, after = session.original_frame[name], session.current_frame()[name]
         changed = int(changed_cells(before, after).sum())
-        is_category = name in categories or not pd.api.types.is_numeric_dtype(before.dtype)
+        is_category = name in categories or not is_numeric_dtype(before.dtype)
         hidden = safe is not None and not is_category and name not in safe
         write = rounded if external else count
         levels = [write(float(part.loc["distinct", side])) for side in ("original", "current")]
@@ -97,20 +94,20 @@ def _statistics(part: pd.DataFrame, is_category: bool, hidden: bool, write: Any)
 def _plot(before: pd.Series, after: pd.Series, is_category: bool, name: str) -> str:
     """Return the distribution before as grey columns and the current one as a line."""
     text = f"{name}: original in grey, current file as a line"
-    if is_category or not pd.api.types.is_numeric_dtype(after.dtype):
+    if is_category or not is_numeric_dtype(after.dtype):
         levels = before.astype(str).value_counts().index[:MOST_LEVELS]
         sides = [
             column.astype(str).value_counts().reindex(levels, fill_value=0).to_numpy()
             for column in (before, after)
         ]
         return before_after(sides[0], sides[1], text)
-    known = _values(before)
-    known = known[np.isfinite(known)]
-    if not len(known):
+    numbers = as_numbers(before)
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
         return ""
-    low, high = np.quantile(known, [0.01, 0.99])
+    low, high = np.quantile(numbers, [0.01, 0.99])
     edges = np.linspace(low, high if high > low else low + 1, CLASSES + 1)
-    counts = [np.histogram(_values(column), edges)[0] for column in (before, after)]
+    counts = [np.histogram(as_numbers(column), edges)[0] for column in (before, after)]
     return before_after(counts[0], counts[1], text)
 
 
@@ -122,7 +119,7 @@ def _loss_of(before: pd.Series, after: pd.Series, is_category: bool, external: b
         sides = [column.astype(str).value_counts(normalize=True) for column in (before, after)]
         shares = pd.concat(sides, axis=1).fillna(0.0).to_numpy(dtype=float)
         return f"{short_percent(np.abs(shares[:, 0] - shares[:, 1]).sum() / 2, 2)} TVD"
-    x, y = (np.sort(values[np.isfinite(values)]) for values in map(_values, (before, after)))
+    x, y = (np.sort(values[np.isfinite(values)]) for values in map(as_numbers, (before, after)))
     if not len(x) or not len(y):
         return BLANK
     points = np.concatenate([x, y])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import encode
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frames import as_numbers, is_number
 
 Arguments = tuple[str, dict[str, Any]]
 """A verb of ``riskeval.protect`` with its arguments, before roles fill the others."""
@@ -50,8 +50,7 @@ def key_recodings(values: pd.Series, wanted: Sequence[Any] | None = None) -> lis
 
 def is_amount(values: pd.Series) -> bool:
     """Whether a column holds ages or amounts, and no codes of categories."""
-    number = pd.api.types.is_numeric_dtype(values.dtype)
-    return number and not pd.api.types.is_bool_dtype(values.dtype) and values.nunique() > MANY_CODES
+    return is_number(values) and values.nunique() > MANY_CODES
 
 
 def number_treatments(names: Sequence[str]) -> list[list[Arguments]]:

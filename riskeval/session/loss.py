@@ -40,15 +40,13 @@ def category_loss(original: pd.Series, released: pd.Series) -> float:
     >>> category_loss(pd.Series([1, 2, 3, 4]), pd.Series(["1-2", "1-2", "3-4", "3-4"]))
     0.5
     """
-    before, levels = encode(original)
-    after, classes = encode(released)
-    known = before >= 0
-    pairs = np.column_stack([before[known], after[known]]).astype(np.int64)
+    before, after = encode(original)[0], encode(released)[0]
+    filled = before >= 0
+    pairs = np.column_stack([before[filled], after[filled]]).astype(np.int64)
     whole = _entropy(np.bincount(pairs[:, 0], minlength=1))
     if whole <= 0:
         return 0.0
-    ids, n_cells = cell_ids(pairs, [len(levels), len(classes)])
-    joint = _entropy(np.bincount(ids, minlength=n_cells))
+    joint = _entropy(np.bincount(cell_ids(pairs)[0]))
     alone = _entropy(np.bincount(pairs[:, 1] + 1, minlength=1))
     return float(min(max((joint - alone) / whole, 0.0), 1.0))
 

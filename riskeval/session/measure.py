@@ -218,9 +218,8 @@ def records_below(original: pd.DataFrame, file: pd.DataFrame, roles: SessionRole
 
 def describe(values: pd.Series) -> dict[str, float]:
     """Count filled and distinct values; mean and deviation of numbers."""
-    number = pd.api.types.is_numeric_dtype(values.dtype)
     numbers_of = {"filled": float(values.notna().sum()), "distinct": float(values.nunique())}
-    if number and not pd.api.types.is_bool_dtype(values.dtype):
+    if is_number(values):
         numbers = as_numbers(values)
         if not np.isnan(numbers).all():
             with np.errstate(invalid="ignore", over="ignore"):  # infinite values have no mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -18,6 +18,7 @@ from synthpop.microdata.language import (
     gettext,
     translated,
     translated_template,
+    use_language,
 )
 from synthpop.microdata.places import Place, place
 from synthpop.microdata.version import __version__
@@ -90,6 +91,22 @@ def _source_hash(script: str) -> str:
     """Return the hash by which a content security policy allows an inline script."""
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def write_for(
+    path: Place | str, package: str, template: str, facts: Callable[[bool], dict[str, Any]], *,
+    title: str | None, audience: str, language: str,
+) -> Place:  # fmt: skip
+    """Write a page for an audience: `facts` says, in the language, what external readers may see.
+
+    Raises InputError: an unknown audience or language; OutputError: the file cannot be written.
+    """
+    check_page(audience, language)
+    external = audience == "external"
+    with use_language(language):
+        values = facts(external)
+        page = render_page(package, template, values | ({"title": title} if title else {}))
+    return write_page(path, page, private=not external)
 
 
 def write_page(path: Place | str, text: str, *, private: bool = False) -> Place:
