@@ -114,28 +114,30 @@ def share_distances(
     rows = []
     for name in names:
         q, p = shares(sides.sample.single[name]), sides.population.single[name]
-        rows.append(_row(name, "", "all", q, p, sides.effective_of(name)))
+        rows.append(tvd_row(name, "", "all", q, p, sides.effective_of(name)))
         if strata is not None and name != strata:
             rows += _by_stratum(sides, name, strata)
     for a, b in pairs:
         q, p = shares(sides.sample.pairs[a, b]), sides.population.pairs[a, b]
-        rows.append(_row(a, b, "all", q, p, sides.effective_of(a, b)))
+        rows.append(tvd_row(a, b, "all", q, p, sides.effective_of(a, b)))
     return rows
 
 
-def _row(
+def tvd_row(
     variable: str, crossed: str, scope: str, q: np.ndarray, counts: np.ndarray, effective: float
 ) -> dict[str, Any]:
-    return {
-        "measure": "tvd",
-        "variable": variable,
-        "crossed": crossed,
-        "scope": scope,
-        "value": total_variation(shares(counts), q),
-        "expected_simulation_error": expected_total_variation(q, float(counts.sum())),
-        "expected_sampling_error": expected_total_variation(q, effective),
-        "where": "",
-    }
+    """Return the row of a total variation distance: shares q of the sample, counts beside them."""
+    simulation = expected_total_variation(q, float(counts.sum()))
+    errors = (simulation, expected_total_variation(q, effective))
+    return distance_row("tvd", variable, crossed, scope, total_variation(shares(counts), q), errors)
+
+
+def distance_row(
+    measure: str, variable: str, crossed: str, scope: str, value: float,
+    expected: tuple[float, float],
+) -> dict[str, Any]:  # fmt: skip
+    """Return a row of distances; `expected`: the errors of simulation and of sampling."""
+    return dict(zip(ORDER, (measure, variable, crossed, scope, value, *expected, ""), strict=True))
 
 
 def tvd_by_level(sides: ShareTables, name: str, group: str) -> pd.DataFrame:
@@ -145,7 +147,7 @@ def tvd_by_level(sides: ShareTables, name: str, group: str) -> pd.DataFrame:
     rows = []
     for g in np.flatnonzero((q.sum(axis=1) > 0) & (p.sum(axis=1) > 0)):
         effective = sides.effective_by[group][g] * sides.ratio(name)
-        row = _row(name, "", "all", shares(q[g]), p[g], effective)
+        row = tvd_row(name, "", "all", shares(q[g]), p[g], effective)
         rows.append({**row, "by": group, "level": labels[g]})
     return pd.DataFrame(rows, columns=[*ORDER, "by", "level"])
 

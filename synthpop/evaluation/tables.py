@@ -12,7 +12,7 @@ from synthpop.evaluation import shares, values
 from synthpop.evaluation.request import FitRequest
 from synthpop.evaluation.shares import ShareTables
 from synthpop.evaluation.tabulate import ALL, Counts
-from synthpop.microdata.distances import effective_size, expected_total_variation, total_variation
+from synthpop.microdata.distances import effective_size
 
 
 def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -21,17 +21,8 @@ def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_ALWAYS)
 
 
-_ALWAYS = [
-    "variable",
-    "by",
-    "level",
-    "total",
-    "part",
-    "n_sample",
-    "value",
-    "expected_simulation_error",
-    "expected_sampling_error",
-]  # also in tables without rows
+_ALWAYS = ["variable", "by", "level", "total", "part", "n_sample", *shares.DISTANCE]
+"""Columns of tables without rows."""
 
 
 def household_sizes(
@@ -68,19 +59,8 @@ def household_sizes(
     table = table[(table["estimate"] > 0) | (table["population"] > 0)].reset_index(drop=True)
     q = shares.shares(table["estimate"].to_numpy())
     p = table["population"].to_numpy()
-    row = {
-        "measure": "tvd",
-        "variable": size,
-        "crossed": strata or "",
-        "scope": "households",
-        "value": total_variation(shares.shares(p), q),
-        "expected_simulation_error": expected_total_variation(q, float(p.sum())),
-        "expected_sampling_error": expected_total_variation(
-            q, effective_size(survey.household_weights)
-        ),
-        "where": "",
-    }
-    return table, [row]
+    effective = effective_size(survey.household_weights)
+    return table, [shares.tvd_row(size, strata or "", "households", q, p, effective)]
 
 
 def margin(sizes: pd.DataFrame, column: str) -> pd.DataFrame:

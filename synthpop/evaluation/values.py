@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.shares import ShareTables, mean_and_largest
+from synthpop.evaluation.shares import ShareTables, distance_row, mean_and_largest
 from synthpop.evaluation.tabulate import ALL, Counts, TabulationPlan
 from synthpop.microdata.distances import expected_ks, gini, gini_of_cells, ks_of_cells
 from synthpop.microdata.suppression import is_safe_statistic, safe_domains
@@ -66,10 +66,8 @@ def statistics(
         p = moments(sides.population, sides, name, ALL).iloc[0]
         has_value = ~np.isnan(columns[name])
         pairs: dict[str, tuple[float, float]] = {"mean": (s["mean"], p["mean"])}
-        pairs["sd"] = (
-            _deviation(sides.sample, sides, name),
-            _deviation(sides.population, sides, name),
-        )
+        q_counts, p_counts = sides.sample, sides.population
+        pairs["sd"] = (_deviation(q_counts, sides, name), _deviation(p_counts, sides, name))
         of_population = sides.population.numbers[name]
         pairs["gini"] = (
             gini(columns[name][has_value], weights[has_value]),
@@ -225,18 +223,9 @@ def ks_distances(sides: ShareTables, groups: pd.DataFrame) -> list[dict[str, Any
         q, p = sides.sample.numbers[name], sides.population.numbers[name]
         n_sample, n = q.cells[ALL][0].sum(), p.cells[ALL][0].sum()
         share = n_sample / (n_sample + q.missing[ALL][0]) if n_sample else 0.0
-        rows.append(
-            {
-                "measure": "ks",
-                "variable": name,
-                "crossed": "",
-                "scope": "all",
-                "value": ks_of_cells(p.cells[ALL][0], q.cells[ALL][0]),
-                "expected_simulation_error": expected_ks(n),
-                "expected_sampling_error": expected_ks(sides.effective_of(name) * share),
-                "where": "",
-            }
-        )
+        value = ks_of_cells(p.cells[ALL][0], q.cells[ALL][0])
+        errors = (expected_ks(n), expected_ks(sides.effective_of(name) * share))
+        rows.append(distance_row("ks", name, "", "all", value, errors))
         for by in sides.plan.by:
             of_variable = groups[(groups["variable"] == name) & (groups["by"] == by)]
             rows += mean_and_largest(of_variable, "ks", name, by)
