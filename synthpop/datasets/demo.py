@@ -64,7 +64,7 @@ def read_demo_frame() -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     content = resources.files("synthpop.datasets").joinpath(STORED).read_bytes()
-    return pq.read_table(pa.BufferReader(content)).to_pandas()
+    return pq.ParquetFile(pa.BufferReader(content)).read().to_pandas()
 
 
 def load_demo_population(

@@ -138,14 +138,14 @@ def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndar
     sizes = {name: factor.n_codes for name, factor in plan.factors.items()}
     of_sample = values.sample_quantiles(numbers, codes, weights, probs_by_group, sizes)
     of_population = population_quantiles(plan, sides.population, probs_by_group, request.source)
-    groups = tables.joined(
-        [values.by_group(sides, name, by) for name in plan.grids for by in plan.by]
-    )
+    of_groups = {
+        (name, by): values.by_group(sides, name, by) for name in plan.grids for by in plan.by
+    }
     pairs = [pair for pair in plan.pairs if set(pair) <= set(request.names)]
     distances = shares.share_distances(sides, request.names, pairs, strata)
     size_table, size_row = tables.household_sizes(request, sides)
     of_households = household_tables(request)
-    distances += size_row + values.ks_distances(sides, groups)
+    distances += size_row + values.ks_distances(sides, of_groups)
     distances += shares.household_rows(of_households["households"])
     results = {
         "sizes": size_table,
@@ -157,7 +157,7 @@ def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndar
         "tvd_by_stratum": tables.tvd_by_stratum(sides, request),
         "statistics": values.statistics(sides, list(plan.grids), numbers, weights),
         "quantiles": values.quantile_table(sides, of_sample, of_population),
-        "groups": groups,
+        "groups": tables.joined(list(of_groups.values())),
         "safe": values.safe_numbers(plan, numbers, codes, weights),
         "boxes": tables.boxes(sides, probs_by_group, of_sample, of_population),
         "curves": tables.curves(sides, request, parts, of_sample),

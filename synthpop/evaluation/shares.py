@@ -156,19 +156,29 @@ def _by_stratum(sides: ShareTables, name: str, strata: str) -> list[dict[str, An
     return mean_and_largest(tvd_by_level(sides, name, strata), "tvd", name, strata)
 
 
-def mean_and_largest(table: pd.DataFrame, measure: str, name: str, by: str) -> list[dict[str, Any]]:
+def mean_and_largest(
+    table: Mapping[str, Any] | pd.DataFrame, measure: str, name: str, by: str
+) -> list[dict[str, Any]]:
     """Two rows of distances: unweighted mean over the levels of a group, and the largest."""
-    table = table.dropna(subset="value")
-    if table.empty:
+    known = ~np.isnan(np.asarray(table["value"], dtype=np.float64))
+    if not known.any():
         return []
     base = {"measure": measure, "variable": name, "crossed": ""}
-    mean = {column: float(table[column].mean()) for column in DISTANCE}
-    worst = table.iloc[int(table["value"].to_numpy().argmax())]
-    largest = {column: float(worst[column]) for column in DISTANCE}
+    distances = {column: np.asarray(table[column])[known] for column in DISTANCE}
+    mean = {column: _mean(values) for column, values in distances.items()}
+    worst = int(distances["value"].argmax())
+    largest = {column: float(values[worst]) for column, values in distances.items()}
+    level = str(np.asarray(table["level"])[known][worst])
     return [
         {**base, "scope": f"mean over {by}", **mean, "where": ""},
-        {**base, "scope": f"largest over {by}", **largest, "where": str(worst["level"])},
+        {**base, "scope": f"largest over {by}", **largest, "where": level},
     ]
+
+
+def _mean(values: np.ndarray) -> float:
+    """Mean of the values that are known, NaN of none."""
+    known = ~np.isnan(values)
+    return float(np.where(known, values, 0.0).sum() / known.sum()) if known.any() else float("nan")
 
 
 def conditional(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:

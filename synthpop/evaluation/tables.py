@@ -15,10 +15,21 @@ from synthpop.evaluation.tabulate import ALL, Counts
 from synthpop.microdata.distances import effective_size
 
 
-def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return tables one below the other; an empty one with the usual columns."""
-    parts = [part for part in parts if len(part)]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_ALWAYS)
+def joined(parts: Sequence[Any]) -> pd.DataFrame:
+    """Return tables one below the other; an empty one with the usual columns.
+
+    parts: list of DataFrame, or of dicts of columns, in which one value may stand for all rows
+    """
+    parts = [part for part in parts if len(part["level"])]
+    if not parts:
+        return pd.DataFrame(columns=_ALWAYS)
+    if isinstance(parts[0], pd.DataFrame):
+        return pd.concat(parts, ignore_index=True)
+    columns = {
+        name: [np.broadcast_to(part[name], len(part["level"])) for part in parts]
+        for name in parts[0]
+    }
+    return pd.DataFrame({name: np.concatenate(values) for name, values in columns.items()})
 
 
 _ALWAYS = ["variable", "by", "level", "total", "part", "n_sample", *shares.DISTANCE]
@@ -150,26 +161,21 @@ def components(request: FitRequest, sides: ShareTables, groupings: Sequence[str]
                 values.moments(side, sides, total, by)["absolute"]
                 for side in (sides.sample, sides.population)
             )
+            some = (q0 > 0) | (p0 > 0)
             n_rows = values.moments(sides.rows, sides, total, by)["n"]
             for part in (*parts, total):
-                q, p = (
-                    values.moments(side, sides, part, by)["total"]
-                    for side in (sides.sample, sides.population)
-                )
-                users = _users(sides.rows, sides, part, by)
+                q, p = (side.numbers[part].total[by] for side in (sides.sample, sides.population))
                 table = {
-                    "total": total,
-                    "part": part,
-                    "by": by,
-                    "level": labels,
+                    "level": np.array(labels, dtype=object),
                     "sample": q * sides.scale,
                     "population": p,
-                    "sample_share": q / q0.where(q0 > 0),
-                    "population_share": p / p0.where(p0 > 0),
+                    "sample_share": q / np.where(q0 > 0, q0, np.nan),
+                    "population_share": p / np.where(p0 > 0, p0, np.nan),
                     "n_sample": n_rows.astype(np.int64),
-                    "n_with_value": users,
+                    "n_with_value": _users(sides.rows, sides, part, by),
                 }
-                tables.append(pd.DataFrame(table)[(q0 > 0) | (p0 > 0)])
+                names = {"total": total, "part": part, "by": by}
+                tables.append({**names, **{key: x[some] for key, x in table.items()}})
     return joined(tables)
 
 

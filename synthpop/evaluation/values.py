@@ -21,25 +21,23 @@ COMPARED = ("sample", "population", "difference", "relative")
 Quantiles = Mapping[tuple[str, str], np.ndarray]
 
 
-def moments(counts: Counts, sides: ShareTables, name: str, by: str) -> pd.DataFrame:
-    """Size, missing share, mean, zero and negative share, and sums of each group."""
+def moments(counts: Counts, sides: ShareTables, name: str, by: str) -> dict[str, np.ndarray]:
+    """Size, missing share, mean, zero and negative share, and sums, an array of the groups each."""
     sums, grid = counts.numbers[name], sides.plan.grids[name]
     cells = sums.cells[by]
     n = cells.sum(axis=1)
     size = np.where(n > 0, n, np.nan)
     mean = sums.total[by] / size
     everybody = np.where(n + sums.missing[by] > 0, n + sums.missing[by], np.nan)
-    return pd.DataFrame(
-        {
-            "n": n,
-            "missing": sums.missing[by] / everybody,
-            "mean": mean,
-            "zero": cells[:, grid.zero_cell] / size,
-            "negative": cells[:, : grid.zero_cell].sum(axis=1) / size,
-            "total": sums.total[by],
-            "absolute": sums.absolute[by],
-        }
-    )
+    return {
+        "n": n,
+        "missing": sums.missing[by] / everybody,
+        "mean": mean,
+        "zero": cells[:, grid.zero_cell] / size,
+        "negative": cells[:, : grid.zero_cell].sum(axis=1) / size,
+        "total": sums.total[by],
+        "absolute": sums.absolute[by],
+    }
 
 
 def eta_squared(counts: Counts, centre: float, name: str, by: str) -> float:
@@ -62,8 +60,10 @@ def statistics(
     """One row a variable and statistic: sample, population, difference, relative error."""
     rows = []
     for name in names:
-        s = moments(sides.sample, sides, name, ALL).iloc[0]
-        p = moments(sides.population, sides, name, ALL).iloc[0]
+        s, p, of_rows = (
+            {key: value[0] for key, value in moments(side, sides, name, ALL).items()}
+            for side in (sides.sample, sides.population, sides.rows)
+        )
         has_value = ~np.isnan(columns[name])
         pairs: dict[str, tuple[float, float]] = {"mean": (s["mean"], p["mean"])}
         q_counts, p_counts = sides.sample, sides.population
@@ -77,7 +77,6 @@ def statistics(
         of_sample = sides.sample.numbers[name]
         pairs["smallest"] = (_finite(of_sample.low), _finite(of_population.low))
         pairs["largest"] = (_finite(of_sample.high), _finite(of_population.high))
-        of_rows = moments(sides.rows, sides, name, ALL).iloc[0]
         n_rows = dict.fromkeys(pairs, of_rows["n"]) | {"smallest": 1, "largest": 1}
         n_rows |= {k: of_rows[k] * of_rows["n"] for k in ("zero", "negative")}
         n_rows["missing"] = sides.rows.numbers[name].missing[ALL][0]
@@ -190,34 +189,38 @@ def boxes(sides: ShareTables, name: str, by: str, sample: Quantiles, population:
     return quantiles[~quantiles["p50"].isna()].reset_index(drop=True)
 
 
-def by_group(sides: ShareTables, name: str, by: str) -> pd.DataFrame:
-    """Moments and Kolmogorov-Smirnov distance of a number inside each group."""
-    s, p = moments(sides.sample, sides, name, by), moments(sides.population, sides, name, by)
-    rows = moments(sides.rows, sides, name, by)
-    cells = (sides.population.numbers[name].cells[by], sides.sample.numbers[name].cells[by])
-    share = np.divide(s["n"], (s["n"] + sides.sample.numbers[name].missing[by]).replace(0, np.nan))
-    effective = sides.effective_by[by] * share.fillna(0).to_numpy()
-    table = pd.DataFrame(
-        {
-            "variable": name,
-            "by": by,
-            "level": sides.plan.factors[by].labels,
-            "n_sample": rows["n"].astype(np.int64),
-            "n_population": p["n"].astype(np.int64),
-        }
+def by_group(sides: ShareTables, name: str, by: str) -> dict[str, Any]:
+    """Moments and Kolmogorov-Smirnov distance of a number inside each group, by column."""
+    s, p, rows = (
+        moments(side, sides, name, by) for side in (sides.sample, sides.population, sides.rows)
     )
+    cells = (sides.population.numbers[name].cells[by], sides.sample.numbers[name].cells[by])
+    everybody = s["n"] + sides.sample.numbers[name].missing[by]
+    share = np.divide(s["n"], everybody, out=np.zeros(len(everybody)), where=everybody > 0)
+    effective = sides.effective_by[by] * share
+    some = (s["n"] > 0) | (p["n"] > 0)
+    table = {
+        "level": np.array(sides.plan.factors[by].labels, dtype=object),
+        "n_sample": rows["n"].astype(np.int64),
+        "n_population": p["n"].astype(np.int64),
+    }
     for column in ("mean", "zero", "negative", "missing"):
         table[f"{column}_sample"], table[f"{column}_population"] = s[column], p[column]
-    table["relative_mean"] = p["mean"] / s["mean"].where(s["mean"] != 0) - 1
-    table["value"] = [ks_of_cells(a, b) for a, b in zip(*cells, strict=True)]
-    table["expected_simulation_error"] = [expected_ks(n) for n in p["n"]]
-    table["expected_sampling_error"] = [expected_ks(n * sides.ratio(name)) for n in effective]
-    some = (s["n"] > 0) | (p["n"] > 0)
-    return table[some].reset_index(drop=True)
+    table["relative_mean"] = p["mean"] / np.where(s["mean"] != 0, s["mean"], np.nan) - 1
+    table["value"] = np.array([ks_of_cells(a, b) for a, b in zip(*cells, strict=True)])
+    errors = {"simulation": p["n"], "sampling": effective * sides.ratio(name)}
+    for kind, sizes in errors.items():
+        table[f"expected_{kind}_error"] = np.array([expected_ks(n) for n in sizes])
+    return {"variable": name, "by": by, **{key: x[some] for key, x in table.items()}}
 
 
-def ks_distances(sides: ShareTables, groups: pd.DataFrame) -> list[dict[str, Any]]:
-    """Kolmogorov-Smirnov distances of each number overall and over the groups of each factor."""
+def ks_distances(
+    sides: ShareTables, groups: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Kolmogorov-Smirnov distances of each number overall and over the groups of each factor.
+
+    groups: (variable, factor) -> what `by_group` returns
+    """
     rows = []
     for name in sides.plan.grids:
         q, p = sides.sample.numbers[name], sides.population.numbers[name]
@@ -227,8 +230,7 @@ def ks_distances(sides: ShareTables, groups: pd.DataFrame) -> list[dict[str, Any
         errors = (expected_ks(n), expected_ks(sides.effective_of(name) * share))
         rows.append(distance_row("ks", name, "", "all", value, errors))
         for by in sides.plan.by:
-            of_variable = groups[(groups["variable"] == name) & (groups["by"] == by)]
-            rows += mean_and_largest(of_variable, "ks", name, by)
+            rows += mean_and_largest(groups[name, by], "ks", name, by)
     return rows
 
 

@@ -34,9 +34,8 @@ def read_part(
     try:
         if is_new and file_hash(path) != block.hash:
             raise damaged(path, "its hash is not that of the manifest")
-        table = pq.read_table(
-            arrow_input(path), columns=names, partitioning=None, page_checksum_verification=True
-        )
+        with pq.ParquetFile(arrow_input(path), page_checksum_verification=True) as part:
+            table = part.read(columns=names)
         if table.num_rows != block.n_persons:
             what = f"it has {count(table.num_rows)} rows, not {count(block.n_persons)}"
             raise damaged(path, what)
