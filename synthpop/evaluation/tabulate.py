@@ -181,12 +181,11 @@ def _add_number(
     for by in counts.cells:
         k, everybody = len(counts.total[by]), codes[by]
         row_of_person = everybody[rows]
-        joint = row_of_person * grid.n_cells
-        joint += cells
+        joint = cells if by == ALL else row_of_person * grid.n_cells + cells
         added = _bincount(joint, w, k * grid.n_cells).reshape(k, grid.n_cells)
         n_missing = _bincount(everybody[missing], None if weights is None else weights[missing], k)
         if zeros is None or weights is None:
-            n_zero = persons[by] - n_missing - _bincount(row_of_person, None, k)
+            n_zero = persons[by] - n_missing - added.sum(axis=1)
         else:
             n_zero = _bincount(everybody[zeros], weights[zeros], k)
         added[:, grid.zero_cell] += n_zero
