@@ -16,49 +16,47 @@ from riskeval.attacks.counting.attribution import disco, replicated_uniques, tca
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.matching.strongest import SCENARIOS, beyond_strangers, scenario_risk
 from riskeval.attacks.prediction.rapid import rapid
-from riskeval.shared.measurement import MeasureInfo, Measurement, joined
+from riskeval.shared.measurement import MeasureInfo, Measurement, attribution, joined
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.frames import is_number
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, plural
 
-UNIQUES = MeasureInfo(
-    "replicated_uniques", "attribution risk", "low", "share",
+UNIQUES = attribution(
+    "replicated_uniques", "Replicated uniques",
     "share of the original records that are unique on the keys in both files (repU)",
-    "Raab, Nowok and Dibben 2024", "Replicated uniques",
+    "Raab, Nowok and Dibben 2024",
 )  # fmt: skip
-DISCO = MeasureInfo(
-    "disco", "attribution risk", "low", "share",
+DISCO = attribution(
+    "disco", "DiSCO",
     "share of the original records whose keys lead to their own value, and no other, in the "
-    "release",
-    "Raab, Nowok and Dibben 2024", "DiSCO",
+    "release", "Raab, Nowok and Dibben 2024",
 )  # fmt: skip
-TCAP = MeasureInfo(
-    "tcap", "attribution risk", "low", "share",
+TCAP = attribution(
+    "tcap", "Correct attribution (TCAP)",
     "share of right values among the original records whose keys lead to one released value",
-    "Taub et al. 2018", "Correct attribution (TCAP)",
+    "Taub et al. 2018",
 )  # fmt: skip
-RAPID = MeasureInfo(
-    "rapid", "attribution risk", "low", "share",
+RAPID = attribution(
+    "rapid", "Prediction (RAPID)",
     "share of the original records whose value a model trained on the release predicts",
-    "Templ, Thees and Müller 2026", "Prediction (RAPID)",
+    "Templ, Thees and Müller 2026",
 )  # fmt: skip
-IDENTICAL = MeasureInfo(
-    "identical", "attribution risk", "low", "share",
+IDENTICAL = attribution(
+    "identical", "Identical records",
     "share of the released records equal to an original one in all variables",
-    "a screen, never proof of safety (arXiv:2505.01524)", "Identical records",
+    "a screen, never proof of safety (arXiv:2505.01524)",
 )  # fmt: skip
-CLOSE = MeasureInfo(
-    "close", "attribution risk", "low", "share",
+CLOSE = attribution(
+    "close", "Nearer than chance",
     "share of the released records nearer to an original one than the nearest 5 % of other "
     "persons are (of the hold-out, else of the original itself)",
-    "a screen, never proof of safety (arXiv:2505.01524)", "Nearer than chance",
+    "a screen, never proof of safety (arXiv:2505.01524)",
 )  # fmt: skip
-MEMBERSHIP = MeasureInfo(
-    "membership", "attribution risk", "low", "probability",
+MEMBERSHIP = attribution(
+    "membership", "Membership",
     "probability that an intruder tells a member of the original from another person; 0.5 is "
-    "guessing",
-    "van Breugel et al. 2023", "Membership",
+    "guessing", "van Breugel et al. 2023", "probability",
 )  # fmt: skip
 N_GROUPS = 10
 """Groups in which measures that count compare a numeric target."""

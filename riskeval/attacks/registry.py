@@ -20,7 +20,7 @@ from riskeval.attacks.matching.strongest import ACCURACY
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import is_amount
-from riskeval.shared.measurement import MeasureInfo, Measurement
+from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.text import short_percent
 
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
@@ -29,48 +29,30 @@ PREDICTED = (*COUNTED, "accuracy")
 COMPARED = ("unit", "household", "categorical")
 
 
-def _info(name: str, title: str, meaning: str, source: str, unit: Any = "share") -> MeasureInfo:
-    return MeasureInfo(name, "attribution risk", "low", unit, meaning, source, title)
-
-
 OUTSIDE = "persons outside the original"
 RAAB = "Raab, Nowok and Dibben (2024), arXiv:2406.16826"
 TAUB = "Taub, Elliot, Pampaka and Smith (2018), doi:10.1007/978-3-319-99771-1_9"
-INFOS = {
-    "repU": _info("repU", "repU", "records that are unique in both files with the same keys", RAAB),
-    "DiSCO": _info("DiSCO", "DiSCO", "records whose target follows, rightly, from the keys", RAAB),
-    "DCAP": _info("DCAP", "DCAP", "probability to draw the right level", RAAB, "probability"),
-    "TCAP_original": _info(
-        "TCAP_original", "TCAP", "records of targeted classes whose level is attributed", TAUB
-    ),
-    "predicted": _info(
-        "predicted", "predicted", "records whose target is predicted too well",
-        "Templ, Thees and Müller (2026), arXiv:2602.09235",
-    ),
-    "scenario": _info(
-        "scenario", "scenario", "records disclosed by an intruder who matches or predicts",
-        "Templ (2017), equations 6.17 to 6.26",
-    ),
-    "auc": _info(
-        "auc", "area under the curve", "probability to tell a member from a stranger",
-        "van Breugel et al. (2023)", "probability",
-    ),
-    "close": _info(
-        "close", "nearer than the baseline", "synthetic records nearer than the nearest 5 % of "
-        "the baseline", "Yao et al. (2025), arXiv:2505.01524",
-    ),
-    "members": _info(
-        "members", "members nearer than the baseline", "households whose members are nearer to "
-        "original persons than the nearest 5 % of the baseline", "",
-    ),
-    "copied": _info(
-        "copied", "copied", "persons (or households) with something that nobody else has who have "
-        "it in the release exactly", "",
-    ),
-    "identical": _info(
-        "identical", "identical", "synthetic records equal to an original one", ""
-    ),
-}  # fmt: skip
+ROWS: tuple[tuple[Any, ...], ...] = (
+    ("repU", "repU", "records that are unique in both files with the same keys", RAAB),
+    ("DiSCO", "DiSCO", "records whose target follows, rightly, from the keys", RAAB),
+    ("DCAP", "DCAP", "probability to draw the right level", RAAB, "probability"),
+    ("TCAP_original", "TCAP", "records of targeted classes whose level is attributed", TAUB),
+    ("predicted", "predicted", "records whose target is predicted too well",
+     "Templ, Thees and Müller (2026), arXiv:2602.09235"),
+    ("scenario", "scenario", "records disclosed by an intruder who matches or predicts",
+     "Templ (2017), equations 6.17 to 6.26"),
+    ("auc", "area under the curve", "probability to tell a member from a stranger",
+     "van Breugel et al. (2023)", "probability"),
+    ("close", "nearer than the baseline", "synthetic records nearer than the nearest 5 % of the "
+     "baseline", "Yao et al. (2025), arXiv:2505.01524"),
+    ("members", "members nearer than the baseline", "households whose members are nearer to "
+     "original persons than the nearest 5 % of the baseline", ""),
+    ("copied", "copied", "persons (or households) with something that nobody else has who have it "
+     "in the release exactly", ""),
+    ("identical", "identical", "synthetic records equal to an original one", ""),
+)  # fmt: skip
+INFOS = {row[0]: attribution(*row) for row in ROWS}
+"""Name, title, meaning, source and unit of the numbers of the attacks."""
 
 
 def _counting(measure: Callable[..., Any]) -> Callable[[AttackInput, str], Any]:
@@ -141,7 +123,7 @@ def _copies(inputs: AttackInput, target: str) -> Any:
 def _copied_numbers(result: Any) -> list[AttackNumber]:
     numbers = []
     for row in result.table[result.table["n"] > 0].to_dict("records"):
-        info = _info("copied", f"copied {row['kind']}", INFOS["copied"].meaning, "")
+        info = attribution("copied", f"copied {row['kind']}", INFOS["copied"].meaning, "")
         beyond = result.excess.get(row["kind"])
         by_chance = (row["by_chance"], "values close by")
         baseline, against = by_chance if beyond is None else (row["holdout"], OUTSIDE)
@@ -210,7 +192,7 @@ def _scenario_numbers(result: Any) -> list[AttackNumber]:
         if np.isnan(baseline):
             baseline = row.get("rate_baseline", np.nan)
             against = "" if np.isnan(baseline) else "guessing the commonest level"
-        info = _info("scenario", f"scenario {row['scenario']}{within}",
+        info = attribution("scenario", f"scenario {row['scenario']}{within}",
                      INFOS["scenario"].meaning, INFOS["scenario"].source)  # fmt: skip
         one = Measurement(
             info, row["rate"], result.target, lower=row["lower"], upper=row["upper"],

@@ -17,8 +17,8 @@ from synthpop.microdata.errors import InputError, MicrodataError
 from synthpop.microdata.language import gettext, said
 
 __all__ = [
-    "GROUPS", "UNITS", "MeasureInfo", "Measurement", "attempt", "joined", "measurement_table",
-    "not_measured",
+    "GROUPS", "UNITS", "MeasureInfo", "Measurement", "attempt", "attribution", "joined",
+    "measurement_table", "not_measured",
 ]  # fmt: skip
 
 NAN = float("nan")
@@ -169,6 +169,13 @@ class Measurement:
         """Return the measurement with more notes, separated by semicolons."""
         texts = [text for note in (self.note, *notes) for text in note.split("; ") if text]
         return replace(self, note="; ".join(dict.fromkeys(texts)))
+
+
+def attribution(
+    name: str, title: str, meaning: str, source: str, unit: Unit = "share"
+) -> MeasureInfo:
+    """Return what a number on the attribution of values to persons is."""
+    return MeasureInfo(name, "attribution risk", "low", unit, meaning, source, title)
 
 
 def not_measured(

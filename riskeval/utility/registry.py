@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.measurement import MeasureInfo, Measurement, attempt, joined, not_measured
+from riskeval.shared.measurement import (
+    Direction,
+    MeasureInfo,
+    Measurement,
+    Unit,
+    attempt,
+    joined,
+    not_measured,
+)
 from riskeval.utility.distributions import hellinger
 from riskeval.utility.information import eigenvalue_difference, information_loss
 from riskeval.utility.k_way_tables import table_distances
@@ -25,56 +33,57 @@ from synthpop.microdata.robust import correlations
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
-LEVELS_KEPT = MeasureInfo(
-    "levels_kept", "utility", "high", "overlap",
-    "mean over the categories of the share of the original's levels that the release distinguishes",
-    "counts", "Detail kept", perfect=1.0,
+
+def _number(
+    name: str, title: str, unit: Unit, meaning: str, source: str, *, better: Direction = "low",
+    perfect: float = 0.0,
+) -> MeasureInfo:  # fmt: skip
+    return MeasureInfo(name, "utility", better, unit, meaning, source, title, perfect=perfect)
+
+
+LEVELS_KEPT = _number(
+    "levels_kept", "Detail kept", "overlap",
+    "mean over the categories of the share of the original's levels that the release "
+    "distinguishes", "counts", better="high", perfect=1.0,
 )  # fmt: skip
-MISSING = MeasureInfo(
-    "missing", "utility", "low", "overlap",
-    "share of the cells of the variables that are missing more often",
-    "Templ 2017, equation 5.3", "Cells suppressed", perfect=0.0,
+MISSING = _number(
+    "missing", "Cells suppressed", "overlap",
+    "share of the cells of the variables that are missing more often", "Templ 2017, equation 5.3",
 )  # fmt: skip
-IL1S = MeasureInfo(
-    "il1s", "utility", "low", "loss",
+IL1S = _number(
+    "il1s", "IL1s", "loss",
     "mean distance of a number from its original in sqrt(2) standard deviations",
-    "Yancey et al. 2002; Templ 2017, equation 5.9", "IL1s", perfect=0.0,
+    "Yancey et al. 2002; Templ 2017, equation 5.9",
 )  # fmt: skip
-IL1 = MeasureInfo(
-    "il1", "utility", "low", "loss",
-    "mean change of a number as a share of it",
-    "Domingo-Ferrer and Torra 2001", "IL1", perfect=0.0,
+IL1 = _number(
+    "il1", "IL1", "loss", "mean change of a number as a share of it",
+    "Domingo-Ferrer and Torra 2001",
 )  # fmt: skip
-EIGENVALUES = MeasureInfo(
-    "eigenvalues", "utility", "low", "loss",
-    "summed relative change of the eigenvalues of the correlations",
-    "Templ 2017, section 5.2", "Eigenvalues", perfect=0.0,
+EIGENVALUES = _number(
+    "eigenvalues", "Eigenvalues", "loss",
+    "summed relative change of the eigenvalues of the correlations", "Templ 2017, section 5.2",
 )  # fmt: skip
-CORRELATIONS = MeasureInfo(
-    "correlations", "utility", "low", "loss",
-    "mean absolute change of the correlations",
-    "Domingo-Ferrer and Torra 2001", "Correlations", perfect=0.0,
+CORRELATIONS = _number(
+    "correlations", "Correlations", "loss", "mean absolute change of the correlations",
+    "Domingo-Ferrer and Torra 2001",
 )  # fmt: skip
-HELLINGER = MeasureInfo(
-    "hellinger", "utility", "low", "loss",
-    "mean over the categories of the distance of their distributions",
-    "Templ 2017, section 5.4", "Hellinger distance", perfect=0.0,
+HELLINGER = _number(
+    "hellinger", "Hellinger distance", "loss",
+    "mean over the categories of the distance of their distributions", "Templ 2017, section 5.4",
 )  # fmt: skip
-TABLES = MeasureInfo(
-    "tables", "utility", "low", "loss",
-    "mean share of the records that would have to move to make a table equal",
-    "total variation", "Two-way tables", perfect=0.0,
+TABLES = _number(
+    "tables", "Two-way tables", "loss",
+    "mean share of the records that would have to move to make a table equal", "total variation",
 )  # fmt: skip
-PMSE = MeasureInfo(
-    "pmse", "utility", "low", "loss",
+PMSE = _number(
+    "pmse", "pMSE", "loss",
     "how well a model distinguishes the two files; 0 not at all, 0.25 completely",
-    "Woo et al. 2009", "pMSE", perfect=0.0,
+    "Woo et al. 2009",
 )  # fmt: skip
-PMSE_RATIO = MeasureInfo(
-    "pmse_ratio", "utility", "low", "ratio",
-    "pMSE in relation to chance; near 1 is the best of a synthetic file, up to 3 good, above 10 "
-    "a model that misses something",
-    "Snoke et al. 2018; Raab, Nowok and Dibben 2021", "pMSE ratio", perfect=0.0,
+PMSE_RATIO = _number(
+    "pmse_ratio", "pMSE ratio", "ratio",
+    "pMSE in relation to chance; near 1 is the best of a synthetic file, up to 3 good, above 10 a "
+    "model that misses something", "Snoke et al. 2018; Raab, Nowok and Dibben 2021",
 )  # fmt: skip
 FEW = 20
 """Numeric keys with at most so many levels count as categories in the propensity score."""

@@ -10,15 +10,15 @@ import pandas as pd
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
-from riskeval.shared.measurement import MeasureInfo, Measurement, joined
+from riskeval.shared.measurement import Measurement, attribution, joined
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.text import plural
 
-SCENARIOS = MeasureInfo(
-    "scenarios", "attribution risk", "low", "share",
+SCENARIOS = attribution(
+    "scenarios", "Matching scenarios",
     "share of the original records that are unique on the keys and whose value an intruder who "
     "matches them with the release, or predicts by a linear model, finds; amounts within 5 %",
-    "Templ 2017, equations 6.17 to 6.26; Templ and Alfons 2010", "Matching scenarios",
+    "Templ 2017, equations 6.17 to 6.26; Templ and Alfons 2010",
 )  # fmt: skip
 ACCURACY = 0.05
 CONFIDENCE = 0.95
