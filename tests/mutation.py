@@ -30,7 +30,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {
     "synthpop/models": ["tests/synthpop/models", "tests/synthpop/stages"],
-    "synthpop/conditional": ["tests/synthpop/models", "tests/synthpop/stages"],
+    "synthpop/conditional": [
+        "tests/synthpop/conditional",
+        "tests/synthpop/models",
+        "tests/synthpop/stages",
+    ],
     "synthpop/stages": ["tests/synthpop/stages", "tests/synthpop/pipeline"],
     "riskeval/measures": ["tests/riskeval/measures"],
     "riskeval/attacks": ["tests/riskeval/attacks"],
