@@ -8,8 +8,6 @@ import pandas as pd
 
 from synthpop.datasets import levels
 
-__all__ = ["DEMO_VARIABLES", "DemoVariable", "variables_frame"]
-
 CHILDREN = "under 16"
 EUROS = "euros a year"
 

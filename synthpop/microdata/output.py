@@ -269,17 +269,3 @@ def listener_of(on_event: Listener | None) -> Listener:
     from rich.console import Console
 
     return Bars(Console())
-
-
-__all__ = [
-    "OUTPUT",
-    "answer",
-    "bars",
-    "in_notebook",
-    "listener_of",
-    "log_event",
-    "plain",
-    "progress",
-    "say",
-    "steps",
-]

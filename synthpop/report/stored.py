@@ -208,15 +208,3 @@ def _read(value: Any) -> Any:
     if tag == "fields":
         return {name: _read(item) for name, item in content.items()}
     return {name: _read(item) for name, item in content}
-
-
-__all__ = [
-    "FILE",
-    "StoredCalibration",
-    "StoredReport",
-    "StoredRisk",
-    "SurveySize",
-    "load_report",
-    "store_report",
-    "stored_risk",
-]

@@ -384,6 +384,3 @@ def _more_tables(profile: SurveyProfile) -> list[str]:
             "",
         ]
     return [*lines, "# [report]", '# title = "..."', '# audience = "external"', ""]
-
-
-__all__ = ["starter_runfile", "template_text", "write_template"]
