@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskeval.attacks.counting.compatible import compatible_households, compatible_rows
+from riskeval.attacks.counting.compatible import (
+    _hole_patterns,
+    compatible_households,
+    compatible_rows,
+)
 from riskeval.attacks.prediction.nearest import NearestKeys
 
 HOLE = 3
@@ -96,3 +100,11 @@ def test_nearest_keys_are_those_of_all_pairs() -> None:
             gaps.append(np.mean(parts) + 1e-9 * (2 - len(parts)) if parts else np.inf)
         nearest = np.flatnonzero(np.array(gaps) <= min(gaps) + 5e-10)
         assert value[i] == nearest[(len(nearest) - 1) // 2]
+
+
+def test_patterns_of_holes_in_more_keys_than_an_integer_has_bits() -> None:
+    for n_keys in (5, 70):
+        rows = np.zeros((3, n_keys), dtype=np.int32)
+        rows[0, [0, n_keys - 1]] = rows[1, 2] = 9
+        patterns = _hole_patterns(rows, np.full(n_keys, 9))
+        assert patterns.tolist() == [1 + 2 ** (n_keys - 1), 4, 0]
