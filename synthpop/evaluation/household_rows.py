@@ -92,7 +92,7 @@ def rows_of_population(
     step = min(1.0, max(n_sample, MOST_HOUSEHOLDS) / max(total, 1))
     if frame is None:
         draw = partial(_drawn_households, names, household, _households_before(source), step)
-        rows = pd.concat(list(source.map(draw, names)), ignore_index=True)
+        rows = pd.concat(list(source.map(draw, names, rows=None)), ignore_index=True)
     else:
         rows = _drawn_households(names, household, {0: 0}, step, iter([(0, frame)]))
     ids = rows[household].to_numpy()

@@ -30,9 +30,17 @@ class PopulationChunks:
     recipe: Sequence[Mapping[str, Any]] = ()  # stages as the manifest has them; empty for a frame
     scale: float | None = None  # factor on the weights; None where it is not known
 
-    def map(self, function: Callable[[NumberedFrames], T], columns: Sequence[str]) -> Iterator[T]:
-        """Apply a function to portions in order, each as frames of about 250,000 rows."""
-        return map_portions(function, self.data, columns, rows=ROWS)
+    def map(
+        self,
+        function: Callable[[NumberedFrames], T],
+        columns: Sequence[str],
+        rows: int | None = ROWS,
+    ) -> Iterator[T]:
+        """Apply a function to portions in order, each as frames of about so many rows.
+
+        Those who only take some of the rows want the blocks as they are: `rows=None` copies none.
+        """
+        return map_portions(function, self.data, columns, rows=rows)
 
 
 def is_drawn(numbers: np.ndarray, step: float) -> np.ndarray:
@@ -44,7 +52,7 @@ def is_drawn(numbers: np.ndarray, step: float) -> np.ndarray:
 def every_kth(source: PopulationChunks, columns: Sequence[str], step: float) -> pd.DataFrame:
     """Return some columns of an evenly spaced share of the persons."""
     draw = partial(_drawn_rows, list(columns), step)
-    return pd.concat(list(source.map(draw, columns)), ignore_index=True)
+    return pd.concat(list(source.map(draw, columns, rows=None)), ignore_index=True)
 
 
 def _drawn_rows(columns: list[str], step: float, frames: NumberedFrames) -> pd.DataFrame:

@@ -8,10 +8,12 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
+from riskeval.comparison import link_risk
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop import Survey
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
+from synthpop.microdata.robust import Scatter
 from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
 
 
@@ -457,3 +459,24 @@ def test_a_release_whose_risks_have_no_limit_is_not_praised() -> None:
     by_name = {line.split(":")[0]: line for line in lines.splitlines()}
     assert "no limit of risk applies" in by_name["copy"]
     assert "no limit of risk applies" not in by_name["masked"]
+
+
+def test_releases_of_the_same_persons_share_one_robust_scatter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[np.ndarray] = []
+    scatter_of = link_risk.scatter_of
+
+    def noted(values: np.ndarray) -> Scatter:
+        searched.append(values)
+        return scatter_of(values, "classical")
+
+    monkeypatch.setattr(link_risk, "scatter_of", noted)
+    original = people(60)
+    releases = {
+        "more": original.assign(pay=original["pay"] + 1),
+        "holes": original.assign(pay=original["pay"].where(original.index > 9)),
+    }
+    linked = {name: Release(frame, kind="perturbed") for name, frame in releases.items()}
+    riskeval.compare(original, linked, **{**ROLES, "keys": ["region"], "sensitive": []})
+    assert len(searched) == 2  # one of the original and "more", one of those without a hole

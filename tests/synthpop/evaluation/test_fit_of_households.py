@@ -179,3 +179,21 @@ def test_components_that_do_not_add_up_are_told() -> None:
     assert fit.ranking["kind"].iloc[0] == "components"
     assert fit.tables["sums"]["population_share_off"].iloc[0] == pytest.approx(0.2)
     assert "the parts do not add up for 20 % of the persons" in fit.summary()
+
+
+def test_boosted_trees_grow_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_info
+
+    threads: list[int] = []
+    fit = HistGradientBoostingClassifier.fit
+
+    def noted(self: object, *arguments: object, **options: object) -> object:
+        info = threadpool_info()
+        threads.extend(it["num_threads"] for it in info if it["user_api"] == "openmp")
+        return fit(self, *arguments, **options)
+
+    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", noted)
+    same, groups = pd.DataFrame({"x": np.arange(40) % 5}), np.arange(40)
+    auc_of_groups(same, same, np.ones(40), groups, groups, iterations=2)
+    assert set(threads) == {1}
