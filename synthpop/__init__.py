@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from synthpop.microdata.compiling import COMPILE_NOTICE
 from synthpop.microdata.installed import warn_of_others
 from synthpop.microdata.lazy import attach
 from synthpop.microdata.presenters import register
 from synthpop.microdata.version import __version__ as __version__
 
 warn_of_others(__file__)
+COMPILE_NOTICE.watch()
 register(
     {
         "FitReport.figures": "synthpop.report.gallery:titled_pictures",

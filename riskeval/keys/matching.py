@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from riskeval.keys.table import LARGEST, KeyTable, number_rows
+from riskeval.keys.table import LARGEST, KeyTable, number_rows, observed_patterns
 from synthpop.microdata.codes import cell_ids
 
 LARGEST_TABLE = 1 << 24  # cells of the largest full table (every combination of levels)
@@ -148,8 +148,8 @@ def matching_patterns(
     observed = table.codes >= 0
     if missing == "own-category":
         observed = np.ones_like(observed)
-    patterns, pattern_of = np.unique(observed, axis=0, return_inverse=True)
-    rows = [np.flatnonzero(pattern_of.reshape(-1) == p) for p in range(len(patterns))]
+    patterns, pattern_of = observed_patterns(observed)
+    rows = [np.flatnonzero(pattern_of == p) for p in range(len(patterns))]
     for a, wanted in enumerate(patterns):
         only_complete = missing == "conservative-2" or (missing == "conservative" and wanted.all())
         allowed = np.array([not only_complete or bool(p.all()) for p in patterns])

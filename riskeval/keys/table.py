@@ -105,6 +105,22 @@ def number_rows(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np
     return _compact(ids, span)
 
 
+def observed_patterns(observed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of a bool matrix in their order, and which of them each row is; in linear time.
+
+    Examples
+    --------
+    >>> patterns, which = observed_patterns(np.array([[True, False], [False, True], [True, False]]))
+    >>> patterns.tolist(), which.tolist()
+    ([[False, True], [True, False]], [1, 0, 1])
+    """
+    columns = observed.T.astype(np.int8) - 1
+    which, n_patterns = number_rows(list(columns), [1] * len(columns))
+    patterns = np.empty((n_patterns, len(columns)), dtype=np.bool_)
+    patterns[which] = observed
+    return patterns, which
+
+
 def _compact(ids: np.ndarray, span: int) -> tuple[np.ndarray, int]:
     if span <= max(DENSE_CELLS, 4 * len(ids)):
         present = np.zeros(span, dtype=bool)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import read_keys, tabulate
+from riskeval.keys.table import observed_patterns, read_keys, tabulate
 from riskeval.measures.individual import individual_risk
 from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_columns
@@ -194,9 +194,9 @@ def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str])
         others[:, j] = np.where(unknown, -2, codes)
     counts = pd.Series(1, index=range(len(others)))
     result = np.zeros(len(frame))
-    patterns, of_pattern = np.unique(coded.codes >= 0, axis=0, return_inverse=True)
+    patterns, of_pattern = observed_patterns(coded.codes >= 0)
     for p, observed in enumerate(patterns):
-        rows = np.flatnonzero(of_pattern.reshape(-1) == p)
+        rows = np.flatnonzero(of_pattern == p)
         columns = np.flatnonzero(observed)
         if not len(columns):
             result[rows] = len(everybody)

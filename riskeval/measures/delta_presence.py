@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.near import near_note
-from riskeval.keys.table import read_keys
+from riskeval.keys.table import observed_patterns, read_keys
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults
@@ -116,9 +116,9 @@ def delta_presence(data: Any, population: Any, keys: Sequence[str]) -> DeltaPres
         sizes.append(len(levels))
     expected = np.zeros(len(everybody))
     unmatched = 0
-    patterns, pattern_of = np.unique(codes[:n] >= 0, axis=0, return_inverse=True)
+    patterns, pattern_of = observed_patterns(codes[:n] >= 0)
     for p, observed in enumerate(patterns):
-        rows = np.flatnonzero(pattern_of.reshape(-1) == p)
+        rows = np.flatnonzero(pattern_of == p)
         both_rows = np.concatenate([rows, np.arange(n, len(codes))])
         shared = np.flatnonzero(observed)
         ids, n_ids = cell_ids(codes[np.ix_(both_rows, shared)], [sizes[j] for j in shared])

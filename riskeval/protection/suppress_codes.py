@@ -11,7 +11,8 @@ from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from riskeval.kernels.suppression_cells import CellBook
+    from riskeval.keys.table import observed_patterns
+from riskeval.kernels.suppression_cells import CellBook
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 SETS, PAIRS = 1 << 14, 1 << 20
@@ -60,8 +61,8 @@ def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressReques
     if request.missing == "own-category":
         return counts[ids]
     observed = cells >= 0
-    patterns, pattern_of = np.unique(observed, axis=0, return_inverse=True)
-    rows = [np.flatnonzero(pattern_of.reshape(-1) == p) for p in range(len(patterns))]
+    patterns, pattern_of = observed_patterns(observed)
+    rows = [np.flatnonzero(pattern_of == p) for p in range(len(patterns))]
     factors = _share_factors(codes, strata, cells) if request.missing == "category-size" else None
     to_complete, to_incomplete = request.weights
     f = np.zeros(n_cells)

@@ -20,7 +20,8 @@ class Event:
 
 
 Listener = Callable[[Event], None]
-COMPILE_WATCHERS: list[Callable[[], None]] = []  # called whenever a kernel is compiled
+# called with True when a kernel begins to be compiled, with False when it is
+COMPILE_WATCHERS: list[Callable[[bool], None]] = []
 
 
 def silent(event: Event) -> None:

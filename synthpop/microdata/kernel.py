@@ -3,33 +3,17 @@
 Compiled code is cached beside its module and releases the interpreter lock, so that threads work
 side by side. ``fn.py_func`` is the plain Python form that the tests compare with; with
 ``NUMBA_DISABLE_JIT=1``, or where numba cannot be imported, the plain form is all there is.
-
-Whoever waits is told: after a second of compiling the logger ``synthpop.compile`` warns, once a
-process. Where no logging is set up Python prints this to the error stream, in scripts and in
-notebooks; ``logging.getLogger("synthpop.compile").setLevel("ERROR")`` silences it. Commands say it
-themselves (`synthpop.microdata.output`).
 """
 
 from __future__ import annotations
 
 import gc
-import logging
-import threading
-import time
 from collections.abc import Callable
-from math import inf
 from typing import Any, TypeVar
 
 from synthpop.microdata.events import COMPILE_WATCHERS
 
 F = TypeVar("F", bound=Callable[..., Any])
-COMPILE_LOG = logging.getLogger("synthpop.compile")
-COMPILE_TEXT = (
-    "Compiling what this call needs. This happens once after an installation; later calls start at "
-    "once."
-)
-PATIENCE = 1.0
-"""Seconds of compiling, in all, before it is logged."""
 
 try:
     import numba
@@ -44,19 +28,13 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 if numba is not None:
 
     class CompileListener(event.Listener):
-        """Tell who watches or waits, and let garbage lie meanwhile (an eighth of the time).
+        """Tell who watches, and let garbage lie while a kernel compiles (an eighth of the time).
 
         Compilers hold a lock of numba's, so that one thread at a time is here.
         """
 
         def __init__(self) -> None:
             self.depth, self.enabled = 0, False
-            self.patience, self.started, self.timer = PATIENCE, 0.0, threading.Timer(0, self.log)
-
-        def log(self) -> None:
-            """Log that kernels are compiled, once."""
-            self.patience = inf
-            COMPILE_LOG.warning(COMPILE_TEXT)
 
         def on_start(self, event: Any) -> None:
             """Begin with the outermost of the kernels that are compiled."""
@@ -64,20 +42,15 @@ if numba is not None:
                 self.enabled = gc.isenabled()
                 gc.disable()
                 for watcher in list(COMPILE_WATCHERS):
-                    watcher()
-                if self.patience < inf:
-                    self.started = time.monotonic()
-                    self.timer = threading.Timer(max(self.patience, 0.0), self.log)
-                    self.timer.daemon = True
-                    self.timer.start()
+                    watcher(True)
             self.depth += 1
 
         def on_end(self, event: Any) -> None:
             """Collect garbage again once nothing is compiled."""
             self.depth -= 1
             if self.depth == 0:
-                self.timer.cancel()
-                self.patience -= time.monotonic() - self.started
+                for watcher in list(COMPILE_WATCHERS):
+                    watcher(False)
                 if self.enabled:
                     gc.enable()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from synthpop.microdata.compiling import COMPILE_NOTICE
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import COMPILE_WATCHERS, Event, Listener, silent
 
@@ -35,7 +36,7 @@ class Output:
         self.command, self.quiet, self.verbose, self.as_json = command, quiet, verbose, as_json
         self.left_behind = ""
         self.messages, self.values = [], {}
-        logging.getLogger("synthpop.compile").disabled = True  # a command says it itself
+        COMPILE_NOTICE.stop()  # a command says it itself
         for handler in [h for h in LOGGER.handlers if getattr(h, "of_command", False)]:
             LOGGER.removeHandler(handler)
         if verbose:
@@ -147,7 +148,7 @@ def _compiling_is_said() -> Iterator[None]:
         yield
         return
 
-    def watcher() -> None:
+    def watcher(_: bool) -> None:
         COMPILE_WATCHERS.remove(watcher)
         say("The first run on this machine compiles what it needs; later ones start at once.")
 

@@ -1,11 +1,14 @@
 """Compiling is said once, runs without garbage collection, and steps run from Python."""
 
 import gc
+import importlib
 
 import numpy as np
 import pytest
 
-from synthpop.microdata import kernel, output
+import riskeval
+import synthpop
+from synthpop.microdata import compiling, kernel, output
 
 
 @pytest.mark.skipif(kernel.numba is None, reason="numba is not installed")
@@ -13,6 +16,7 @@ def test_compiling_is_said_once_and_garbage_lies_meanwhile(monkeypatch, capsys):
     monkeypatch.setattr(output.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(output.OUTPUT, "quiet", False)
     listener = kernel.CompileListener()
+    watchers = output.COMPILE_WATCHERS[:]
     with output.progress():
         for _ in range(2):
             listener.on_start(None)
@@ -20,27 +24,33 @@ def test_compiling_is_said_once_and_garbage_lies_meanwhile(monkeypatch, capsys):
             listener.on_end(None)
             assert gc.isenabled()
     assert capsys.readouterr().out.count("The first run on this machine compiles") == 1
-    assert not output.COMPILE_WATCHERS
+    assert watchers == output.COMPILE_WATCHERS
 
 
 @pytest.mark.skipif(kernel.numba is None, reason="numba is not installed")
 @pytest.mark.parametrize(("patience", "times"), [(0.0, 1), (60.0, 0)])
 def test_who_waits_for_compiling_is_told_once(monkeypatch, caplog, patience, times):
-    monkeypatch.setattr(kernel, "PATIENCE", patience)
-    monkeypatch.setattr(kernel.COMPILE_LOG, "disabled", False)
-    listener = kernel.CompileListener()
+    monkeypatch.setattr(compiling, "PATIENCE", patience)
+    listener, notice = kernel.CompileListener(), compiling.CompileNotice()
+    notice.watch()
     for _ in range(2):
         listener.on_start(None)
-        listener.timer.join(timeout=0.2)
+        notice.timer.join(timeout=0.2)
         listener.on_end(None)
-    assert [one.name for one in caplog.records] == ["synthpop.compile"] * times
-    assert all(one.getMessage() == kernel.COMPILE_TEXT for one in caplog.records)
+    notice.stop()
+    assert [(one.name, one.getMessage()) for one in caplog.records] == [
+        ("synthpop.compile", compiling.TEXT)
+    ] * times
 
 
-def test_commands_say_themselves_that_they_compile(monkeypatch):
-    monkeypatch.setattr(kernel.COMPILE_LOG, "disabled", False)
+def test_both_packages_watch_and_a_command_does_not(monkeypatch):
+    monkeypatch.setattr(compiling.COMPILE_NOTICE, "patience", 60.0)
+    for package in (synthpop, riskeval):
+        compiling.COMPILE_NOTICE.stop()
+        importlib.reload(package)
+        assert compiling.COMPILE_NOTICE in output.COMPILE_WATCHERS
     output.Output().begin("demo", quiet=True, verbose=False, as_json=False)
-    assert kernel.COMPILE_LOG.disabled
+    assert compiling.COMPILE_NOTICE not in output.COMPILE_WATCHERS
 
 
 def test_a_step_called_from_python_runs_its_plain_form():
