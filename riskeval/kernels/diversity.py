@@ -1,8 +1,8 @@
 """Loops over the sensitive values inside groups of records that share a key.
 
-Letters: a group t is made of segments ``first[t] ... first[t+1]`` (records of one pattern of
-missing keys); segment s is a stretch ``begin[s] ... end[s]`` of the arrays `value` and `count`,
-weighted with ``factor[s]``. V values; p is the distribution in the group, q in the file.
+Letters: a group t is made of segments s (records of one pattern of missing keys); each is a stretch
+``begin[s, t] ... end[s, t]`` of the arrays `value` and `count`, weighted with ``factor[s, t]`` (an
+empty table of factors: 1). V values; p is the distribution in the group, q in the file.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from synthpop.microdata.kernel import kernel
 
 
 @kernel
-def merge_segments(t, first, begin, end, factor, value, count, amount, touched):
+def merge_segments(t, begin, end, factor, value, count, amount, touched):
     """Fill `amount` (V,) with the group's total of each value; return how many are touched."""
     n_touched = 0
-    for s in range(first[t], first[t + 1]):
-        for e in range(begin[s], end[s]):
+    for s in range(len(begin)):
+        weight = factor[s, t] if len(factor) > 0 else 1.0
+        for e in range(begin[s, t], end[s, t]):
             v = value[e]
             if amount[v] == 0.0:
                 touched[n_touched] = v
                 n_touched += 1
-            amount[v] += factor[s] * count[e]
+            amount[v] += weight * count[e]
     return n_touched
 
 
 @kernel
-def group_diversity(first, begin, end, factor, value, count, n_values, gap, c, out):
+def group_diversity(begin, end, factor, value, count, n_values, gap, c, out):
     """Distinct, entropy and recursive diversity of each group.
 
     gap : value that stands for missing, or -1; it is one more category where a group has others
@@ -36,8 +37,8 @@ def group_diversity(first, begin, end, factor, value, count, n_values, gap, c, o
     """
     amount = np.zeros(n_values)
     touched = np.zeros(n_values, np.int64)
-    for t in range(len(first) - 1):
-        n = merge_segments(t, first, begin, end, factor, value, count, amount, touched)
+    for t in range(begin.shape[1]):
+        n = merge_segments(t, begin, end, factor, value, count, amount, touched)
         sizes = np.empty(n)
         for i in range(n):
             sizes[i] = amount[touched[i]]
@@ -66,7 +67,7 @@ def group_diversity(first, begin, end, factor, value, count, n_values, gap, c, o
 
 
 @kernel
-def group_tree_distance(first, begin, end, factor, value, count, node_of, q, out):
+def group_tree_distance(begin, end, factor, value, count, node_of, q, out):
     """Earth mover's distance on a tree whose leaves are the values, of each group from the file.
 
     node_of : int64 (H, V), node of each value at heights 0 ... H-1 (0 are the leaves)
@@ -78,8 +79,8 @@ def group_tree_distance(first, begin, end, factor, value, count, node_of, q, out
     touched = np.zeros(n_values, np.int64)
     at_node = np.zeros(q.shape[1])
     nodes = np.zeros(n_values, np.int64)
-    for t in range(len(first) - 1):
-        n = merge_segments(t, first, begin, end, factor, value, count, amount, touched)
+    for t in range(begin.shape[1]):
+        n = merge_segments(t, begin, end, factor, value, count, amount, touched)
         total = 0.0
         for i in range(n):
             total += amount[touched[i]]
@@ -103,7 +104,7 @@ def group_tree_distance(first, begin, end, factor, value, count, node_of, q, out
 
 
 @kernel
-def group_ordered_distance(first, begin, end, factor, value, count, below, summed, out):
+def group_ordered_distance(begin, end, factor, value, count, below, summed, out):
     """Earth mover's distance on equally spaced ordered values, of each group from the file.
 
     below : float64 (V,), cumulative distribution of the file
@@ -113,8 +114,8 @@ def group_ordered_distance(first, begin, end, factor, value, count, below, summe
     n_values = len(below)
     amount = np.zeros(n_values)
     touched = np.zeros(n_values, np.int64)
-    for t in range(len(first) - 1):
-        n = merge_segments(t, first, begin, end, factor, value, count, amount, touched)
+    for t in range(begin.shape[1]):
+        n = merge_segments(t, begin, end, factor, value, count, amount, touched)
         present = np.sort(touched[:n])
         total = 0.0
         for i in range(n):
@@ -139,7 +140,7 @@ def group_ordered_distance(first, begin, end, factor, value, count, below, summe
 
 
 @kernel
-def group_gain(first, begin, end, factor, value, count, q, watched, out):
+def group_gain(begin, end, factor, value, count, q, watched, out):
     """Largest share of a watched value, and largest gain over the file, of each group.
 
     q : float64 (V,), shares in the file
@@ -151,8 +152,8 @@ def group_gain(first, begin, end, factor, value, count, q, watched, out):
     n_values = len(q)
     amount = np.zeros(n_values)
     touched = np.zeros(n_values, np.int64)
-    for t in range(len(first) - 1):
-        n = merge_segments(t, first, begin, end, factor, value, count, amount, touched)
+    for t in range(begin.shape[1]):
+        n = merge_segments(t, begin, end, factor, value, count, amount, touched)
         total = 0.0
         for i in range(n):
             total += amount[touched[i]]

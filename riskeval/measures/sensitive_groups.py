@@ -27,20 +27,17 @@ class Segments:
     """Sensitive values of some groups, in stretches that `riskeval.kernels.diversity` merges."""
 
     cells: np.ndarray  # int64 array, shape (T,): distinct keys that the groups belong to
-    first: np.ndarray  # int64 array, shape (T + 1,)
-    # begin, end: int64 arrays, shape (S,)
+    # begin, end: int64 arrays, shape (S, T)
     begin: np.ndarray
     end: np.ndarray
-    factor: np.ndarray  # float64 array, shape (S,)
+    factor: np.ndarray  # float64 array, shape (S, T), or (0, T): all 1
     value: np.ndarray  # int64 array, shape (E,)
     count: np.ndarray  # float64 array, shape (E,)
 
     @property
-    def arrays(
-        self,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Arguments of the kernels, in their order."""
-        return self.first, self.begin, self.end, self.factor, self.value, self.count
+        return self.begin, self.end, self.factor, self.value, self.count
 
 
 def sensitive_groups(
@@ -62,8 +59,9 @@ def sensitive_groups(
     bounds = np.searchsorted(of_pair, np.arange(len(table.codes) + 1))
     if treatment == "own-category":
         n = len(table.codes)
-        ends = bounds[:-1], bounds[1:]
-        yield Segments(np.arange(n), np.arange(n + 1), *ends, np.ones(n), value, count)
+        yield Segments(
+            np.arange(n), bounds[None, :-1], bounds[None, 1:], np.ones((0, n)), value, count
+        )
         return
     shares = shares_of(table) if treatment == "category-size" else None
     for targets, matches in matching_patterns(table, treatment):
@@ -82,9 +80,9 @@ def _merged(
     n_values: int,
     shares: list[np.ndarray] | None,
 ) -> Segments:
-    shape = len(targets), len(meetings)
+    shape = len(meetings), len(targets)
     begin, end = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-    factor = np.ones(shape)
+    factor = np.ones(shape if shares is not None else (0, len(targets)))
     all_values, all_counts = [], []
     offset = 0
     for place, (shared, sources) in enumerate(meetings):
@@ -97,16 +95,15 @@ def _merged(
         all_values.append(value[entries[at]])
         all_counts.append(np.bincount(merged, weights=count[entries], minlength=n_merged))
         of_targets = ids[: len(targets)]
-        begin[:, place], end[:, place] = bounds[of_targets], bounds[of_targets + 1]
+        begin[place], end[place] = bounds[of_targets], bounds[of_targets + 1]
         if shares is not None:
-            factor[:, place] = _factor(table, targets, shared, shares)
+            factor[place] = _factor(table, targets, shared, shares)
         offset += n_merged
     return Segments(
         cells=targets,
-        first=np.arange(len(targets) + 1) * len(meetings),
-        begin=begin.ravel(),
-        end=end.ravel(),
-        factor=factor.ravel(),
+        begin=begin,
+        end=end,
+        factor=factor,
         value=np.concatenate(all_values),
         count=np.concatenate(all_counts),
     )

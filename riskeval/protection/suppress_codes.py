@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from riskeval.keys.table import observed_patterns
 from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from riskeval.keys.table import observed_patterns
-from riskeval.kernels.suppression_cells import CellBook
+    from riskeval.kernels.suppression_cells import CellBook
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 SETS, PAIRS = 1 << 14, 1 << 20
