@@ -7,7 +7,7 @@ probabilities, so that nothing falls back in silence.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,36 @@ class FallbackSequence:
     # towards which the predictions of small strata are shrunk
     common: CommonModel | None = None
 
+    def ask(
+        self, predict: Callable[..., Any], stratum: int, digits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what one of the models says of cells of a stratum, and which cells it knows."""
+        answer: tuple[np.ndarray, np.ndarray] = predict(self, stratum, digits)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class RememberingSequence(FallbackSequence):
+    """A sequence that is asked for the same cells again, with other factors, in one thread."""
+
+    answers: dict[tuple[str, int, bytes], tuple[np.ndarray, np.ndarray]] = field(
+        default_factory=dict
+    )
+
+    @classmethod
+    def of(cls, sequence: FallbackSequence) -> RememberingSequence:
+        """Return a sequence with no answers yet."""
+        return cls(*(getattr(sequence, item.name) for item in fields(FallbackSequence)))
+
+    def ask(
+        self, predict: Callable[..., Any], stratum: int, digits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the answer of before, where the cells are the same."""
+        key = predict.__name__, stratum, digits.tobytes()
+        if key not in self.answers:
+            self.answers[key] = predict(self, stratum, digits)
+        return self.answers[key]
+
 
 def uses_strata(model: Any, design: ModelDesign | FallbackSequence) -> bool:
     """A table by stratum would be the strata's own again; other models take the stratum."""
@@ -183,7 +213,7 @@ def predict_with_fallback(
         if not waiting.any():
             break
         rows = slice(None) if waiting.all() else np.flatnonzero(waiting)
-        shares, known = predict(sequence, stratum, cells[rows])
+        shares, known = sequence.ask(predict, stratum, cells[rows])
         if sequence.common is not None and number != MARGINAL:
             shares = sequence.common.mixed(stratum, cells[rows], shares, known)
         if sequence.factors is not None:

@@ -30,7 +30,7 @@ import numpy as np
 
 from synthpop.conditional.coding import Coding
 from synthpop.conditional.distribution import evaluate_cells
-from synthpop.conditional.fallback import LevelFactors
+from synthpop.conditional.fallback import LevelFactors, RememberingSequence
 from synthpop.microdata.block import Block
 from synthpop.microdata.errors import Fault, InputError
 from synthpop.models.tilted import rate_of_ranks, tilted_uniforms
@@ -178,11 +178,12 @@ def calibrate_means(
     """
     for _ in range(ROUNDS if model.sequence.level_factors is None else 1):
         parts: list[Block] = []
+        remembering = replace(model, sequence=RememberingSequence.of(model.sequence))
         for block in pilot:
-            simulate(model, replace(block, fallbacks=[]), parts.append)
+            simulate(remembering, replace(block, fallbacks=[]), parts.append)
         if not parts:
             return model
-        shares = [_expected(model, part, label) for part in parts]
+        shares = [_expected(remembering, part, label) for part in parts]
         factors = _factors(model.means, *(np.concatenate(x) for x in zip(*shares, strict=True)))
         level_factors = LevelFactors(model.means.term, factors)
         model = replace(model, sequence=replace(model.sequence, level_factors=level_factors))

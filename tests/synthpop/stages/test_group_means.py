@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Binned, Categorical, Continuous, InputError, Pipeline, Structure, Survey
+from synthpop.conditional.fallback import FallbackSequence, RememberingSequence
 from synthpop.microdata.block import Block
 from synthpop.stages.continuous.group_draws import GroupDraws
 from synthpop.stages.continuous.means import LARGEST_FACTOR, tilt_to_mean
@@ -163,3 +164,21 @@ def test_persons_draw_uniform_numbers_whatever_their_group():
         assert ((values >= 0) & (values < 1)).all()
     below = (np.array(drawn)[:, :, None] < np.array([0.1, 0.5, 0.9])).mean(axis=0)
     assert np.abs(below - [0.1, 0.5, 0.9]).max() < 0.1
+
+
+def test_models_are_asked_once_for_the_same_cells_while_means_are_calibrated() -> None:
+    sequence = FallbackSequence("empirical", (None,), None, np.ones((1, 2)))
+    remembering, asked = RememberingSequence.of(sequence), []
+
+    def predict(sequence: FallbackSequence, stratum: int, digits: np.ndarray):
+        asked.append(stratum)
+        return digits / 2, digits[:, 0] > 0
+
+    cells = np.array([[1, 2], [0, 3]])
+    first = remembering.ask(predict, 0, cells)
+    again = replace(remembering, first=3).ask(predict, 0, cells.copy())
+    assert asked == [0]
+    assert again is first
+    other = remembering.ask(predict, 1, cells), remembering.ask(predict, 0, cells[:1])
+    assert asked == [0, 1, 0]
+    assert len(other[1][0]) == 1
