@@ -4,7 +4,7 @@
     python -m benchmarks.bench_generation parts      # where the time of 8 million persons goes
     python -m benchmarks.bench_generation one SCALE WORKERS [FOLDER]
     python -m benchmarks.bench_generation totals SCALE [FOLDER]  # Anneal, Distribute
-    python -m benchmarks.bench_generation elsewhere COPIES FOLDER  # regions take households
+    python -m benchmarks.bench_generation elsewhere SCALE SIZE FOLDER  # regions take households
     python -m benchmarks.bench_generation region SCALE FOLDER REGION  # one region of the whole
 
 Seconds are wall time of the process, imports and reading of the survey included, the median of
@@ -90,10 +90,10 @@ def totals(scale: float, folder: str | None) -> None:
     print(f"| {n_persons:,} | {time.process_time() - started:.1f} | {peak:,.0f} |", flush=True)
 
 
-def elsewhere(copies: int, folder: str) -> None:
-    """Run a recipe with known totals for so many copies of the country, 0.8 million persons each.
+def elsewhere(scale: float, size: int, folder: str, copies: int = 8) -> None:
+    """Run a recipe with known totals for eight copies of the country of that scale: 72 regions.
 
-    One region of each copy has no household of five or more, and takes some from elsewhere.
+    One region of each copy has no household of that size or more, and takes some from elsewhere.
     """
     import resource
 
@@ -103,10 +103,9 @@ def elsewhere(copies: int, folder: str) -> None:
     from synthpop import Pipeline, Survey
     from synthpop.calibration.margins import Margin
 
-    scale = 10.0
     survey = read_survey()
     frame = survey.frame.assign(db040=survey.frame["db040"].astype(str))
-    frame = frame[(frame["db040"] != "Burgenland") | (frame["hsize"] < 5)]
+    frame = frame[(frame["db040"] != "Burgenland") | (frame["hsize"] < size)]
     step = int(frame["db030"].max()) + 1
     country = pd.concat(
         [
@@ -119,8 +118,9 @@ def elsewhere(copies: int, folder: str) -> None:
     sexes = country.groupby(["db040", "rb090"], observed=True)["rb050"].sum() * scale
     sizes = heads.groupby(["db040", "hsize"])["db090"].sum() * scale
     sizes = sizes.rename("total").reset_index()
-    five = [{"db040": f"Burgenland {k:02d}", "hsize": 5, "total": 400.0} for k in range(copies)]
-    sizes = pd.concat([sizes[sizes["hsize"] == 5], pd.DataFrame(five)], ignore_index=True)
+    burgenland = [f"Burgenland {k:02d}" for k in range(copies)]
+    large = pd.DataFrame({"db040": burgenland, "hsize": size, "total": 40.0 * scale})
+    sizes = pd.concat([sizes[sizes["hsize"] == size], large], ignore_index=True)
     margins = [Margin(sexes.rename("total").reset_index()), Margin(sizes, level="household")]
     started = time.process_time()
     roles = survey.roles.named()
@@ -226,7 +226,7 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["totals"]:
         totals(float(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
     elif sys.argv[1:2] == ["elsewhere"]:
-        elsewhere(int(sys.argv[2]), sys.argv[3])
+        elsewhere(float(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     elif sys.argv[1:2] == ["region"]:
         region(float(sys.argv[2]), sys.argv[3], sys.argv[4])
     elif sys.argv[1:2] == ["parts"]:

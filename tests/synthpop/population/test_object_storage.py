@@ -11,6 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import synthpop.pipeline.part_by_part as part_by_part
+import synthpop.pipeline.postprocess as postprocess
 from synthpop import Anneal, Margin, Pipeline, Structure, open_population
 from synthpop.cli import main
 from synthpop.microdata.errors import OutputError
@@ -210,6 +212,29 @@ def test_steps_on_the_whole_population_and_replicates(fitted, folder, tmp_path) 
     for root in (folder / "r", tmp_path / "r"):
         assert len(list(fitted.replicates(2, out=root))) == 2
     assert contents(folder / "r") == contents(tmp_path / "r")
+
+
+@pytest.mark.slow
+def test_steps_on_a_few_strata_at_a_time(fitted, folder, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(postprocess, "PERSONS_AT_ONCE", 1)
+    table = fitted.simulate().frame().groupby(["region", "sex"], observed=True).size() + 2
+    exchange = Anneal(Margin(table.rename("total")), split="region", split_upper="all")
+    by_region = Pipeline([Structure(["age", "sex"]), exchange]).fit(small_survey(60), seed=7)
+    by_region.simulate(out=tmp_path / "a")
+    write_record = part_by_part.PartStore.write_record
+
+    def stops(store, number, part, data):
+        if (number, part) == (1, 1):
+            raise KeyboardInterrupt
+        return write_record(store, number, part, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(part_by_part.PartStore, "write_record", stops)
+        with pytest.raises(KeyboardInterrupt):
+            by_region.simulate(out=folder / "a")
+    assert any("steps/1/part-0000.json" in name for name in contents(folder / "a"))
+    by_region.simulate(out=folder / "a")
+    assert contents(folder / "a") == contents(tmp_path / "a")
 
 
 def test_the_commands(folder, storage, tmp_path) -> None:
