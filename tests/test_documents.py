@@ -159,7 +159,7 @@ def test_formulas_can_be_written_without_a_script() -> None:
 def test_the_gallery_has_every_figure() -> None:
     """Of the fit by kind, of an assessment by name, of a study by kind."""
     gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
-    source = (ROOT / "synthpop" / "figures" / "gallery.py").read_text(encoding="utf-8")
+    source = (ROOT / "synthpop" / "report" / "gallery.py").read_text(encoding="utf-8")
     kinds = set(re.findall(r'pictures\[f?"(\w+)', source)) - {"distances"}  # that is `fit.plot()`
     assert kinds - set(re.findall(r'pictures\["(\w+)', gallery)) == set()
     by_group = re.findall(r'pictures\[f"(\w+) {name} by', source)
