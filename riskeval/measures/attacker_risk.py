@@ -193,20 +193,20 @@ def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str])
         codes, unknown = recode_to(everybody[name], coded.levels[j])
         others[:, j] = np.where(unknown, -2, codes)
     counts = pd.Series(1, index=range(len(others)))
-    result = np.zeros(len(frame))
+    persons = np.zeros(len(frame))
     patterns, of_pattern = observed_patterns(coded.codes >= 0)
     for p, observed in enumerate(patterns):
         rows = np.flatnonzero(of_pattern == p)
         columns = np.flatnonzero(observed)
         if not len(columns):
-            result[rows] = len(everybody)
+            persons[rows] = len(everybody)
             continue
         group = [others[:, j] for j in columns]
         sizes = counts.groupby(group).size()
-        wanted = pd.MultiIndex.from_arrays([coded.codes[rows, j].astype(np.int64) for j in columns])
+        index = pd.MultiIndex.from_arrays([coded.codes[rows, j].astype(np.int64) for j in columns])
         if len(columns) == 1:
-            home_sizes = sizes.reindex(wanted.get_level_values(0)).to_numpy()
+            home_sizes = sizes.reindex(index.get_level_values(0)).to_numpy()
         else:
-            home_sizes = sizes.reindex(wanted).to_numpy()
-        result[rows] = np.nan_to_num(home_sizes)
-    return result
+            home_sizes = sizes.reindex(index).to_numpy()
+        persons[rows] = np.nan_to_num(home_sizes)
+    return persons

@@ -98,14 +98,14 @@ def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDis
     faults.raise_if_any()
     codes, levels = encode(frame[variable])
     table = tabulate(frame, names)
-    known = codes >= 0
+    filled = codes >= 0
     n_levels, n_cells = max(len(levels), 1), len(table.codes)
     # 1. records of each group by value, and their shares; 2. |log| of the ratio to the file
-    place = table.cell[known].astype(np.int64) * n_levels + codes[known]
+    place = table.cell[filled].astype(np.int64) * n_levels + codes[filled]
     pairs, counts = np.unique(place, return_counts=True)
     cell, level = pairs // n_levels, pairs % n_levels
-    totals = np.bincount(table.cell[known], minlength=n_cells)
-    share = np.bincount(codes[known], minlength=n_levels) / max(known.sum(), 1)
+    totals = np.bincount(table.cell[filled], minlength=n_cells)
+    share = np.bincount(codes[filled], minlength=n_levels) / max(filled.sum(), 1)
     distances = np.abs(np.log(counts / totals[cell]) - np.log(share[level]))
     largest = np.zeros(n_cells)
     np.maximum.at(largest, cell, distances)

@@ -177,13 +177,13 @@ LARGE = 1e150
 
 
 def _sd(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    if len(known) < 2:
+    filled = values[~np.isnan(values)]
+    if len(filled) < 2:
         return 0.0
-    largest = float(np.abs(known).max())
+    largest = float(np.abs(filled).max())
     if largest > LARGE:  # squares would exceed the largest float
-        return float((known / largest).std(ddof=1) * largest)
-    return float(known.std(ddof=1))
+        return float((filled / largest).std(ddof=1) * largest)
+    return float(filled.std(ddof=1))
 
 
 def _inside_ranks(x: np.ndarray, y: np.ndarray, k: float) -> np.ndarray:

@@ -240,7 +240,7 @@ def crowded(y: np.ndarray, asked: np.ndarray, reach: float, neighbours: int) -> 
     """
     from scipy.spatial import KDTree
 
-    result = np.zeros(len(y), dtype=np.bool_)
+    is_crowded = np.zeros(len(y), dtype=np.bool_)
     rows_by_pattern, patterns = patterns_of(y)
     for number, rows in rows_by_pattern:
         records, shared = rows[asked[rows]], np.flatnonzero(patterns[number])
@@ -248,8 +248,8 @@ def crowded(y: np.ndarray, asked: np.ndarray, reach: float, neighbours: int) -> 
         if len(records) and len(shared) and len(others) > neighbours:
             # the row itself comes first
             nearest, _ = KDTree(others).query(y[np.ix_(records, shared)], k=[neighbours + 1])
-            result[records] = nearest[:, 0] * np.sqrt(y.shape[1] / len(shared)) <= reach
-    return result
+            is_crowded[records] = nearest[:, 0] * np.sqrt(y.shape[1] / len(shared)) <= reach
+    return is_crowded
 
 
 def standardised(values: np.ndarray, by: np.ndarray) -> np.ndarray:

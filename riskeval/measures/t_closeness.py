@@ -139,13 +139,13 @@ def t_closeness(
     faults = Faults("t-closeness")
     names = read_keys(faults, frame, keys, missing, 1.0)
     variables = read_sensitive(faults, frame, names, sensitive)
-    asked = _distances(faults, frame, variables, distance)
+    kind_of = _distances(faults, frame, variables, distance)
     faults.raise_if_any()
     table = tabulate(frame, names)
     columns, kinds = {}, {}
     for name in variables:
         codes, levels = encode(frame[name])
-        kind = asked[name]
+        kind = kind_of[name]
         kinds[name] = kind if isinstance(kind, str) else "hierarchical"
         measured = _distance_of(codes.astype(np.int64), levels, kind)
         cells = per_cell(table, measured.codes, measured.n_values, missing, measured, 1)
@@ -234,16 +234,16 @@ def _distances(
     for name in variables:
         if (frame.columns == name).sum() != 1:
             continue
-        one: Any = distance if by_name is None else by_name.get(name)
-        if one is None:
+        kind: Any = distance if by_name is None else by_name.get(name)
+        if kind is None:
             ordered = getattr(frame[name].dtype, "ordered", False) or is_number(frame[name])
-            one = "ordered" if ordered else "equal"
-        if isinstance(one, Mapping):
-            _check_hierarchy(faults, frame[name], name, one)
-        elif one not in ("equal", "ordered"):
-            remedy = did_you_mean(one, ["equal", "ordered", "a hierarchy"])
-            faults.add("distance", f"{one!r} is not allowed", remedy=remedy)
-        by_variable[name] = one
+            kind = "ordered" if ordered else "equal"
+        if isinstance(kind, Mapping):
+            _check_hierarchy(faults, frame[name], name, kind)
+        elif kind not in ("equal", "ordered"):
+            remedy = did_you_mean(kind, ["equal", "ordered", "a hierarchy"])
+            faults.add("distance", f"{kind!r} is not allowed", remedy=remedy)
+        by_variable[name] = kind
     return by_variable
 
 

@@ -193,13 +193,13 @@ def _estimate(
             if not np.isfinite(value):
                 notes[method] = "the likelihood or the moments have no solution"
     estimate = np.array([estimates[method] for method in METHODS])
-    both = np.minimum(estimate * fraction, uniques)
+    in_both = np.minimum(estimate * fraction, uniques)
     table = pd.DataFrame(
         {
             "population_uniques": estimate,
             "share": estimate / max(population, 1),
-            "sample_uniques": both,
-            "probability": both / max(uniques, 1),
+            "sample_uniques": in_both,
+            "probability": in_both / max(uniques, 1),
             "note": [notes[method] for method in METHODS],
         },
         index=pd.Index(METHODS, name="method"),

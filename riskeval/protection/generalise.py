@@ -112,18 +112,18 @@ def minimal_generalization(
     faults = Faults("minimal_generalization")
     homes = None if household is None else read_households(faults, frame, household)
     names = [sequence.name for sequence in sequences]
-    known = read_household_keys(faults, household_keys, names, household)
+    household_names = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
-    whole = tuple(names.index(name) for name in known)
+    whole = tuple(names.index(name) for name in household_names)
     number = None if homes is None else homes.number
     search = LatticeSearch(sequences, k, suppression_limit, number, whole)
     minimal = search.minimal_nodes()
     attempts = _attempts(frame, search, _candidates(search, minimal, names, node), homes)
-    result, notes = _withstanding(attempts, k)
-    chosen, small, released = result.node, result.small, result.data
-    _verify(released, names, k, small, homes, known)
-    shown = dict(zip(names, chosen, strict=True))
-    kind = f"one of {len(minimal)} minimal nodes" if chosen in minimal else "no minimal node"
+    attempt, notes = _withstanding(attempts, k)
+    levels, small, released = attempt.node, attempt.small, attempt.data
+    _verify(released, names, k, small, homes, household_names)
+    level_of = dict(zip(names, levels, strict=True))
+    kind = f"one of {len(minimal)} minimal nodes" if levels in minimal else "no minimal node"
     return protected(
         frame,
         released,
@@ -135,20 +135,20 @@ def minimal_generalization(
             "suppression_limit": suppression_limit,
             "node": None if node is None else dict(node),
             "household": household,
-            "household_keys": known,
+            "household_keys": household_names,
         },
         notes=[
-            f"Levels {shown}, {kind}; counted anew, every group has at least {k} "
+            f"Levels {level_of}, {kind}; counted anew, every group has at least {k} "
             f"{'records' if homes is None else 'households'}, {plural(int(small.sum()), 'record')} "
             f"lost all keys (at most {suppression_limit} allowed).",
             *notes,
         ],
         details={
-            "node": shown,
+            "node": level_of,
             "minimal_nodes": [dict(zip(names, item, strict=True)) for item in minimal],
             "suppressed": int(small.sum()),
-            "precision": _precision(sequences, chosen),
-            "recovery": result.recovery,
+            "precision": _precision(sequences, levels),
+            "recovery": attempt.recovery,
             "counted": search.counted,
         },
     )
@@ -209,19 +209,19 @@ def _candidates(
     everything = tuple(range(len(names)))
     if node is not None:
         levels = tuple(int(node[name]) for name in names)
-        left = search.below(everything, levels)
-        if left > search.limit:
+        below = search.below(everything, levels)
+        if below > search.limit:
             raise GuaranteeError(
-                f"minimal_generalization: node {dict(node)} leaves {plural(left, 'record')} in "
+                f"minimal_generalization: node {dict(node)} leaves {plural(below, 'record')} in "
                 f"groups below {search.k}, {search.limit} are allowed; minimal nodes are {minimal}"
             )
         yield levels
         return
     if not minimal:
         top = tuple(sequence.top for sequence in search.sequences)
-        left = search.below(everything, top)
+        below = search.below(everything, top)
         raise GuaranteeError(
-            f"minimal_generalization: even the top of the lattice leaves {plural(left, 'record')} "
+            f"minimal_generalization: even the top of the lattice leaves {plural(below, 'record')} "
             f"in groups below {search.k}; add coarser levels or raise suppression_limit above "
             f"{search.limit}"
         )
@@ -248,16 +248,16 @@ class _Attempt:
 
 def _withstanding(attempts: Iterator[_Attempt], k: int) -> tuple[_Attempt, list[str]]:
     """Return the first node whose suppressed records stay hidden, else the first of all."""
-    first = result = next(attempts)
+    first = attempt = next(attempts)
     n_passed = 0
-    while result.below and (another := next(attempts, None)) is not None:
-        result, n_passed = another, n_passed + 1
-    if result.below:
+    while attempt.below and (later := next(attempts, None)) is not None:
+        attempt, n_passed = later, n_passed + 1
+    if attempt.below:
         return first, first.notes
     if not n_passed:
-        return result, result.notes
-    return result, [
-        *result.notes,
+        return attempt, attempt.notes
+    return attempt, [
+        *attempt.notes,
         f"{plural(n_passed, 'node')} of higher precision would leave records below {k} once what "
         "they suppress is read back.",
     ]

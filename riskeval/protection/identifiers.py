@@ -84,23 +84,23 @@ def create_new_id(
     n = len(frame)
     new_ids = coded[:n]
     pairs = groups * (len(uniques) + 1) + new_ids
-    known = np.unique(pairs[new_ids >= 0])
-    order = np.lexsort((rng.random(len(known)), known // (len(uniques) + 1)))
-    of_group = known[order] // (len(uniques) + 1)
+    distinct = np.unique(pairs[new_ids >= 0])
+    order = np.lexsort((rng.random(len(distinct)), distinct // (len(uniques) + 1)))
+    of_group = distinct[order] // (len(uniques) + 1)
     starts = np.searchsorted(of_group, of_group)
-    numbers = np.empty(len(known), dtype=np.int64)
-    numbers[order] = np.arange(len(known)) - starts + 1
+    numbers = np.empty(len(distinct), dtype=np.int64)
+    numbers[order] = np.arange(len(distinct)) - starts + 1
     released = frame.copy(deep=False)
     for j, name in enumerate(columns):
         codes = coded[j * n : (j + 1) * n]
-        wanted = groups * (len(uniques) + 1) + codes
-        place = np.searchsorted(known, wanted).clip(max=max(len(known) - 1, 0))
-        known_id = (codes >= 0) & (len(known) > 0)
-        known_id[known_id] = known[place[known_id]] == wanted[known_id]
+        cells = groups * (len(uniques) + 1) + codes
+        place = np.searchsorted(distinct, cells).clip(max=max(len(distinct) - 1, 0))
+        has_id = (codes >= 0) & (len(distinct) > 0)
+        has_id[has_id] = distinct[place[has_id]] == cells[has_id]
         new = np.zeros(n, dtype=np.int64)
-        new[known_id] = numbers[place[known_id]]
-        result = pd.Series(new, index=frame.index)
-        released[name] = result if known_id.all() else result.astype("Int64").mask(~known_id)
+        new[has_id] = numbers[place[has_id]]
+        ids = pd.Series(new, index=frame.index)
+        released[name] = ids if has_id.all() else ids.astype("Int64").mask(~has_id)
     return protected(
         frame,
         released,
@@ -108,5 +108,5 @@ def create_new_id(
         method="create_new_id",
         parameters={"column": column, "within": by or None, "also": list(also)},
         seed=seed,
-        notes=[f"{count(len(known))} identifiers were renumbered at random."],
+        notes=[f"{count(len(distinct))} identifiers were renumbered at random."],
     )

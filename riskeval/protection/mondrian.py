@@ -143,17 +143,17 @@ def _positions(
 
 def regions(places: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray:
     """Number the regions of the strict median cuts, in the order in which they become final."""
-    result = np.zeros(len(places), dtype=np.int64)
+    region = np.zeros(len(places), dtype=np.int64)
     waiting, n_regions = [np.arange(len(places))], 0
     while waiting:
         rows = waiting.pop()
         parts = _cut(places[rows], spans, k) if len(rows) >= 2 * k else None
         if parts is None:
-            result[rows] = n_regions
+            region[rows] = n_regions
             n_regions += 1
         else:
             waiting += [rows[~parts], rows[parts]]
-    return result
+    return region
 
 
 def _cut(block: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray | None:

@@ -259,26 +259,26 @@ def _noisy(
     x, n = values[complete], int(complete.sum())
     if n < 2:
         return values.copy(), _covariance(x), ["There was nothing to add noise to."]
-    left = int((~complete & ~np.isnan(values).all(axis=1)).sum())
-    left_notes = (
-        [f"{plural(left, 'record')} with missing values stayed as they were."] if left else []
+    n_rest = int((~complete & ~np.isnan(values).all(axis=1)).sum())
+    rest_notes = (
+        [f"{plural(n_rest, 'record')} with missing values stayed as they were."] if n_rest else []
     )
     new = values.copy()
     before = _covariance(x)
     if isinstance(job.noise, RommNoise):
         rng = job.streams.at("add_noise", "romm")
         new[complete] = rotated(x, job.level, job.noise.rows_together, rng)
-        return new, before, left_notes
+        return new, before, rest_notes
     cloud = scatter(x, job.covariance)
     notes = [f"Classical covariance: {cloud.fallback}."] if cloud.fallback else []
     if isinstance(job.noise, OutlierNoise):
         noise = _noise(values, complete, job.level * cloud.covariance, names, job)
         far = np.zeros(len(values), dtype=bool)
-        far[complete], extra = _outlying(x, job.noise.cutoff)
+        far[complete], distance_notes = _outlying(x, job.noise.cutoff)
         new[far] += noise[far]
         sentence = f"{int(far.sum())} outlying records of {n} got noise."
         sentence += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
-        return new, None, [*notes, *extra, sentence, *left_notes]
+        return new, None, [*notes, *distance_notes, sentence, *rest_notes]
     share = _variances(x) if job.method == "additive" else cloud.covariance
     noise = _noise(values, complete, job.level * share, names, job)
     shrink = _shrink(job, n)
@@ -310,7 +310,7 @@ def _noise(
 ) -> np.ndarray:  # fmt: skip
     """Normal noise with a given covariance, shape (n, p)."""
     n = len(values)
-    drawn = np.column_stack(
+    normals = np.column_stack(
         [job.streams.at("add_noise", job.method, name).standard_normal(n) for name in names]
     )
     if job.moments == "exact":  # mean 0, identity covariance, none with x, among complete records
@@ -318,12 +318,12 @@ def _noise(
         base[:, 1:] -= base[:, 1:].mean(axis=0)
         scale = np.sqrt(np.square(base).sum(axis=0))
         base /= np.where(scale > 0, scale, 1.0)
-        inside = drawn[complete]
+        inside = normals[complete]
         inside = inside - base @ np.linalg.lstsq(base, inside, rcond=None)[0]
-        drawn[complete] = np.linalg.qr(inside)[0] * np.sqrt(complete.sum() - 1)
+        normals[complete] = np.linalg.qr(inside)[0] * np.sqrt(complete.sum() - 1)
     if job.method == "additive":
-        return drawn * np.sqrt(np.diag(covariance))
-    return drawn @ root(covariance)
+        return normals * np.sqrt(np.diag(covariance))
+    return normals @ root(covariance)
 
 
 def _outlying(x: np.ndarray, cutoff: float) -> tuple[np.ndarray, list[str]]:

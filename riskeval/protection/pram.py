@@ -199,15 +199,15 @@ def _perturbed(
     if homes is not None and once:  # one row a household, then copied
         rows = _first_filled(codes, homes)
         notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
-    drawn = _column(codes[rows], levels, rows, name, job)
-    new = drawn.codes
+    perturbed = _column(codes[rows], levels, rows, name, job)
+    new = perturbed.codes
     if homes is not None and len(rows) < len(codes):
         new = np.where(codes < 0, -1, new[homes.number])
-    notes.append(f"{name}: {drawn.expected:.1f} changes were expected.")
+    notes.append(f"{name}: {perturbed.expected:.1f} changes were expected.")
     if keeps_frequencies(job.plan[name][0]):
         what = "frequencies" if job.weight is None else "weighted frequencies"
-        notes.append(f"Its {what} are kept in expectation (largest gap {drawn.gap:.1g}).")
-    return new, drawn
+        notes.append(f"Its {what} are kept in expectation (largest gap {perturbed.gap:.1g}).")
+    return new, perturbed
 
 
 def _column(
@@ -253,8 +253,8 @@ def _column(
         for place, code in enumerate(used):
             of_code = codes[rows] == code
             last = np.flatnonzero(table[place] > 0)[-1]
-            drawn = np.searchsorted(limits[place], uniforms[of_code], side="right")
-            new[rows[of_code]] = used[np.minimum(drawn, last)]
+            places = np.searchsorted(limits[place], uniforms[of_code], side="right")
+            new[rows[of_code]] = used[np.minimum(places, last)]
     return _Drawn(new, matrices, expected, gap)
 
 
@@ -298,8 +298,8 @@ def _recoded(
 
 def _crossed(codes: np.ndarray, new: np.ndarray, levels: tuple[Any, ...]) -> pd.DataFrame:
     size = len(levels)
-    known = codes >= 0
-    pairs = np.bincount(codes[known].astype(np.int64) * size + new[known], minlength=size * size)
+    filled = codes >= 0
+    pairs = np.bincount(codes[filled].astype(np.int64) * size + new[filled], minlength=size * size)
     return pd.DataFrame(pairs.reshape(size, size), index=list(levels), columns=list(levels))
 
 

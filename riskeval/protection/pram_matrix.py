@@ -93,8 +93,8 @@ def random_matrix(diagonal: np.ndarray, closed: np.ndarray) -> np.ndarray:
     allowed = ~closed
     np.fill_diagonal(allowed, False)
     n_open = allowed.sum(axis=1)
-    rest = np.where(n_open > 0, 1.0 - diagonal, 0.0)
-    matrix = allowed * (rest / np.maximum(n_open, 1))[:, None]
+    off_diagonal = np.where(n_open > 0, 1.0 - diagonal, 0.0)
+    matrix = allowed * (off_diagonal / np.maximum(n_open, 1))[:, None]
     np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
     return matrix
 
@@ -102,15 +102,15 @@ def random_matrix(diagonal: np.ndarray, closed: np.ndarray) -> np.ndarray:
 def with_options(faults: Faults, matrix: Any, options: Mapping[str, float | None]) -> Any:
     """Return a named matrix as a table with the options that stand beside it."""
     named = InvariantMatrix.type if matrix is None else matrix
-    wanted = {name: value for name, value in options.items() if value is not None}
-    if not wanted:
+    named_options = {name: value for name, value in options.items() if value is not None}
+    if not named_options:
         return named
     if not isinstance(named, str):
-        for name in wanted:
+        for name in named_options:
             remedy = "Give it to the matrix itself."
             faults.add(name, "is for a matrix that is named", remedy=remedy)
         return named
-    return {TYPE: named, **wanted}
+    return {TYPE: named, **named_options}
 
 
 def read_plan(
@@ -184,8 +184,8 @@ def _read_matrix(
             "has rows that do not sum to 1",
             rows=np.flatnonzero(np.abs(table.sum(axis=1) - 1) > 1e-6),
         )
-    known = [pair for pair in pairs if len(pair) == 2 and {*pair} <= {*levels}]
-    for start, end in known:
+    level_pairs = [pair for pair in pairs if len(pair) == 2 and {*pair} <= {*levels}]
+    for start, end in level_pairs:
         if table[levels.index(start), levels.index(end)] > 0:
             faults.add(where, f"allows the forbidden transition {(start, end)}")
     return table

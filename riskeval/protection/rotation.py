@@ -27,14 +27,14 @@ def rotated(values: np.ndarray, level: float, size: int, rng: np.random.Generato
     """
     n = len(values)
     order = rng.permutation(n)
-    result = values.copy()
+    mixed = values.copy()
     for rows in np.array_split(order, max(1, n // size)):
         m = len(rows) - 1
         basis = _contrasts(len(rows))
         centred = values[rows] - values[rows].mean(axis=0)
         turn = _orthogonal(np.eye(m) + _strength(m, level) * rng.standard_normal((m, m)))
-        result[rows] = values[rows].mean(axis=0) + basis @ (turn @ (basis.T @ centred))
-    return result
+        mixed[rows] = values[rows].mean(axis=0) + basis @ (turn @ (basis.T @ centred))
+    return mixed
 
 
 def _contrasts(m: int) -> np.ndarray:
@@ -54,15 +54,15 @@ def _orthogonal(matrix: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=256)
 def _strength(m: int, level: float) -> float:
     """Factor, on fixed matrices, for which the mean squared change, 2 - 2 tr(A) / m, is level."""
-    drawn = np.random.default_rng(0).standard_normal((max(1, 60 // m), m, m))
+    normals = np.random.default_rng(0).standard_normal((max(1, 60 // m), m, m))
     low, high = 0.0, 1.0
     for _ in range(STEPS):
-        if _change(high, drawn) >= level or high > 1e6:
+        if _change(high, normals) >= level or high > 1e6:
             break
         high *= 2
     for _ in range(STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _change(middle, drawn) < level else (low, middle)
+        low, high = (middle, high) if _change(middle, normals) < level else (low, middle)
     return high
 
 

@@ -202,12 +202,12 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
     """
     from scipy.stats import norm
 
-    result = np.full(values.shape, np.nan)
+    scores = np.full(values.shape, np.nan)
     for j in range(values.shape[1]):
         filled = ~np.isnan(values[:, j])
         ranks = pd.Series(values[filled, j]).rank().to_numpy()
-        result[filled, j] = norm.ppf(ranks / (filled.sum() + 1))
-    return result
+        scores[filled, j] = norm.ppf(ranks / (filled.sum() + 1))
+    return scores
 
 
 def _scores(
@@ -234,9 +234,9 @@ def _scores(
     else:
         fitted, covariance = _by_ranks(scores, columns, continuous, complete)
         spread = np.ones(values.shape[1])
-    rest = np.diag(covariance) / np.where(spread > 0, spread, 1.0)
-    drawn = rng.standard_normal(values.shape) @ root(covariance)
-    return fitted + drawn, np.clip(1 - rest, 0.0, 1.0)
+    unexplained = np.diag(covariance) / np.where(spread > 0, spread, 1.0)
+    noise = rng.standard_normal(values.shape) @ root(covariance)
+    return fitted + noise, np.clip(1 - unexplained, 0.0, 1.0)
 
 
 def _regressed(

@@ -46,15 +46,15 @@ def read_subsets(subsets: Mapping[Any, int]) -> Wanted:
 def asked(names: Sequence[str], wanted: Wanted) -> list[tuple[list[int], int]]:
     """Every combination of keys that something is asked of, small ones first, with its k."""
     place = {name: j for j, name in enumerate(names)}
-    result: dict[tuple[int, ...], int] = {}
+    subsets: dict[tuple[int, ...], int] = {}
     for subset, k in wanted.items():
         if isinstance(subset, tuple):
-            several = [tuple(sorted(place[name] for name in subset))]
+            combined = [tuple(sorted(place[name] for name in subset))]
         else:
-            several = list(combinations(range(len(names)), subset))
-        for one in several:
-            result[one] = max(k, result.get(one, 0))
-    return [(list(one), k) for one, k in sorted(result.items(), key=lambda item: len(item[0]))]
+            combined = list(combinations(range(len(names)), subset))
+        for keys in combined:
+            subsets[keys] = max(k, subsets.get(keys, 0))
+    return [(list(keys), k) for keys, k in sorted(subsets.items(), key=lambda item: len(item[0]))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ def _meet(columns: np.ndarray, k: int, size: int, rank: np.ndarray, cost: np.nda
         if not len(rows):
             return columns
         safe = columns[first_rows(ids, n_cells)[counts >= k]]
-        best, chosen = 0.0, None
+        best, best_cells = 0.0, None
         for keys in _sets(columns.shape[1] - 1, size, rank):
             target = columns[rows]
             target[:, keys] = -1
@@ -75,13 +75,13 @@ def _meet(columns: np.ndarray, k: int, size: int, rank: np.ndarray, cost: np.nda
             solved = total[places[: len(rows)]] >= k
             worth = solved.sum() / cost[keys].sum()
             if worth > best:
-                best, chosen = worth, (rows[solved], keys)
+                best, best_cells = worth, (rows[solved], keys)
                 if rank.any():  # sets come in the order of importance
                     break
-        if chosen is None:
+        if best_cells is None:
             return columns
         columns = columns.copy()
-        columns[chosen[0][:, None], chosen[1]] = -1
+        columns[best_cells[0][:, None], best_cells[1]] = -1
 
 
 def _join(columns: np.ndarray, k: int, keys: list[int], budget: float) -> np.ndarray:

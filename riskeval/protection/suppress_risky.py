@@ -206,10 +206,10 @@ class _Intruder:
 
     def believed(self, released: pd.DataFrame, recovery: Recovery) -> pd.DataFrame:
         """The release with what is read back rightly."""
-        known = released.copy(deep=False)
+        believed_file = released.copy(deep=False)
         right = recovery.cells[recovery.cells["right"]]
         for name, part in right.groupby("column", sort=False):
             missing = released[str(name)].isna().to_numpy(copy=True)
             missing[part["row"].to_numpy()] = False
-            known[str(name)] = suppress_cells(self.frame[str(name)], missing)
-        return known
+            believed_file[str(name)] = suppress_cells(self.frame[str(name)], missing)
+        return believed_file

@@ -95,9 +95,9 @@ def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest
     """Find who lives where, and how rare each household is there at every level."""
     areas, risks, must = [], [], []
     heads = frame.iloc[homes.first]
-    keys, known = list(request.risk_keys), list(request.household_keys)
+    keys, household_keys = list(request.risk_keys), list(request.household_keys)
     make_up = np.empty(0, np.int64)
-    if known:
+    if household_keys:
         make_up = make_up_of(homes.number, _numbered(frame, keys))
     for level in range(1, len(request.hierarchy) + 1):
         geo = list(request.hierarchy[:level])
@@ -105,8 +105,10 @@ def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest
         # 1. records with the risk keys of a member in the area, 2. households with its make-up
         crossed = _numbered(frame, [*geo, *keys])
         smallest = extremes(np.bincount(crossed)[crossed], homes.number, len(homes))[0]
-        if known:
-            pair, _ = cell_ids(np.column_stack([_numbered(heads, [*geo, *known]), make_up]))
+        if household_keys:
+            pair, _ = cell_ids(
+                np.column_stack([_numbered(heads, [*geo, *household_keys]), make_up])
+            )
             smallest = np.minimum(smallest, np.bincount(pair)[pair])
         largest = 1.0 / smallest
         below = smallest < request.k
@@ -138,15 +140,15 @@ def make_up_of(of_record: np.ndarray, codes: np.ndarray) -> np.ndarray:
     order = np.lexsort((codes, of_record))
     size = np.bincount(of_record)
     start = np.cumsum(size) - size
-    result = np.zeros(len(size), dtype=np.int64)
+    make_up = np.zeros(len(size), dtype=np.int64)
     n_kinds = 0
     for members in np.unique(size):
         homes = np.flatnonzero(size == members)
         rows = codes[order[start[homes][:, None] + np.arange(members)]]
         kinds, place = np.unique(rows, axis=0, return_inverse=True)
-        result[homes] = n_kinds + place.reshape(-1)
+        make_up[homes] = n_kinds + place.reshape(-1)
         n_kinds += len(kinds)
-    return result
+    return make_up
 
 
 def _numbered(frame: pd.DataFrame, names: list[str]) -> np.ndarray:

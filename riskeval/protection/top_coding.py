@@ -138,13 +138,15 @@ def _coded(
         released[name] = put_numbers(frame[name], new[:, j], rows, integers=integers)
     released = with_signs_of(frame, released, signs)
     reached = squared_distances(numbers(released, names)[far], cloud)
-    left = int((~complete & ~np.isnan(values).all(axis=1)).sum())
+    n_incomplete = int((~complete & ~np.isnan(values).all(axis=1)).sum())
     notes = [
         f"Of {int(complete.sum())} complete records {int(far.sum())} had a squared distance above "
         f"{limit:.4g} (quantile {1 - alpha:g} of chi-squared, {len(names)} degrees of freedom).",
         _verified(reached, limit, frame, released, names, integers == "real" and not signs),
         MANY_OUTLIERS if far.sum() > complete.sum() / 4 else "",
-        f"{plural(left, 'record')} with missing values stayed as they were." if left else "",
+        f"{plural(n_incomplete, 'record')} with missing values stayed as they were."
+        if n_incomplete
+        else "",
         f"Classical covariance: {cloud.fallback}." if cloud.fallback else "",
         *type_notes(frame, released, names),
     ]

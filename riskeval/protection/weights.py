@@ -244,15 +244,15 @@ def _design(
     rows = []
     for name in watched:
         y = as_numbers(frame[name])
-        known = ~np.isnan(y)
-        facts: list[Any] = [name]
+        filled = ~np.isnan(y)
+        row: list[Any] = [name]
         for w in both:
-            mean = float(np.average(y[known], weights=w[known])) if known.any() else np.nan
-            linearised = np.where(known, y - mean, 0.0) / w[known].sum()
+            mean = float(np.average(y[filled], weights=w[filled])) if filled.any() else np.nan
+            linearised = np.where(filled, y - mean, 0.0) / w[filled].sum()
             unit = None if homes is None else homes.number
             variance = design_variance(linearised, w, strata=stratum, cluster=unit)
-            facts += [mean, float(np.sqrt(variance))]
-        rows.append(facts)
+            row += [mean, float(np.sqrt(variance))]
+        rows.append(row)
     names = ["variable", "mean_before", "error_before", "mean_after", "error_after"]
     table = pd.DataFrame(rows, columns=names)
     table["change"] = table["mean_after"] / table["mean_before"] - 1

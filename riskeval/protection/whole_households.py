@@ -104,8 +104,8 @@ def _take_nearest(
     scale = np.where(spread > 0, spread, 1.0)
     masked = np.column_stack([after[name] for name in names])
     complete = np.flatnonzero(~rare & ~np.isnan(masked).any(axis=1))
-    wanted = np.nan_to_num(np.column_stack([before[name][rare] for name in names]))
-    nearest = complete[cKDTree(masked[complete] / scale).query(wanted / scale)[1]]
+    points = np.nan_to_num(np.column_stack([before[name][rare] for name in names]))
+    nearest = complete[cKDTree(masked[complete] / scale).query(points / scale)[1]]
     for name in names:
         after[name][rare] = after[name][nearest]
 

@@ -253,19 +253,20 @@ def expected_values(released: pd.Series, original: pd.Series) -> np.ndarray:
     """
     filled = (released.notna() & original.notna()).to_numpy()
     was, levels = encode(original)
-    now, shown = encode(released)
+    now, released_levels = encode(released)
     truth = np.array([*levels, None], dtype=object)[was]
     same = [level_text(level) for level in levels]
-    labels = [level_text(level) for level in shown]
+    labels = [level_text(level) for level in released_levels]
     equal = np.array([*same, ""], dtype=object)[was] == np.array([*labels, ""], dtype=object)[now]
     if not filled.any() or equal[filled].mean() >= 0.5:
         return truth
     pairs = np.bincount(
-        was[filled].astype(np.int64) * len(shown) + now[filled], minlength=len(levels) * len(shown)
-    ).reshape(len(levels), len(shown))
+        was[filled].astype(np.int64) * len(released_levels) + now[filled],
+        minlength=len(levels) * len(released_levels),
+    ).reshape(len(levels), len(released_levels))
     known = pairs.sum(axis=1) > 0
     place = np.append(np.where(known, pairs.argmax(axis=1), -1), -1)
-    return np.array([*shown, None], dtype=object)[place[was]]
+    return np.array([*released_levels, None], dtype=object)[place[was]]
 
 
 def _below(frame: pd.DataFrame, keys: Sequence[str], k: int) -> int:

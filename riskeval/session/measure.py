@@ -192,9 +192,9 @@ def in_released_levels(
         visible = (codes >= 0) & (released >= 0)
         pairs = np.unique(np.column_stack([codes, released])[visible], axis=0)
         if len(pairs) and len(np.unique(pairs[:, 0])) == len(pairs):
-            shown = {levels[code]: labels[label] for code, label in pairs}
-            if any(level != label for level, label in shown.items()):
-                texts = [shown.get(level, level) for level in levels]
+            label_of = {levels[code]: labels[label] for code, label in pairs}
+            if any(level != label for level, label in label_of.items()):
+                texts = [label_of.get(level, level) for level in levels]
                 truth[name] = np.array([*texts, None], dtype=object)[codes]
     return truth
 

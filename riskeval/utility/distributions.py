@@ -206,6 +206,8 @@ def _largest_gap(
 
 def _result(measure: str, rows: list[dict[str, Any]]) -> DistributionDistance:
     table = pd.DataFrame(rows)
-    known = table["distance"].dropna()
-    largest, mean = (float(known.max()), float(known.mean())) if len(known) else (np.nan, np.nan)
+    measured = table["distance"].dropna()
+    largest, mean = (
+        (float(measured.max()), float(measured.mean())) if len(measured) else (np.nan, np.nan)
+    )
     return DistributionDistance(measure, table, largest, mean)

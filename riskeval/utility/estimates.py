@@ -74,14 +74,14 @@ def _domains(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series:
     """One label a record; missing where one of the columns is."""
     if len(names) == 1:
         return frame[names[0]]
-    gap = np.zeros(len(frame), dtype=bool)
+    is_missing = np.zeros(len(frame), dtype=bool)
     label = pd.Series("", index=frame.index, dtype=object)
     for j, name in enumerate(names):
         codes, levels = encode(frame[name])
         text = np.array([str(level) for level in levels] + [""], dtype=object)
         label = label + (":" if j else "") + text[codes]
-        gap |= codes < 0
-    return label.where(~gap, None)
+        is_missing |= codes < 0
+    return label.where(~is_missing, None)
 
 
 def estimate(

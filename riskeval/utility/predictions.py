@@ -114,12 +114,12 @@ def prediction_quality(
     if at == "fitted":
         values[1, second.rows] = second.values
     else:
-        known = ~np.isnan(second.coefficients)
+        estimated = ~np.isnan(second.coefficients)
         z = model.z[0]
         # a record that needs a coefficient which only the original has gets no prediction
-        alone = ~known & ~np.isnan(first.coefficients)
+        alone = ~estimated & ~np.isnan(first.coefficients)
         outside = (np.nan_to_num(z[:, alone]) != 0).any(axis=1)
-        score = z[:, known] @ second.coefficients[known]
+        score = z[:, estimated] @ second.coefficients[estimated]
         values[1] = MEANS.get(family, MEANS["linear"])(score)
         values[1, outside] = np.nan
     change = np.full(n, np.nan)

@@ -381,8 +381,8 @@ def _common(asked: CountingRequest, table: CrossTable, hit: np.ndarray) -> pd.Da
         groups = records.groupby(["key_level", "level"])["hit"].agg(["sum", "size"])
         total = groups["size"].groupby("key_level").transform("sum")
         groups["share"] = groups["size"] / total
-        chosen = groups[(groups["sum"] > count) & (groups["share"] >= share)].reset_index()
-        parts.append(chosen.rename(columns={"sum": "disclosed"}).assign(key=key))
+        frequent = groups[(groups["sum"] > count) & (groups["share"] >= share)].reset_index()
+        parts.append(frequent.rename(columns={"sum": "disclosed"}).assign(key=key))
     columns = ["key", "key_level", "level", "disclosed", "share"]
     every = pd.concat(parts)[columns]
     return every.sort_values("disclosed", ascending=False, ignore_index=True)

@@ -141,10 +141,10 @@ def count_keys(
     # 5. Released records that the intruder takes for somebody's
     pairs: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64))
     if missing == "wildcard":
-        asked = np.unique(np.concatenate([part.believed_class for part in classes.values()]))
+        looked_up = np.unique(np.concatenate([part.believed_class for part in classes.values()]))
         speaking = released.without_level(target.n_known) if request.targets else released
-        asked = asked[(asked >= 0) & (speaking.in_class(asked) == 0)]
-        pairs = reader.compatible(asked, speaking)
+        looked_up = looked_up[(looked_up >= 0) & (speaking.in_class(looked_up) == 0)]
+        pairs = reader.compatible(looked_up, speaking)
     matched = matched_cells(released, pairs, target.n_known if missing == "wildcard" else -1)
     n_released = reader.n_persons
     if request.household is not None and not request.targets:
@@ -272,18 +272,18 @@ class _Reader:
         bags, released_homes = _distinct(
             np.where(incomplete, self.bag, -1), self.home_rows, self.home
         )
-        wanted = np.empty(0, np.int64)
+        bags_asked = np.empty(0, np.int64)
         first_homes: list[np.ndarray] = []
         for bag, rows, unit in self.real_bags:
-            new = np.isin(bag, asked_bag) & ~np.isin(bag, wanted)
+            new = np.isin(bag, asked_bag) & ~np.isin(bag, bags_asked)
             more, members = _distinct(np.where(new, bag, -1), rows, unit)
-            wanted, first_homes = np.append(wanted, more), first_homes + members
+            bags_asked, first_homes = np.append(bags_asked, more), first_homes + members
         first, second = compatible_households(
             [codes[rows] for rows in first_homes],
             [codes[rows] for rows in released_homes],
             self.missing,
         )
-        bag_pairs = pd.DataFrame({"asked": wanted[first], "released": bags[second]})
+        bag_pairs = pd.DataFrame({"asked": bags_asked[first], "released": bags[second]})
         if not with_target:
             return bag_pairs["asked"].to_numpy(), bag_pairs["released"].to_numpy()
         # 2. members of those households whose keys agree

@@ -188,12 +188,12 @@ def members_nearest(
     if base == "synthetic":
         weights = without_constants(persons[base], weights)
     space = Space(persons, weights, len(request.needed), workers=workers)
-    result = []
+    means = []
     for role, chosen in drawn.items():
         unit = units_of(frames[role], request.household)
         rows = np.flatnonzero(np.isin(unit, chosen))
         near = space.nearest(base, role, rows, leave_out=role == base)[:, 0]
         total = np.bincount(unit[rows], weights=near, minlength=int(unit.max()) + 1)
         size = np.bincount(unit[rows], minlength=len(total))
-        result.append((total / np.maximum(size, 1))[chosen])
-    return result
+        means.append((total / np.maximum(size, 1))[chosen])
+    return means

@@ -125,13 +125,13 @@ def solve_key_model(moments: KeyMoments) -> KeyModel:
 def _independent(cross: np.ndarray) -> np.ndarray:
     """Columns that earlier ones do not determine, by Cholesky steps in the order given."""
     scale = np.sqrt(np.diag(cross))
-    rest = cross / np.outer(scale, scale)
+    residual = cross / np.outer(scale, scale)
     chosen = []
-    for j in range(len(rest)):
-        pivot = rest[j, j]
+    for j in range(len(residual)):
+        pivot = residual[j, j]
         if pivot <= ALIASED:
             continue
         chosen.append(j)
-        column = rest[j + 1 :, j]
-        rest[j + 1 :, j + 1 :] -= np.outer(column, column / pivot)
+        column = residual[j + 1 :, j]
+        residual[j + 1 :, j + 1 :] -= np.outer(column, column / pivot)
     return np.array(chosen)

@@ -164,9 +164,9 @@ def _choose(system: _NormalEquations, on_event: Listener) -> list[int]:
             fall, df = system.gain(gram, cross, term)
             options.append((system.bic(rss - fall, len(pivots) + df), [*chosen, term]))
         for term in _droppable(system, chosen):
-            rest = [other for other in chosen if other != term]
-            _, _, more, columns_left = system.eliminated(rest)
-            options.append((system.bic(more, len(columns_left)), rest))
+            smaller = [other for other in chosen if other != term]
+            _, _, more, columns_left = system.eliminated(smaller)
+            options.append((system.bic(more, len(columns_left)), smaller))
         if not options or min(options)[0] >= best - 1e-9 * abs(best):
             return sorted(chosen)
         best, chosen = min(options)

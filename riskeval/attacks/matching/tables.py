@@ -160,9 +160,9 @@ def excesses(
     Compared are units that are looked for; where these are uniques, those unique in both files
     together. Intervals are corrected for the number of scenarios and accuracies of a target.
     """
-    result: dict[tuple[str, int, float | None], Excess] = {}
+    compared: dict[tuple[str, int, float | None], Excess] = {}
     if others is None:
-        return result
+        return compared
     names = (*request.scenario.keys, *request.scenario.targets)
     overlap = overlap_of(request.sample, request.holdout, names, request.scenario.categorical)
     for target in request.scenario.targets:
@@ -174,13 +174,13 @@ def excesses(
                 success = [
                     units.risk[file.targets.comparable[units.unit], a] for file, units in files
                 ]
-                one = excess(
+                beyond = excess(
                     success[0], success[1], CONFIDENCE, n_tests=len(scenarios) * len(levels),
                     coverage=request.scenario.coverage, overlap=overlap,
                 )  # fmt: skip
-                if one is not None:
-                    result[target, scenario, None if np.isnan(p) else p] = one
-    return result
+                if beyond is not None:
+                    compared[target, scenario, None if np.isnan(p) else p] = beyond
+    return compared
 
 
 def accuracies(request: ScenarioRequest, target: str) -> tuple[float, ...]:

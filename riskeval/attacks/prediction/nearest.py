@@ -46,9 +46,9 @@ class NearestKeys:
         values, owner = target[record][order], nearest[order]
         first = np.searchsorted(owner, np.arange(len(points)))
         count = np.searchsorted(owner, np.arange(len(points)), side="right") - first
-        result = np.full(len(points), np.nan)
-        result[count > 0] = values[(first + (count - 1) // 2)[count > 0]]
-        return result
+        medians = np.full(len(points), np.nan)
+        medians[count > 0] = values[(first + (count - 1) // 2)[count > 0]]
+        return medians
 
     def shares(self, points: np.ndarray, target: np.ndarray, n_levels: int) -> np.ndarray:
         """Share of each level among the nearest records of each point, shape (n, n_levels)."""
@@ -84,12 +84,12 @@ class NearestKeys:
         complete = ~np.isnan(points[:, :p]).any(axis=1) & (points[:, p:] > 0).all(axis=1)
         nearest[complete, 0] = exact[complete]
         # 2. All others are compared with every combination
-        rest = np.flatnonzero(~complete | (exact < 0))
-        parts = nearest[rest]
+        others = np.flatnonzero(~complete | (exact < 0))
+        parts = nearest[others]
         parts[:] = -1
         nearest_keys(
-            self.points[:, :p], self.points[:, p:].astype(np.int64) - 1, points[rest, :p],
-            points[rest, p:].astype(np.int64) - 1, self.ranges, parts,
+            self.points[:, :p], self.points[:, p:].astype(np.int64) - 1, points[others, :p],
+            points[others, p:].astype(np.int64) - 1, self.ranges, parts,
         )  # fmt: skip
-        nearest[rest] = parts
+        nearest[others] = parts
         return nearest

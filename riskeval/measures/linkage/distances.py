@@ -126,10 +126,10 @@ def column_spreads(values: np.ndarray) -> np.ndarray:
     """
     spreads = np.ones(values.shape[1])
     for j, column in enumerate(values.T):
-        known = column[~np.isnan(column)]
-        largest = float(np.abs(known).max(initial=0.0))
-        if len(known) > 1 and 0 < largest < np.inf:  # in units of the largest: no square overflows
-            spread = float((known / largest).std(ddof=1)) * largest
+        filled = column[~np.isnan(column)]
+        largest = float(np.abs(filled).max(initial=0.0))
+        if len(filled) > 1 and 0 < largest < np.inf:  # in units of the largest: no square overflows
+            spread = float((filled / largest).std(ddof=1)) * largest
             spreads[j] = spread if spread > 0 else 1.0
     return spreads
 
@@ -138,7 +138,7 @@ def partial_distances(
     x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int, transform: Transform
 ) -> np.ndarray:
     """Distance of each released record to its own original: float64, NaN where none is known."""
-    result = np.full(len(y), np.nan)
+    distances = np.full(len(y), np.nan)
     linked = np.flatnonzero(truth >= 0)
     both = ~np.isnan(x[truth[linked]]) & ~np.isnan(y[linked])
     patterns, number = np.unique(both, axis=0, return_inverse=True)
@@ -148,8 +148,10 @@ def partial_distances(
             continue
         rows = linked[number.reshape(-1) == p]
         points_x, points_y = transform(x[truth[rows]], y[rows], shared)
-        result[rows] = _distance(points_x, points_y, norm) * _scale(x.shape[1], len(shared), norm)
-    return result
+        distances[rows] = _distance(points_x, points_y, norm) * _scale(
+            x.shape[1], len(shared), norm
+        )
+    return distances
 
 
 def _scale(p: int, q: int, norm: int) -> float:
