@@ -91,9 +91,9 @@ class LevelCoder:
     def recode(self, codes: np.ndarray, levels: Sequence[Any]) -> np.ndarray:
         """Return the codes of a column that is coded by its own levels, -1 where missing."""
         if tuple(levels) != self._last:
-            used = np.unique(codes[codes >= 0])
+            used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(levels)))
             table = np.full(len(levels) + 1, self.n_known, dtype=np.int32)
-            table[used] = [self._number(levels[code]) for code in used]
+            table[used] = [self._number(levels[code]) for code in used.tolist()]
             if len(used) < len(levels):  # unused categories may be met in the next block
                 return table[codes]
             self._table, self._last = table, tuple(levels)

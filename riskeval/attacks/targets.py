@@ -235,9 +235,11 @@ def attack_targets(
     for role, frame in frames.items():
         unit = units_of(frame, scenario.household)
         n_units = int(unit.max(initial=-1)) + 1
-        believed = believed_keys(frame, scenario, streams, role)
         true = encode_keys(frame, scenario.keys)
-        codes = [_recoded(keys, coders) for keys in (believed, true)]
+        versions = [true]  # what is believed comes first, where it can be wrong
+        if any(scenario.errors.values()):
+            versions.insert(0, believed_keys(frame, scenario, streams, role))
+        codes = [_recoded(keys, coders) for keys in versions]
         combination = [rows.number(part.T) for part in codes]
         if scenario.household is not None:
             combination = [multisets.number(part, unit, n_units) for part in combination]
@@ -249,7 +251,9 @@ def attack_targets(
         if scenario.rows is not None:
             flags = frame[scenario.rows].to_numpy(dtype=np.bool_)
             eligible = combine_members(flags, unit, n_units, "any")
-        files[role] = (*codes, unit, *combination, matchable, eligible)
+        files[role] = (
+            codes[0], codes[-1], unit, combination[0], combination[-1], matchable, eligible,
+        )  # fmt: skip
     frequency, everywhere = _frequencies([part[3] for part in files.values()])
     true_frequency, true_everywhere = _frequencies([part[4] for part in files.values()])
     everyone = scenario.who == "everyone"
