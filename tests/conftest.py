@@ -16,14 +16,16 @@ settings.load_profile("untimed")
 
 
 FIRST = (
-    "kernels/test_cases.py",  # compiles the kernels; what follows needs none or few of them
-    "synthpop/figures/test_figures.py",
-    "test_demo_population.py",
+    "kernels/test_cases.py",  # compiles the kernels; meanwhile the other worker needs none
+    "test_house.py",
     "riskeval/protection/test_noise.py",
     "riskeval/utility/test_information.py",
     "ground/microdata/test_robust.py",
     "ground/microdata/test_round_trips.py",
-    "test_house.py",
+    "ground/microdata/test_text.py",
+    "test_coming_from_r.py",
+    "synthpop/figures/test_figures.py",
+    "test_demo_population.py",
     "synthpop/test_cli.py",
     # few tests that take long: the last file that a worker gets should be a short one
     "synthpop/pipeline/test_engines.py",
