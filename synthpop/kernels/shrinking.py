@@ -5,7 +5,7 @@ c cells, m terms, R classes, L levels of all terms stacked, B blocks of cells th
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step, summing_step
+from synthpop.microdata.kernel import kernel, step
 
 LARGEST_CHANGE = 3.0
 LOWEST_EFFECT = -300.0
@@ -89,18 +89,24 @@ def centre_rows(low, high, constant, effects, fits):
                     effects[level, r] -= total / count
 
 
-@summing_step
+@step
 def multiply_and_add(first, last, now, following, totals, factors, probabilities, margin):
     """Multiply cells first ... last - 1 by the factors of one term, add up margins of the next.
 
-    now, following (c,): row of the level of both terms.
+    now, following (c,): row of the level of both terms. Even and odd classes have a sum each: a
+    processor adds two at a time, and the order is the same on all of them.
     """
     n_classes = probabilities.shape[1]
     for c in range(first, last):
-        row, total = now[c], 0.0
+        row, even, odd = now[c], 0.0, 0.0
         for r in range(n_classes):
             probabilities[c, r] *= factors[row, r]
-            total += probabilities[c, r]
+        for r in range(0, n_classes - 1, 2):
+            even += probabilities[c, r]
+            odd += probabilities[c, r + 1]
+        total = even + odd
+        if n_classes % 2:
+            total += probabilities[c, n_classes - 1]
         scale = 1.0 / total if total > 0.0 else 1.0
         row, weight = following[c], totals[c]
         for r in range(n_classes):

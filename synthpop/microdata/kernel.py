@@ -72,20 +72,14 @@ def kernel(function: F) -> F:
     return numba.njit(cache=True, no_cfunc_wrapper=True, **OPTIONS)(function)
 
 
-def step(function: F, **options: Any) -> F:
+def step(function: F) -> F:
     """Compile a step of kernels: it has no cache and no entry from Python of its own."""
     if numba is None or numba.config.DISABLE_JIT:
         function.py_func = function  # type: ignore[attr-defined]
         return function
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS, **options}
-    compiled = numba.njit(**options)(function)
+    compiled = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
     compiled.__class__ = Step
     return compiled
-
-
-def summing_step(function: F) -> F:
-    """Compile a step whose sums may be added up in any order, several terms at a time."""
-    return step(function, fastmath={"reassoc", "nsz"})
 
 
 def inlined(function: F) -> F:
