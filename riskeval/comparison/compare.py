@@ -10,20 +10,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.strangers import overlap_of
-from riskeval.comparison.alignment import COLUMNS, align
-from riskeval.comparison.attribution_risk import attribution_risk
-from riskeval.comparison.changes import few_changes
-from riskeval.comparison.draws import mean_of_draws
-from riskeval.comparison.estimates import (
-    OVERLAPS,
-    REGRESSIONS,
-    common_design,
-    compare_estimates,
-    compare_regressions,
-)
-from riskeval.comparison.file_risk import file_risk
-from riskeval.comparison.link_risk import link_risk
-from riskeval.comparison.loss import loss
+from riskeval.comparison.alignment import COLUMNS
+from riskeval.comparison.estimates import OVERLAPS, REGRESSIONS, common_design
+from riskeval.comparison.measure import MeasuredRelease, empty, measure_releases
 from riskeval.comparison.releases import Release, Side, check_finite, read_release
 from riskeval.comparison.request import (
     CompareRequest,
@@ -43,7 +32,7 @@ from riskeval.shared.measurement import Measurement
 from riskeval.shared.show import ORIGINAL
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.parameters import Whole, check
@@ -173,7 +162,7 @@ def compare(
     baseline = Side(
         ORIGINAL, frame, request.weights, np.arange(len(frame)), ORIGINAL, ORIGINAL, np.nan, {}, ()
     )
-    measured = _run([baseline, *sides], request, workers, listener_of(on_event))
+    measured = measure_releases([baseline, *sides], request, workers, listener_of(on_event))
     return _result(measured, request, weights)
 
 
@@ -225,60 +214,9 @@ def _sides(
     return listed
 
 
-Measured = tuple[
-    Side, list[Measurement], pd.DataFrame, pd.DataFrame, list[dict[str, Any]], list[str]
-]
-
-
-def _run(
-    sides: list[Side], request: CompareRequest, workers: int, on_event: Listener
-) -> list[Measured]:
-    n_measured = 0
-
-    def announced(side: Side) -> Measured:
-        nonlocal n_measured
-        on_event(Event("start", "compare", n_measured, len(sides), side.name))
-        measured = measure_release(side, request)
-        n_measured += 1
-        on_event(Event("progress", "compare", n_measured, len(sides), side.name))
-        return measured
-
-    if workers == 1:
-        return [announced(side) for side in sides]
-    from joblib import Parallel, delayed
-
-    return list(Parallel(n_jobs=workers, backend="threading")(delayed(announced)(s) for s in sides))
-
-
-def measure_release(side: Side, request: CompareRequest) -> Measured:
-    """Measure everything on one release; with further files of it, the mean of each number."""
-    draws = [_measure_file(file, request) for file in (side, *side.replicates)]
-    if len(draws) == 1:
-        return draws[0]
-    _, _, overlaps, regressions, shared, _ = draws[0]
-    changes = list(dict.fromkeys(name for draw in draws for name in draw[5]))
-    return side, mean_of_draws([draw[1] for draw in draws]), overlaps, regressions, shared, changes
-
-
-def _measure_file(side: Side, request: CompareRequest) -> Measured:
-    """Measure everything on one file; of the original, its risk alone."""
-    aligned = align(request.original, side, request.roles())
-    measured = file_risk(request, side.frame, side.weights, side.kind)
-    measured += link_risk(request, aligned) + attribution_risk(request, aligned)
-    if side.kind == ORIGINAL:
-        return side, measured, _empty(OVERLAPS), _empty(REGRESSIONS), [], []
-    measured += loss(request, aligned)
-    more, overlaps = compare_estimates(request, aligned)
-    rest, regressions = compare_regressions(request, aligned)
-    changes = few_changes(aligned)
-    return side, [*measured, *more, *rest], overlaps, regressions, aligned.shared, changes
-
-
-def _empty(columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(columns=list(columns))
-
-
-def _result(measured: list[Measured], request: CompareRequest, weights: str | None) -> Comparison:
+def _result(
+    measured: list[MeasuredRelease], request: CompareRequest, weights: str | None
+) -> Comparison:
     by_release = {side.name: {one.key: one for one in ones} for side, ones, *_ in measured}
     of_original = by_release[ORIGINAL]
     utilities = {
@@ -331,7 +269,7 @@ def _result(measured: list[Measured], request: CompareRequest, weights: str | No
 
 def _stacked(parts: list[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     filled = [part for part in parts if len(part)]
-    return pd.concat(filled, ignore_index=True) if filled else _empty(columns)
+    return pd.concat(filled, ignore_index=True) if filled else empty(columns)
 
 
 def _row(release: str, one: Measurement) -> dict[str, Any]:
