@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from riskeval.attacks.compared import identical
+from riskeval.comparison import releases
 from riskeval.comparison.alignment import learn, match_levels
 from riskeval.comparison.releases import Release, agreement, read_release
 from synthpop.microdata.errors import Faults
@@ -67,6 +68,17 @@ def test_top_coding_is_a_rule_and_swapping_is_none() -> None:
     }  # fmt: skip
     assert learn(codes, codes[::-1], levels, levels) is None
     assert learn(codes, codes, levels, levels) is None
+
+
+def test_agreement_ranks_evenly_spaced_records_of_large_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = pd.DataFrame({"income": np.arange(90.0)})
+    y = x.copy()
+    y.loc[y.index % 3 > 0] *= -1  # every third record agrees
+    assert agreement(x, y, ("income",)) < 0.5
+    monkeypatch.setattr(releases, "MOST_RANKED", 30)
+    assert agreement(x, y, ("income",)) == pytest.approx(1)
 
 
 def test_agreement_knows_copies_and_strangers() -> None:
