@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -54,26 +55,39 @@ def people(seed: int, n: int = 200) -> pd.DataFrame:
     )
 
 
+@lru_cache
+def assessed() -> Any:
+    from riskeval import assess
+
+    return assess(people(1), keys=["age", "sex"], weights="w", sensitive=["ill"],
+                  limits={"k": 3, "record_risk": 1e-9})  # fmt: skip
+
+
 def assessment(path: Path, audience: str, language: str = "en") -> None:
-    from riskeval import assess, write_assessment
+    from riskeval import write_assessment
 
-    result = assess(people(1), keys=["age", "sex"], weights="w", sensitive=["ill"],
-                    limits={"k": 3, "record_risk": 1e-9})  # fmt: skip
-    write_assessment(path, result, audience=audience, language=language)
+    write_assessment(path, assessed(), audience=audience, language=language)
 
 
-def judgement(path: Path, audience: str, language: str = "en") -> None:
-    from riskeval import assess_synthetic, write_judgement
+@lru_cache
+def judged() -> Any:
+    from riskeval import assess_synthetic
 
     release = pd.concat([people(1, 60), people(2, 140)], ignore_index=True)
-    risk = assess_synthetic(
+    return assess_synthetic(
         people(1), release, ["age", "sex"], ["ill"], holdout=people(3), categorical=["age"],
         attacks=["disco", "replicated_uniques", "distance_screen"], seed=1,
     )  # fmt: skip
-    write_judgement(path, risk, audience=audience, language=language)
 
 
-def protection(path: Path, audience: str, language: str = "en") -> None:
+def judgement(path: Path, audience: str, language: str = "en") -> None:
+    from riskeval import write_judgement
+
+    write_judgement(path, judged(), audience=audience, language=language)
+
+
+@lru_cache
+def protected() -> Any:
     from riskeval import ProtectionSession
 
     session = ProtectionSession(
@@ -81,26 +95,35 @@ def protection(path: Path, audience: str, language: str = "en") -> None:
     )
     session.global_recode("age", breaks=[0, 3, 6])
     session.add_noise(level=0.2, seed=1)
-    session.report(path, audience, language)
+    return session
 
 
-def comparison(path: Path, audience: str, language: str = "en") -> None:
+def protection(path: Path, audience: str, language: str = "en") -> None:
+    protected().report(path, audience, language)
+
+
+@lru_cache
+def compared() -> Any:
     from riskeval import Indicators, Release, compare
 
     original = people(1)
     noisy = original.assign(income=original["income"] * 1.1)
-    result = compare(
+    return compare(
         original, {"noisy": noisy, "synthetic": Release(people(2), kind="synthetic")},
         keys=["age", "sex"], numeric=["income"], sensitive=["ill"], weights="w",
         indicators=Indicators("income", ["mean"], by=["sex"]), seed=1,
         sample_sizes={"linkage": 100, "outliers": 100, "prediction": 100, "screen": 100,
                       "propensity": 100},
     )  # fmt: skip
-    result.report(path, audience=audience, language=language)
 
 
-def population(path: Path, audience: str, language: str = "en") -> None:
-    from synthpop import Categorical, Derive, Pipeline, Structure, Survey, write_report
+def comparison(path: Path, audience: str, language: str = "en") -> None:
+    compared().report(path, audience=audience, language=language)
+
+
+@lru_cache
+def simulated() -> tuple[Any, Any]:
+    from synthpop import Categorical, Derive, Pipeline, Structure, Survey
     from tests.small import ROLES, small_frame
 
     survey = Survey(small_frame(150).assign(w=2.0), **ROLES)
@@ -110,23 +133,34 @@ def population(path: Path, audience: str, language: str = "en") -> None:
         Categorical("status", predictors=["ages", "sex"]),
     ]
     fitted = Pipeline(recipe).fit(survey, seed=1)
-    write_report(path, fitted.derived_survey(), fitted.simulate(), audience=audience,
-                 language=language)  # fmt: skip
+    return fitted.derived_survey(), fitted.simulate()
 
 
-def study(path: Path, audience: str, language: str = "en") -> None:
-    from synthpop import simulate_study, write_study
+def population(path: Path, audience: str, language: str = "en") -> None:
+    from synthpop import write_report
+
+    write_report(path, *simulated(), audience=audience, language=language)
+
+
+@lru_cache
+def studied() -> Any:
+    from synthpop import simulate_study
     from synthpop.microdata.indicators.measures import gini
     from synthpop.sampling import MissingUnits, SimpleRandom, levels_of_rate
 
     def inequality(survey: Any) -> Any:
         return gini(survey.frame["income"], survey.weights).with_variance()
 
-    result = simulate_study(
+    return simulate_study(
         people(1, 500), SimpleRandom(80), {"gini": inequality}, repetitions=20, seed=1,
         missing=levels_of_rate(MissingUnits(0.1), [0.0, 0.3]),
     )  # fmt: skip
-    write_study(path, result, language=language)
+
+
+def study(path: Path, audience: str, language: str = "en") -> None:
+    from synthpop import write_study
+
+    write_study(path, studied(), language=language)
 
 
 def profile(path: Path, audience: str, language: str = "en") -> None:

@@ -1,8 +1,7 @@
-"""Every page in German: no sentence is left in English, and numbers have the decimal comma."""
+"""Every page: its facts in English; in German no sentence is left, numbers have the comma."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from riskeval.report.advice import ADVICE, RARE_KEYS
 from riskeval.report.judgement import NO_STRANGERS
 from synthpop import load_demo_survey, write_profile
 from synthpop.microdata.language import catalogue, translated, use_language
+from tests.page_snapshots import facts_of, same_fact, snapshot_of, texts_of
 from tests.test_pages_in_a_browser import PAGES
 
 ENGLISH = re.compile(
@@ -59,13 +59,15 @@ def leftovers(text: str, english: set[str]) -> list[str]:
     return words + DECIMALS.findall(named)
 
 
-def texts_of(page: str) -> list[str]:
-    """Texts between the tags, of charts too, and what is read to those who cannot see them."""
-    page = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
-    spoken = re.findall(r'(?:aria-label|title|data-label)="([^"]*)"', page)
-    return [
-        " ".join(html.unescape(text).split()) for text in [*re.split(r"<[^>]*>", page), *spoken]
-    ]
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_says_what_it_said(name: str, tmp_path: Path) -> None:
+    write, audience = PAGES[name]
+    write(tmp_path / "page.html", audience)
+    facts = facts_of((tmp_path / "page.html").read_text(encoding="utf-8"))
+    stored = snapshot_of(name).read_text(encoding="utf-8").splitlines()
+    changed = [pair for pair in zip(facts, stored, strict=False) if not same_fact(*pair)]
+    assert changed[:3] == [], "python -m tests.page_snapshots writes them anew: read the difference"
+    assert len(facts) == len(stored)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -79,6 +81,20 @@ def test_no_sentence_of_a_page_is_left_in_english(name: str, tmp_path: Path) -> 
     english = english_words()
     words = {text: leftovers(text, english) for text in texts_of(page)}
     assert {text: found for text, found in words.items() if found} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("5 records, 12.32 %", True),
+        ("5 records, 13.31 %", False),
+        ("6 records, 12.31 %", False),
+        ("5 persons, 12.31 %", False),
+        ("< 5 records, 12.31 %", False),
+    ],
+)
+def test_facts_differ_where_a_number_or_a_word_does(text: str, same: bool) -> None:
+    assert same_fact("5 records, 12.31 %", text) is same
 
 
 def demo_households(first: int, last: int) -> pd.DataFrame:
