@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import logging
 
 import numpy as np
 import pytest
@@ -31,11 +32,14 @@ def test_compiling_is_said_once_and_garbage_lies_meanwhile(monkeypatch, capsys):
 @pytest.mark.parametrize(("patience", "times"), [(0.0, 1), (60.0, 0)])
 def test_who_waits_for_compiling_is_told_once(monkeypatch, caplog, patience, times):
     monkeypatch.setattr(compiling, "PATIENCE", patience)
+    monkeypatch.setattr(output.LOGGER, "propagate", True)  # a command before may have ended that
+    monkeypatch.setattr(logging.getLogger("synthpop.compile"), "disabled", False)
+    caplog.set_level("WARNING", logger="synthpop")
     listener, notice = kernel.CompileListener(), compiling.CompileNotice()
     notice.watch()
     for _ in range(2):
         listener.on_start(None)
-        notice.timer.join(timeout=0.2)
+        notice.timer.join(timeout=5 if patience == 0 else 0.01)
         listener.on_end(None)
     notice.stop()
     assert [(one.name, one.getMessage()) for one in caplog.records] == [
