@@ -70,6 +70,10 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("synthpop.indicators.design_variance", 301, 442),
     ("riskeval.protect.weights", 401, 380),
     ("synthpop.indicators.pareto_tail", 401, 482),
+    ("recipe", 501, 188),
+    ("riskeval.protect.shuffle", 501, 113),
+    ("riskeval.recover", 501, 351),
+    ("session", 501, 627),
 ]
 
 

@@ -307,8 +307,8 @@ def from_earlier(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """An earlier state of the file shows the value."""
     for target in evidence.targets():
         column = evidence.earlier.get(target.name)
-        if column is None:
-            continue
+        if column is None or (column.numbers is None) != (target.numbers is None):
+            continue  # texts are no values of a number
         place = {level: code for code, level in enumerate(target.levels)}
         table = np.array([*(place.get(level, -1) for level in column.levels), -1])
         shown = table[column.codes]

@@ -61,6 +61,10 @@ def compare_risks(
         {side: {key: one.value for key, one in both.items()} for side, both in columns.items()}
     )
     first, last = (float(table[side]["expected_reidentifications"]) for side in columns)
+    current = table["current"]
+    if np.isnan([first, last, current["below_3"], current.get("below_3_after_recovery", 0)]).any():
+        text = "The risks of the two files are not defined on these data."
+        return BeforeAfter(table, text, columns)
     below = int(table["current"]["below_3"])
     again = int(table["current"].get("below_3_after_recovery", below))
     text = (

@@ -68,7 +68,7 @@ class Stage(ABC):
     @property
     def label(self) -> str:
         """Name for messages, progress and random streams, which begins with the kind."""
-        return f"{self.kind} {', '.join(listed_names(self.name))}"
+        return f"{self.kind} {', '.join(map(str, listed_names(self.name)))}"
 
     @property
     def provides(self) -> tuple[str, ...]:
