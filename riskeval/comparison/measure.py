@@ -80,7 +80,7 @@ class FileOfRelease:
     side: Side
     request: CompareRequest
     aligned: Aligned | None = None
-    unmeasured: int = 2
+    n_tasks: int = field(default_factory=lambda: len(PARTS))  # that are still to come
     lock: Any = field(default_factory=Lock)
 
     def run(self, part: Part) -> Any:
@@ -89,8 +89,8 @@ class FileOfRelease:
             if self.aligned is None:
                 self.aligned = align(self.request.original, self.side, self.request.roles())
             aligned = self.aligned
-            self.unmeasured -= 1
-            if self.unmeasured == 0:
+            self.n_tasks -= 1
+            if self.n_tasks == 0:
                 self.aligned = None
         return part(self.request, aligned)
 
@@ -123,9 +123,6 @@ def other_measures(request: CompareRequest, aligned: Aligned) -> OtherMeasures:
     return OtherMeasures(risks, utilities, overlaps, regressions, aligned.shared, changes)
 
 
-PARTS: tuple[Part, ...] = (attribution_risk, other_measures)
-
-
 def empty(columns: Sequence[str]) -> pd.DataFrame:
     """A table without rows."""
     return pd.DataFrame(columns=list(columns))
@@ -143,3 +140,7 @@ def _mean(draws: Sequence[MeasuredRelease]) -> MeasuredRelease:
     if len(draws) > 1:
         measured = mean_of_draws([draw[1] for draw in draws])
     return side, measured, overlaps, regressions, shared, changes
+
+
+PARTS: tuple[Part, ...] = (attribution_risk, other_measures)
+"""The tasks of a file."""

@@ -168,7 +168,7 @@ class FallbackSequence:
 class RememberingSequence(FallbackSequence):
     """A sequence that is asked for the same cells again, with other factors, in one thread."""
 
-    answers: dict[tuple[str, int, bytes], tuple[np.ndarray, np.ndarray]] = field(
+    answers: dict[tuple[Any, int, bytes], tuple[np.ndarray, np.ndarray]] = field(
         default_factory=dict
     )
 
@@ -181,7 +181,7 @@ class RememberingSequence(FallbackSequence):
         self, predict: Callable[..., Any], stratum: int, digits: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the answer of before, where the cells are the same."""
-        key = predict.__name__, stratum, digits.tobytes()
+        key = predict, stratum, digits.tobytes()
         if key not in self.answers:
             self.answers[key] = predict(self, stratum, digits)
         return self.answers[key]
