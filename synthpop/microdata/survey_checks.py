@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import Faults
-
-if TYPE_CHECKING:
-    pass
 
 
 def table_of(data: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from synthpop.app.create.recipe import document, folder_name, read_plan, recipe_stamp
 from synthpop.app.jobs import BackgroundJob, JobRequest, audience_of
@@ -13,9 +13,6 @@ from synthpop.app.tables import plain_table, shown_result
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN_PICTURES = 6
 FORMATS = (".parquet", ".csv", ".sav", ".dta", ".xpt", ".rds", ".xlsx")

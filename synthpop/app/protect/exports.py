@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from synthpop.app.jobs import JobRequest, audience_of
 from synthpop.app.protect.session import session_of
@@ -15,9 +15,6 @@ from synthpop.app.workspace import Workspace
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.delimited import CsvOptions
 from synthpop.microdata.errors import Faults, InputError
-
-if TYPE_CHECKING:
-    pass
 
 FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".sav", ".zsav", ".dta", ".xpt", ".rds", ".xlsx")
 NOT_WRITTEN = {".txt": ".csv", ".feather": ".arrow", ".sas7bdat": ".xpt", ".rdata": ".rds",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from htmltools import Tag, tags
 
@@ -13,9 +13,6 @@ from synthpop.app.protect.session import original, recorded_step, session_of
 from synthpop.app.state import opened
 from synthpop.app.view import View
 from synthpop.microdata.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 SUFFIX = ".parquet"
 

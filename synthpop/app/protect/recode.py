@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
@@ -22,9 +22,6 @@ from synthpop.app.protect import needs as shown
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
 from synthpop.microdata.text import count
-
-if TYPE_CHECKING:
-    pass
 
 VERB = "group_categories"
 MOST_LEVELS = 80

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from htmltools import Tag, tags
 
@@ -25,9 +25,6 @@ from synthpop.app.view import View
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event
 from synthpop.microdata.text import number, short_percent
-
-if TYPE_CHECKING:
-    pass
 
 SECONDS, MOST_SECONDS = 60, 3600
 

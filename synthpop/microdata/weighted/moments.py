@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,6 @@ from synthpop.microdata.weighted.columns import (
     checked_weights,
     clean,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def mean(

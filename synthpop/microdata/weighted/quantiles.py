@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.weighted.columns import SHARE_TOLERANCE, Missing, check_option, clean
-
-if TYPE_CHECKING:
-    pass
 
 Definition = Literal["reached", "exceeded"]
 LARGE = 200_000
