@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from synthpop.calibration.calibrate_survey import calibrate as calibrate
     from synthpop.calibration.margins import Margin as Margin
     from synthpop.conditional.class_models import PoolingOptions as PoolingOptions
-    from synthpop.datasets import load_demo_population as load_demo_population
-    from synthpop.datasets import load_demo_survey as load_demo_survey
+    from synthpop.datasets.demo import load_demo_population as load_demo_population
     from synthpop.evaluation.assess_fit import assess_fit as assess_fit
     from synthpop.evaluation.check_rules import check_rules as check_rules
     from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
     from synthpop.microdata import tails as tails
     from synthpop.microdata.delimited import CsvOptions as CsvOptions
+    from synthpop.microdata.demo_survey import load_demo_survey as load_demo_survey
     from synthpop.microdata.dictionary import Dictionary as Dictionary
     from synthpop.microdata.dictionary import Variable as Variable
     from synthpop.microdata.dictionary import dictionary_of as dictionary_of

@@ -251,7 +251,7 @@ def read_steps(
 def read_data(source: DataInput, folder: Path, on_event: Listener = silent) -> pd.DataFrame:
     """Read the file that ``[data]`` names."""
     if source.demo:
-        from synthpop.datasets import load_demo_survey
+        from synthpop.microdata.demo_survey import load_demo_survey
 
         return load_demo_survey().frame
     return source.read(folder, on_event)

@@ -1,10 +1,11 @@
-"""The embedded demo survey and the truth it was drawn from; all data are invented."""
+"""How the embedded survey was made: the truth it was drawn from. All data are invented."""
 
 from __future__ import annotations
 
-from synthpop.datasets.demo import load_demo_population, load_demo_survey
+from synthpop.datasets.demo import load_demo_population
 from synthpop.datasets.truth import DEMO_TRUTH, DemoTruth
 from synthpop.datasets.variables import DEMO_VARIABLES, DemoVariable, variables_frame
+from synthpop.microdata.demo_survey import load_demo_survey
 
 __all__ = [
     "DEMO_TRUTH",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from synthpop.datasets.demo import STORED
 from synthpop.datasets.truth import DEMO_TRUTH
+from synthpop.microdata import demo_survey
 from synthpop.microdata.text import count
 
 
@@ -36,7 +36,7 @@ def write_survey(survey: pd.DataFrame, path: Path) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Write the survey into the package, or to the file that is given."""
     options = sys.argv[1:] if arguments is None else arguments
-    path = Path(options[0]) if options else Path(__file__).with_name(STORED)
+    path = Path(options[0]) if options else Path(demo_survey.__file__).with_name(demo_survey.STORED)
     survey = build_survey()
     write_survey(survey, path)
     sys.stdout.write(

@@ -57,7 +57,7 @@ class RunFile:
         if self.survey.population is not None:
             return open_population(place(self.survey.population, self.folder)).survey()
         if self.survey.demo:
-            from synthpop.datasets import load_demo_survey
+            from synthpop.microdata.demo_survey import load_demo_survey
 
             return load_demo_survey()
         return Survey(self.survey.read(self.folder), **self.survey.roles())

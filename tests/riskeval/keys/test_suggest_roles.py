@@ -10,7 +10,7 @@ import pytest
 
 from riskeval import ProtectionSession, suggest_roles
 from riskeval.runfiles.template import plan_text
-from synthpop.datasets import load_demo_survey
+from synthpop.microdata.demo_survey import load_demo_survey
 from synthpop.microdata.dictionary import Dictionary, Variable, with_dictionary
 from synthpop.microdata.errors import InputError
 

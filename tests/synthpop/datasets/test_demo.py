@@ -17,7 +17,7 @@ from synthpop.datasets import (
     variables_frame,
 )
 from synthpop.datasets.build import build_survey, main, write_survey
-from synthpop.datasets.demo import STORED
+from synthpop.microdata.demo_survey import STORED
 from synthpop.microdata.errors import InputError
 
 
@@ -55,7 +55,7 @@ def test_rebuild_gives_the_stored_survey(survey: pd.DataFrame) -> None:
 
 
 def test_stored_file_is_small() -> None:
-    data = resources.files("synthpop.datasets").joinpath(STORED).read_bytes()
+    data = resources.files("synthpop.microdata").joinpath(STORED).read_bytes()
     assert len(data) < 600 * 1024
 
 
