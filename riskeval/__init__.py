@@ -18,10 +18,18 @@ COMPILE_NOTICE.watch()
 
 register(
     {
+        "Assessment.figures": "riskeval.report.assessment_figures:draw_assessment",
+        "Assessment.plot": "riskeval.report.assessment_figures:draw_first",
+        "Assessment.save": "riskeval.report.assessment_folder:write_folder",
+        "Assessment.to_markdown": "riskeval.report.assessment_folder:markdown_of",
+        "Comparison.plot": "riskeval.report.comparison_figures:draw_comparison",
         "Comparison.report": "riskeval.report.comparison:write_comparison",
         "PlanSearch.figure": "riskeval.report.search_figure:draw_search",
+        "PlanSearch.plot": "riskeval.report.search_figure:draw_search",
+        "ProtectionSession.plot": "riskeval.report.protection_figure:draw_changes",
         "ProtectionSession.report": "riskeval.report.protection:write_protection",
         "RiskUtilityMap.figure": "riskeval.report.comparison_figures:draw_map",
+        "RiskUtilityMap.plot": "riskeval.report.comparison_figures:draw_map",
     }
 )
 

@@ -24,7 +24,11 @@ register(
         "Population.to_arrow": "synthpop.population.export:to_arrow",
         "Population.to_csv": "synthpop.population.export:write_csv",
         "Population.to_parquet": "synthpop.population.export:write_parquet",
+        "Population.plot": "synthpop.report.household_sizes:draw_population",
+        "SampleSetup.write": "synthpop.sampling.setup_file:write_setup",
         "Study.figure": "synthpop.sampling.study_figures:draw_study",
+        "Study.plot": "synthpop.sampling.study_figures:draw_study",
+        "Survey.plot": "synthpop.report.household_sizes:draw_survey",
         "app": "synthpop.app.serve:run_app",
     }
 )

@@ -31,7 +31,7 @@ from synthpop.population.verify import verify
 from synthpop.report.stored import FILE, load_report, store_report
 from synthpop.report.write import report_source
 from synthpop.sampling import SimpleRandom, draw_setup, simulate_study
-from synthpop.sampling.setup import read_setup
+from synthpop.sampling.setup_file import read_setup
 from tests.small import small_survey
 
 PEOPLE = pd.DataFrame({"age": np.arange(60) % 7, "sex": ["f", "m"] * 30, "income": np.arange(60.0)})

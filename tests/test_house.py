@@ -222,20 +222,38 @@ def test_no_module_imports_itself_over_others() -> None:
 
 def test_what_serves_a_method_is_registered_and_exists() -> None:
     assert riskeval  # its front registers as well
-    asked, methods = set(), set()
+    asked, methods = {method for method in PRESENTERS if method.endswith(".plot")}, set()
     for file in files_of_both_packages():
         for call in nodes_of(file).get(ast.Call, []):
             if isinstance(call.func, ast.Name) and call.func.id == "presenter":
-                asked.add(ast.literal_eval(call.args[0]))
+                asked |= {one.value for one in call.args if isinstance(one, ast.Constant)}
         for kind in nodes_of(file).get(ast.ClassDef, []):
             methods |= {f"{kind.name}.{one.name}" for one in kind.body if hasattr(one, "name")}
+            methods.add(f"{kind.name}.plot")  # which results inherit
     assert asked == PRESENTERS.keys()
-    inherited = {"FitReport.plot", "app"}  # of `Result`, and of the command
-    assert asked - inherited <= methods
+    assert asked - {"app"} <= methods  # the app is a command
     for place in PRESENTERS.values():
         module, _, function = place.partition(":")
         body = nodes_of(ROOT.parent / f"{module.replace('.', '/')}.py")[ast.Module][0].body
         assert function in {getattr(one, "name", "") for one in body}
+
+
+def test_results_neither_draw_nor_write_themselves() -> None:
+    """A module of results imports nothing that draws or writes, but for annotations."""
+    tools = {"matplotlib", "tempfile"} | {
+        f"synthpop.microdata.{name}" for name in ("atomic", "charts", "pictures", "plane")
+    }
+    bases, drawing = {"Result", "TableResult", "Shown"}, set()
+    for file in files_of_both_packages():
+        nodes = nodes_of(file)
+        kinds = {ast.unparse(base) for kind in nodes.get(ast.ClassDef, []) for base in kind.bases}
+        blocks = [one for one in nodes.get(ast.If, []) if "TYPE_CHECKING" in ast.unparse(one.test)]
+        annotations = {one for block in blocks for one in ast.walk(block)}
+        for node in nodes.get(ast.ImportFrom, []) if kinds & bases else ():
+            module = str(node.module)
+            if node not in annotations and {module, module.split(".")[0]} & tools:
+                drawing.add(f"{file.relative_to(ROOT.parent)}: {module}")
+    assert drawing == set()
 
 
 @pytest.mark.parametrize(

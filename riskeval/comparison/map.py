@@ -73,9 +73,6 @@ class RiskUtilityMap(Result):
             text += f". Not on the map, since a value is missing: {', '.join(absent['release'])}"
         return text + "."
 
-    def _main_figure(self) -> Figure:
-        return self.figure()
-
     def figure(self) -> Figure:
         """Draw the map in print quality (matplotlib)."""
         return presenter("RiskUtilityMap.figure")(self)

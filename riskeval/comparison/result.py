@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,14 +11,11 @@ from riskeval.comparison.map import RiskUtilityMap, pareto_front
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.places import Place
 from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import plural
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 EMPTY = "every key of every record is missing"
 RISKS = ("worst_risk", "global_risk")
@@ -176,12 +172,6 @@ class Comparison(TableResult):
         """Return the first of the measures that as many releases have as any other of them."""
         counts = [int(self.values(name).notna().sum()) for name in names]
         return names[int(np.argmax(counts))]
-
-    def _main_figure(self) -> Figure | None:
-        try:
-            return self.risk_utility_map().figure()
-        except InputError:
-            return None  # the releases have no risk or no utility in common
 
     def report(
         self,

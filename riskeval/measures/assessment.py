@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,14 +11,13 @@ import pandas as pd
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.atomic import write_error
-from synthpop.microdata.errors import (
-    OutputError,
-)
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
 
@@ -88,24 +85,7 @@ class Assessment(TableResult):
 
         The page holds counts and means only, nothing of single records.
         """
-        parts = ["# Disclosure risk of the categorical keys", "", self.summary().splitlines()[0]]
-        for name, result in self.results.items():
-            measure = MEASURES[name]
-            parts += ["", f"## {measure.title}", "", f"*{measure.question}*", ""]
-            parts += [
-                "| number | value | limit | met | meaning |",
-                "| --- | ---: | ---: | --- | --- |",
-            ]
-            for row in self.table[self.table["measure"] == name].to_dict("records"):
-                parts.append(_markdown_row(row))
-            parts += ["", result.summary(), "", f"Source: {measure.source}."]
-        if self.skipped:
-            parts += ["", "## Left out", ""]
-            parts += [f"* {MEASURES[name].title}: {why}" for name, why in self.skipped.items()]
-        return "\n".join(parts) + "\n"
-
-    def _main_figure(self) -> Figure | None:
-        return next(iter(self.figures().values()), None)
+        return presenter("Assessment.to_markdown")(self)
 
     def figures(self) -> dict[str, Figure]:
         """Return the figures that the results allow, as matplotlib figures by name.
@@ -113,20 +93,7 @@ class Assessment(TableResult):
         ``risk_distribution``, ``sample_against_population`` (with weights), ``cell_sizes`` and
         ``suda_by_record``.
         """
-        from riskeval.measures import figures
-        from synthpop.microdata.pictures import Gallery
-
-        drawn = Gallery()
-        if "individual_risk" in self.results:
-            drawn["risk_distribution"] = figures.risk_distribution(self.results["individual_risk"])
-        if "frequencies" in self.results:
-            counts = self.results["frequencies"]
-            if counts.weighted:
-                drawn["sample_against_population"] = figures.sample_against_population(counts)
-            drawn["cell_sizes"] = figures.cell_sizes(counts)
-        if "suda" in self.results:
-            drawn["suda_by_record"] = figures.suda_by_record(self.results["suda"])
-        return drawn
+        return presenter("Assessment.figures")(self)
 
     def save(self, folder: Path | str) -> Path:
         """Write the page, the table and the figures into a new or empty folder.
@@ -142,34 +109,4 @@ class Assessment(TableResult):
         OutputError
             The folder holds something already, or cannot be written. Nothing is written then.
         """
-        target = Path(folder)
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise OutputError(f"{target} holds something already: name a new or an empty folder.")
-        from matplotlib import rc_context
-
-        from synthpop.microdata.pictures import RC
-
-        drawn = self.figures()
-        pictures = "".join(f"\n![{name}]({name}.png)\n" for name in drawn)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(dir=target.parent) as workshop, rc_context(RC):
-                workfolder = Path(workshop) / "made"
-                workfolder.mkdir()
-                (workfolder / "risk.md").write_text(self.to_markdown() + pictures, encoding="utf-8")
-                self.table.to_csv(workfolder / "risk.csv", index=False)
-                for name, figure in drawn.items():
-                    figure.savefig(workfolder / f"{name}.png", dpi=150)
-                if target.exists():
-                    target.rmdir()
-                workfolder.rename(target)
-        except OSError as problem:
-            raise write_error(target, problem) from None
-        return target
-
-
-def _markdown_row(row: Mapping[Any, Any]) -> str:
-    limit = "" if pd.isna(row["limit"]) else number(row["limit"])
-    answer = {True: "yes", False: "**no**"}.get(row["within"], "")
-    meaning = f"{row['meaning']} ({row['note']})" if row["note"] else row["meaning"]
-    return f"| {row['number']} | {number(row['value'], 4)} | {limit} | {answer} | {meaning} |"
+        return presenter("Assessment.save")(self, folder)

@@ -14,12 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from riskeval.shared.show import lower
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.language import gettext
 from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, RC, SOFT, WIDE, new_figure
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
+    from riskeval.comparison.result import Comparison
 
 MARKERS = "osD^vP*X<>ph"
 SCALE = ("#f4f6f8", "#9ecae1", "#2171b5", "#08306b")
@@ -33,6 +35,14 @@ UNITS = {
     "persons": ", records", "probability": "", "value": "",
 }  # fmt: skip
 COLOURS = tuple(colour for colour in OKABE_ITO if colour != "#F0E442")
+
+
+def draw_comparison(comparison: Comparison) -> Figure | None:
+    """Draw the map of a comparison; None where the releases have no risk or utility in common."""
+    try:
+        return draw_map(comparison.risk_utility_map())
+    except InputError:
+        return None
 
 
 def draw_map(result: RiskUtilityMap) -> Figure:

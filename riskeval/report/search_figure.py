@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import matplotlib as mpl
-import pandas as pd
 from matplotlib.figure import Figure
 
 from synthpop.microdata.pictures import GREY, INK, POPULATION, RC, SAMPLE, WIDE, new_figure
 from synthpop.microdata.text import percent_tick
 
+if TYPE_CHECKING:
+    from riskeval.session.plans import PlanSearch
 
-def draw_search(plans: pd.DataFrame) -> Figure:
+
+def draw_search(search: PlanSearch) -> Figure:
     """Draw every plan, the front, and which plans are within the limits."""
+    plans = search.plans
     with mpl.rc_context(RC):
         figure = new_figure(WIDE, 4.6)
         axes = figure.subplots()

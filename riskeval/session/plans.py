@@ -122,7 +122,7 @@ class PlanSearch(Result):
 
     def figure(self) -> Figure:
         """Draw risk against loss, the front, and the plans within the limits."""
-        return presenter("PlanSearch.figure")(self.plans)
+        return presenter("PlanSearch.figure")(self)
 
 
 def front_of(items: Mapping[Any, Any], points: Mapping[Any, tuple[float, float]]) -> list[Any]:

@@ -29,19 +29,18 @@ from synthpop.microdata.page import check_page
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.places import Place
 from synthpop.microdata.presenters import presenter
-from synthpop.microdata.show import bars, view
+from synthpop.microdata.results import Shown
+from synthpop.microdata.show import view
 from synthpop.microdata.text import join, plural
 from synthpop.microdata.version import __version__
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from riskeval.measures.individual_result import IndividualRisk
 
 REMEMBERED = 32
 
 
-class ProtectionSession(SessionVerbs):
+class ProtectionSession(SessionVerbs, Shown):
     """Protect a file step by step, with a history that can be replayed.
 
     Parameters
@@ -230,9 +229,10 @@ class ProtectionSession(SessionVerbs):
     @property
     def cells_changed(self) -> int:
         """Cells of the current file that differ from the original."""
-        return sum(self._cells_by_column().values())
+        return sum(self.cells_by_column().values())
 
-    def _cells_by_column(self) -> dict[str, int]:
+    def cells_by_column(self) -> dict[str, int]:
+        """Return how many values of each column differ from the original."""
         current, original = self.current_frame(), self.original_frame
         shared = [name for name in current if name in original]  # a step may add columns
         return {str(n): int(changed_cells(original[n], current[n]).sum()) for n in shared}
@@ -373,16 +373,10 @@ class ProtectionSession(SessionVerbs):
         return f"Protection of {records} with the key variables {keys}. {steps}"
 
     def _repr_html_(self) -> str:
-        table = self.history()
-        figure = self.plot().figure if self._position else None
-        return view(self.summary(), table if len(table) else None, figure)
+        return super()._repr_html_() if self._position else view(self.summary())
 
-    def plot(self) -> Axes:
-        """Draw the changed cells of each column, and return the axes."""
-        cells = self._cells_by_column()
-        shown = {name: number for name, number in cells.items() if number} or cells
-        picture = bars(list(shown), list(shown.values()), "Changed cells", "records")
-        return picture.get_axes()[0]
+    def _table(self) -> pd.DataFrame:
+        return self.history()
 
     def __repr__(self) -> str:
         return (

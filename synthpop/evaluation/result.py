@@ -112,9 +112,6 @@ class FitReport(Result):
         single = (table["crossed"] == "") & (table["scope"] == "all")
         return table[single & (table["measure"] == measure)].set_index("variable")["value"]
 
-    def _main_figure(self) -> Figure | None:
-        return presenter("FitReport.plot")(self)
-
     def figures(self) -> dict[str, Figure]:
         """Return all pictures by name, with titles; they are drawn from the tables.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Sequence
 from html import escape, unescape
 from typing import Any
 
@@ -93,6 +94,19 @@ class Gallery(dict[str, Figure]):
 def new_figure(width: float, height: float, *, constrained: bool = True) -> Picture:
     """Return an empty figure of this size in inches, without touching pyplot."""
     return Picture(figsize=(width, height), layout="constrained" if constrained else None)
+
+
+@styled
+def bars(labels: Sequence[str], values: Sequence[float], title: str, axis: str) -> Picture:
+    """Draw horizontal bars, the first label on top."""
+    figure = new_figure(HALF, 0.9 + 0.24 * len(labels))
+    axes = figure.subplots()
+    axes.barh(range(len(labels)), values, color=POPULATION, height=0.7)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.invert_yaxis()
+    axes.set_xlabel(axis)
+    axes.set_title(title)
+    return figure
 
 
 def to_svg(figure: Figure, key: str, describe: str) -> str:

@@ -2,7 +2,8 @@
 
 A result stands below its pages and pictures, so it cannot import them. The front of each package,
 its ``__init__``, sees every room: it registers here which function serves which public method,
-and the method asks for it by name. Nothing is imported before it is used.
+and the method asks for it by name. Nothing is imported before it is used. ``"<class>.plot"`` names
+the main figure of a result, which a notebook shows; results without an entry have none.
 """
 
 from __future__ import annotations

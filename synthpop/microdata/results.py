@@ -7,6 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.presenters import PRESENTERS, presenter
 from synthpop.microdata.show import view
 
 if TYPE_CHECKING:
@@ -14,7 +15,50 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Result:
+class Shown:
+    """Mixin of what a notebook shows as a sentence, a table and a figure.
+
+    The figure is drawn by the function that is registered as ``"<class>.plot"`` (see `presenters`).
+    """
+
+    __slots__ = ()
+
+    def summary(self) -> str:
+        """Return what the object is, or what its numbers mean, in sentences."""
+        raise NotImplementedError  # each class has its own sentence
+
+    def _table(self) -> Any:
+        """Return the table that a notebook shows; None where there is none."""
+        to_frame = getattr(type(self), "to_frame", None)
+        return to_frame(self) if to_frame else None
+
+    def _main_figure(self) -> Any:
+        """Return the figure that a notebook shows; None where there is none."""
+        method = f"{type(self).__name__}.plot"
+        return presenter(method)(self) if method in PRESENTERS else None
+
+    def plot(self) -> Axes:
+        """Draw the main figure and return its axes.
+
+        ``result.plot().figure`` is the figure, which shows itself in a notebook.
+
+        Raises
+        ------
+        InputError
+            There is no figure.
+        """
+        figure = self._main_figure()
+        if figure is None:
+            raise InputError.of(
+                type(self).__name__, "plot", "there is no figure of this result", "See to_frame()."
+            )
+        return figure.get_axes()[0]
+
+    def _repr_html_(self) -> str:
+        return view(self.summary(), self._table(), self._main_figure())
+
+
+class Result(Shown):
     """Mixin of the frozen result records.
 
     A result implements `summary`, one or a few sentences that say what its numbers mean and where
@@ -35,41 +79,12 @@ class Result:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
 
-    def summary(self) -> str:
-        """Return what the numbers mean, in sentences."""
-        raise NotImplementedError  # every result has its own sentence
-
     def __str__(self) -> str:
         return self.summary()
 
     def _table(self) -> Any:
-        """Return the table that a notebook shows; None where there is none."""
         to_frame = getattr(type(self), "to_frame", None)
-        return to_frame.__wrapped__(self) if to_frame else None
-
-    def _main_figure(self) -> Any:
-        """Return the figure that a notebook shows; None where there is none."""
-        return None
-
-    def plot(self) -> Axes:
-        """Draw the main figure of the result and return its axes.
-
-        ``result.plot().figure`` is the figure, which shows itself in a notebook.
-
-        Raises
-        ------
-        InputError
-            The result has no figure.
-        """
-        figure = self._main_figure()
-        if figure is None:
-            raise InputError.of(
-                type(self).__name__, "plot", "there is no figure of this result", "See to_frame()."
-            )
-        return figure.get_axes()[0]
-
-    def _repr_html_(self) -> str:
-        return view(self.summary(), self._table(), self._main_figure())
+        return to_frame.__wrapped__(self) if to_frame else None  # pandas, whatever came in
 
 
 def _in_library(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -99,23 +99,6 @@ def cell_text(value: Any) -> str:
     return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 1]}…"
 
 
-def bars(labels: Sequence[str], values: Sequence[float], title: str, axis: str) -> Any:
-    """Return a figure of horizontal bars, the first label on top."""
-    from synthpop.microdata.pictures import POPULATION, new_figure, styled
-
-    def draw() -> Any:
-        picture = new_figure(5.4, 0.9 + 0.24 * len(labels))
-        axes = picture.subplots()
-        axes.barh(range(len(labels)), values, color=POPULATION, height=0.7)
-        axes.set_yticks(range(len(labels)), labels)
-        axes.invert_yaxis()
-        axes.set_xlabel(axis)
-        axes.set_title(title)
-        return picture
-
-    return styled(draw)()
-
-
 def diagram(steps: Sequence[tuple[str, str]]) -> str:
     """Return the steps of a pipeline as boxes from left to right.
 

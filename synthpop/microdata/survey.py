@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from synthpop.microdata.design_variance import SampledUnits, sampled_units
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import library_of
-from synthpop.microdata.show import bars, view
+from synthpop.microdata.results import Shown
 from synthpop.microdata.survey_checks import (
     check_complete,
     free_name,
@@ -27,9 +27,6 @@ from synthpop.microdata.text import count, plural
 
 MEAN_OF_MEMBERS = "mean of members"
 """In place of a column of household weights: the mean of the members' weights."""
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Roles:
         return {role: name for role, name in asdict(self).items() if name is not None}
 
 
-class Survey:
+class Survey(Shown):
     """A survey sample of persons, in households or not, with weights.
 
     Parameters
@@ -350,18 +347,6 @@ class Survey:
             for name, column in self.frame.items()  # two columns may have one name
         ]
         return pd.DataFrame(rows)
-
-    def plot(self) -> Axes:
-        """Draw the households by size, and return the axes."""
-        return self._main_figure().get_axes()[0]
-
-    def _main_figure(self) -> Any:
-        sizes, households = np.unique(self.household_sizes, return_counts=True)
-        names = [count(size) for size in sizes]
-        return bars(names, households.tolist(), "Households by size", "households")
-
-    def _repr_html_(self) -> str:
-        return view(self.summary(), self.to_frame(), self._main_figure())
 
 
 def unit_of_households(survey: Survey) -> np.ndarray | None:

@@ -18,9 +18,8 @@ from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.places import Place, arrow_dataset, place
 from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
-from synthpop.microdata.show import bars
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.text import plural
 from synthpop.population.columns import REPAIR, column_values, empty_column, read_part
 from synthpop.population.manifest import Manifest
 from synthpop.population.run_identity import StoredRoles
@@ -327,21 +326,6 @@ class Population(Result):
             for item in self.fields
         ]
         return pd.DataFrame(rows, columns=["column", "label", "role", "kind", "levels"])
-
-    def _main_figure(self) -> Any:
-        """Return the households by size; None where there are none."""
-        size = self.roles.size
-        if size is None or self.roles.household is None:
-            return None
-        persons = pd.concat([part[size].value_counts() for part in self.iter_blocks([size])])
-        table = persons.groupby(level=0).sum()
-        sizes = pd.to_numeric(pd.Series(table.index.astype(str)), errors="coerce").to_numpy()
-        if np.isnan(sizes).any():
-            return None
-        order = np.argsort(sizes)
-        households = table.to_numpy()[order] / sizes[order]
-        labels = [count(one) for one in sizes[order]]
-        return bars(labels, households, "Households by size", "households")
 
     def _chosen(self, columns: Sequence[str] | None) -> list[Field]:
         if columns is None:

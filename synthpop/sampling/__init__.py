@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from synthpop.sampling.pps import joint_probabilities as joint_probabilities
     from synthpop.sampling.setup import SampleSetup as SampleSetup
     from synthpop.sampling.setup import draw_setup as draw_setup
-    from synthpop.sampling.setup import read_setup as read_setup
+    from synthpop.sampling.setup_file import read_setup as read_setup
     from synthpop.sampling.stage_designs import Cluster as Cluster
     from synthpop.sampling.stage_designs import Stratified as Stratified
     from synthpop.sampling.stage_designs import TwoStage as TwoStage

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.atomic import replacing
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.hashed import with_hash, without_hash
 from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -99,16 +96,7 @@ class SampleSetup(Result):
 
     def write(self, path: Path | str) -> None:
         """Write the set-up to one Parquet file, whole or not at all."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        table = pa.Table.from_pandas(self.samples, preserve_index=False)
-        names = ("n_samples", "n_population", "seed", "roles", "strata_names", "replace")
-        record = {name: getattr(self, name) for name in names}
-        text = json.dumps(with_hash({**record, "samples": _hash_of(self.samples)}))
-        with replacing(path) as draft:
-            labelled = table.replace_schema_metadata({"setup": text})
-            pq.write_table(labelled, draft, write_page_checksum=True)
+        presenter("SampleSetup.write")(self, path)
 
     def summary(self) -> str:
         """Return what there is, in a sentence."""
@@ -166,35 +154,3 @@ def draw_setup(
     samples = pd.concat(parts, ignore_index=True)
     names, replace = sampler.strata_names, sampler.replace
     return SampleSetup(samples, int(n_samples), sampler.source.n, seed, roles, names, replace)
-
-
-def read_setup(path: Path | str) -> SampleSetup:
-    """Return the set-up that was written to a file.
-
-    Raises
-    ------
-    InputError
-        The file is none.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
-        record = without_hash(json.loads((table.schema.metadata or {})[b"setup"]))
-        samples = table.to_pandas()
-        if record.pop("samples") != _hash_of(samples):
-            raise ValueError("samples")
-    except (OSError, KeyError, ValueError, AttributeError, pa.ArrowException) as problem:
-        what, remedy = "is no sample set-up, or damaged", "Write one with SampleSetup.write."
-        raise InputError.of("sample set-up", str(path), what, remedy) from problem
-    for name in ("strata_names", "replace"):
-        record[name] = tuple(record[name])
-    return SampleSetup(samples, **record)
-
-
-def _hash_of(samples: pd.DataFrame) -> str:
-    digest = blake2b(digest_size=20)
-    for name in ("repetition", "row", "probability"):
-        digest.update(np.ascontiguousarray(samples[name].to_numpy(np.float64)).tobytes())
-    return digest.hexdigest()

@@ -36,11 +36,11 @@ UNDER = {
 @styled
 def draw_study(
     study: Study,
-    kind: str,
-    domains: Sequence[Any] | None,
-    measure: str,
-    over: str | None,
-    unit: str,
+    kind: str = "box",
+    domains: Sequence[Any] | None = None,
+    measure: str = "rmse",
+    over: str | None = None,
+    unit: str = "",
 ) -> Figure:
     """Draw one panel an estimator (see `Study.figure`)."""
     faults = Faults("figure")

@@ -159,9 +159,6 @@ class Study(Result):
             )
         return "\n".join(lines)
 
-    def _main_figure(self) -> Figure:
-        return self.figure()
-
     def figure(
         self,
         *,

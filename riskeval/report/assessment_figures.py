@@ -1,4 +1,4 @@
-"""Figures of the risk of categorical keys; each takes a result and returns a matplotlib Figure.
+"""Figures of an assessment; each takes the result of a measure and returns a matplotlib Figure.
 
 Drawn in the look of `synthpop.microdata.pictures` and without the global state of pyplot, so that
 they work in threads and leave nothing behind.
@@ -14,9 +14,19 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from riskeval.measures.assessment import Assessment
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual_result import IndividualRisk
-from synthpop.microdata.pictures import HALF, POPULATION, RC, SAMPLE, SOFT, WIDE, new_figure
+from synthpop.microdata.pictures import (
+    HALF,
+    POPULATION,
+    RC,
+    SAMPLE,
+    SOFT,
+    WIDE,
+    Gallery,
+    new_figure,
+)
 from synthpop.microdata.text import number, tick
 
 MOST_POINTS = 5_000
@@ -30,6 +40,26 @@ def _plain_numbers(axis: Axis, low: float, high: float) -> None:
     axis.set_major_locator(LogLocator(subs=subs, numticks=20))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(tick))
+
+
+def draw_assessment(assessment: Assessment) -> Gallery:
+    """Draw the figures that the results of an assessment allow, by name."""
+    results, drawn = assessment.results, Gallery()
+    if "individual_risk" in results:
+        drawn["risk_distribution"] = risk_distribution(results["individual_risk"])
+    if "frequencies" in results:
+        counts = results["frequencies"]
+        if counts.weighted:
+            drawn["sample_against_population"] = sample_against_population(counts)
+        drawn["cell_sizes"] = cell_sizes(counts)
+    if "suda" in results:
+        drawn["suda_by_record"] = suda_by_record(results["suda"])
+    return drawn
+
+
+def draw_first(assessment: Assessment) -> Figure | None:
+    """Draw the first figure of an assessment; None where its results allow none."""
+    return next(iter(draw_assessment(assessment).values()), None)
 
 
 def risk_distribution(result: IndividualRisk) -> Figure:
@@ -85,7 +115,8 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from riskeval.measures.frequencies import frequency_counts
+    >>> from riskeval.measures.assessment import Assessment
+    from riskeval.measures.frequencies import frequency_counts
     >>> data = pd.DataFrame({"age": [1, 1, 2], "w": [9.0, 9.0, 5.0]})
     >>> figure = sample_against_population(frequency_counts(data, ["age"], weights="w"))
     >>> len(figure.axes[0].collections[0].get_offsets())
@@ -129,7 +160,8 @@ def cell_sizes(counts: FrequencyCounts) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from riskeval.measures.frequencies import frequency_counts
+    >>> from riskeval.measures.assessment import Assessment
+    from riskeval.measures.frequencies import frequency_counts
     >>> figure = cell_sizes(frequency_counts(pd.DataFrame({"a": [1, 1, 2]}), ["a"]))
     >>> figure.axes[0].get_ylabel()
     'Distinct keys'

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.measures import figures
 from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.suda import suda
+from riskeval.report import assessment_figures as figures
 from synthpop.microdata.pictures import OKABE_ITO, POPULATION, SAMPLE, to_svg
 
 KEYS = ["region", "age", "sex"]
