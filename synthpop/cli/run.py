@@ -42,6 +42,7 @@ def join_eu_silc(files: Sequence[Path], target: Path) -> None:
 
 def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
     """Fit, simulate and report as a run file says; `command` is what stands in the report."""
+    from synthpop.population.read_once import read_once
     from synthpop.population.storage import run_seed
     from synthpop.runfiles.checks import check_risk, every_fault
 
@@ -71,6 +72,7 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
             on_event=listener,
         )
         population.workers = workers
+        population = read_once(population)
         # 3. The report.
         listener(Event("progress", "report", 0, 2, "risk"))
         risk = _risk(plan, fitted, population, workers)

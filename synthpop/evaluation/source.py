@@ -14,6 +14,7 @@ from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.chunks import NumberedFrames, map_portions
 from synthpop.microdata.dataset import Field
 from synthpop.population.population import Population
+from synthpop.population.read_once import read_once
 
 ROWS = 250_000
 T = TypeVar("T")
@@ -74,7 +75,7 @@ def make_source(population: Any) -> PopulationChunks:
     roles, identity = population.roles, population.manifest.identity
     ids = frozenset(name for name in (roles.household, roles.person) if name)
     return PopulationChunks(
-        population,
+        read_once(population),
         population.columns,
         {item.name: item for item in population.fields},
         ids,

@@ -26,7 +26,20 @@ def damaged(path: Place, what: str) -> OutputError:
 def read_part(
     folder: Place, block: BlockRecord, fields: Sequence[Field], *, is_new: bool
 ) -> dict[str, Any]:
-    """Return columns of a part: its pages are checked, and the hash of a new one."""
+    """Return columns of a part as pandas has them; see `read_arrays`."""
+    arrays = read_arrays(folder, block, fields, is_new=is_new)
+    return {
+        field.name: restore_column(field, arrays[field.name])
+        if field.kind == "categorical"
+        else column_values(field, arrays[field.name])
+        for field in fields
+    }
+
+
+def read_arrays(
+    folder: Place, block: BlockRecord, fields: Sequence[Field], *, is_new: bool
+) -> dict[str, np.ndarray]:
+    """Return coded columns of a part: its pages are checked, and the hash of a new one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -53,12 +66,10 @@ def column_values(field: Field, values: np.ndarray) -> Any:
     return column
 
 
-def from_arrow(field: Field, column: Any, path: Place) -> Any:
-    """Return a column as pandas has it in the population."""
-    if field.kind == "categorical":
-        return restore_column(field, _codes(field, column, path).astype(field.dtype))
-    values = column.to_numpy()
-    return column_values(field, values.astype(field.dtype, copy=False))
+def from_arrow(field: Field, column: Any, path: Place) -> np.ndarray:
+    """Return a column as it is coded in the population; an array may be memory of Arrow."""
+    values = _codes(field, column, path) if field.kind == "categorical" else column.to_numpy()
+    return values.astype(field.dtype, copy=False)
 
 
 def _codes(field: Field, column: Any, path: Place) -> np.ndarray:

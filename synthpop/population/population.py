@@ -86,6 +86,11 @@ class Population(Result):
         """Labels, codes and missing codes of the columns, as the survey had them."""
         return Dictionary.from_dict(self.manifest.dictionary)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the columns are in memory, also where they lie in a folder as well."""
+        return self._columns is not None
+
     def __len__(self) -> int:
         return self.n_persons
 

@@ -541,3 +541,15 @@ def test_pairs_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
         "empirical", some_design(), smallest_stratum=30, pooling="cross-validated"
     )
     assert given.pooling.left_out == table.pooling.left_out == 0
+
+
+def test_a_coarse_comparison_makes_the_choice_of_an_exact_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    d, enough = some_design(2000), np.ones(3, dtype=bool)
+    coarse = choose_pooling("multinomial", d, enough, 4, ((0, 1),))
+    monkeypatch.setattr("synthpop.conditional.pooling.partial.COARSE", 1e-9)
+    exact = choose_pooling("multinomial", d, enough, 4, ((0, 1),))
+    assert (coarse.amount, coarse.pairs, coarse.totals) == (exact.amount, exact.pairs, exact.totals)
+    near = np.array(coarse.scores)[:, 1] - np.array(exact.scores)[:, 1]
+    assert 0 < np.abs(near).max() < 1e-3
