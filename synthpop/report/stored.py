@@ -189,6 +189,8 @@ def _kind(column: pd.Series) -> str:
 
 
 def _cells(column: pd.Series) -> list[Any]:
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        return list(column.tolist())
     return [_plain(value) for value in column.astype(object).tolist()]
 
 
