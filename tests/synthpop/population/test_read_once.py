@@ -22,7 +22,8 @@ def test_it_has_the_same_persons_and_knows_its_folder(folder) -> None:
     on_disk = open_population(folder, workers=2)
     once = read_once.read_once(on_disk)
     assert isinstance(once, Population)
-    assert once.in_memory and not on_disk.in_memory
+    assert once.in_memory
+    assert not on_disk.in_memory
     assert (once.path, once.workers) == (on_disk.path, 2)
     pd.testing.assert_frame_equal(once.frame(), on_disk.frame())
     pd.testing.assert_frame_equal(once.read_block(1, ["age"]), on_disk.read_block(1, ["age"]))
