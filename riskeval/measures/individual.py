@@ -41,7 +41,7 @@ def risk_of_cells(f: np.ndarray, big_f: np.ndarray, formula: str = "exact") -> n
     """
     from riskeval.kernels.counts import cell_risks
 
-    f = np.ascontiguousarray(f, dtype=np.float64)
+    f = np.array(f, dtype=np.float64)
     p = np.minimum(f / big_f, 1.0)
     risk = np.empty(len(f))
     if formula == "approximation":

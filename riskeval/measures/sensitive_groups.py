@@ -105,7 +105,7 @@ def _merged(
         end=end,
         factor=factor,
         value=np.concatenate(all_values),
-        count=np.concatenate(all_counts),
+        count=np.concatenate(all_counts).astype(np.float64, copy=False),
     )
 
 

@@ -144,6 +144,8 @@ def cell_codes(coding: Sequence[Encoding], columns: Sequence[np.ndarray], n: int
     cells = np.zeros(n, dtype=np.int32 if total < 2**31 else np.int64)
     for digits, step, values in zip(coding, steps, columns, strict=True):
         stride = cells.dtype.type(step)
+        values = values.view()
+        values.flags.writeable = False  # one compiled form for columns of surveys and of blocks
         if digits.breaks is None:
             add_codes(cells, values, stride)
         elif values.dtype.kind == "f":

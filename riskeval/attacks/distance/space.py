@@ -31,7 +31,7 @@ class Points:
     ----------
     numbers : float64, shape (n, p)
         NaN is missing.
-    codes : int64, shape (n, q)
+    codes : int32, shape (n, q)
         -1 is missing; the same codes in every file.
     """
 
@@ -129,7 +129,7 @@ def person_points(
         codes = [it.code(frame[name]) - 1 for name, it in levels.items()]
         points[role] = Points(
             np.column_stack(numbers) if numbers else np.empty((len(frame), 0)),
-            np.column_stack(codes) if codes else np.empty((len(frame), 0), dtype=np.int64),
+            np.column_stack(codes) if codes else np.empty((len(frame), 0), dtype=np.int32),
         )
     return points, (np.ones(len(numeric)), np.ones(len(levels)))
 
@@ -161,7 +161,7 @@ def household_points(
             size = it.size
             table = np.bincount(home * size + codes[role][name], minlength=n * size)
             columns += list(table.reshape(n, size)[:, 1:].T.astype(np.float64))
-        points[role] = Points(np.column_stack(columns), np.empty((n, 0), dtype=np.int64))
+        points[role] = Points(np.column_stack(columns), np.empty((n, 0), dtype=np.int32))
     weights = [np.ones(1), *[np.full(3, 1 / 3) for _ in numeric]]
     for it in levels.values():
         n_levels = it.size - 1

@@ -88,8 +88,8 @@ class NearestKeys:
         parts = nearest[others]
         parts[:] = -1
         nearest_keys(
-            self.points[:, :p], self.points[:, p:].astype(np.int64) - 1, points[others, :p],
-            points[others, p:].astype(np.int64) - 1, self.ranges, parts,
+            np.ascontiguousarray(self.points[:, :p]), self.points[:, p:].astype(np.int64) - 1,
+            points[others, :p], points[others, p:].astype(np.int64) - 1, self.ranges, parts,
         )  # fmt: skip
         nearest[others] = parts
         return nearest

@@ -214,7 +214,8 @@ def _agreement_rules(sides: LinkageFiles) -> tuple[np.ndarray, ...]:
     rules = sides.agreement
     spreads = [np.nanstd(c) if not np.isnan(c).all() else 0.0 for c in sides.o_numbers.T]
     reach = np.array(
-        [rules.get(name, 0.1 * sd) for name, sd in zip(sides.numeric, spreads, strict=True)]
+        [rules.get(name, 0.1 * sd) for name, sd in zip(sides.numeric, spreads, strict=True)],
+        dtype=np.float64,
     )
     tables = []
     for name, levels in zip(sides.coded, sides.levels, strict=True):

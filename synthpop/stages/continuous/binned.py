@@ -186,7 +186,8 @@ class WithinClass:
     @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """First and last limit of each class, the one nearer to zero first; shape (R,) both."""
-        return self.knots[:, 0], self.knots[np.arange(len(self.steps)), self.steps]
+        rows = np.arange(len(self.steps))
+        return self.knots[rows, 0], self.knots[rows, self.steps]
 
     @property
     def has_width(self) -> np.ndarray:

@@ -541,7 +541,7 @@ def test_kernels_agree_with_their_plain_form():
     assert pointers[0].tolist() == first.indptr.tolist()
     np.testing.assert_array_equal(counts[: first.nnz], first.data)
     fitted = []
-    cells = np.array([0, 1, 0, 1, 0, 0]), np.array([2, 2, 3, 3, 4, 4])
+    cells = np.array([[0, 1, 0, 1, 0, 0], [2, 2, 3, 3, 4, 4]], dtype=np.int32)
     for function in (raking.proportional_fitting, raking.proportional_fitting.py_func):
         w, factors = np.ones(6), np.zeros(5)
         pointers = np.array([np.arange(7), np.arange(6, 13)])
@@ -560,10 +560,11 @@ def test_constraints_agree_with_a_dense_count():
     order = np.random.default_rng(4).permutation(survey.n_persons)
     people = Survey(survey.frame.iloc[order], weight="w", household="hid")
     frame, household = people.frame, people.household_index
-    sex = (frame["sex"] == "m").to_numpy().astype(np.int64)
-    region = np.where(frame["region"] == "N", 2, -1).astype(np.int64)
+    sex = (frame["sex"] == "m").to_numpy().astype(np.int32)
+    region = np.where(frame["region"] == "N", 2, -1).astype(np.int32)
     income = frame["income"].mask(frame["age"] == "60+").to_numpy()
-    arguments = [[sex, region, np.full(len(frame), 3)], [None, None, income], [False, True, False]]
+    cells = [sex, region, np.full(len(frame), 3, dtype=np.int32)]
+    arguments = [cells, [None, None, income], [False, True, False]]
     sizes = np.bincount(household)
     person = np.zeros((len(frame), 4))
     person[np.arange(len(frame)), sex] = 1

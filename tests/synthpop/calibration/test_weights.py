@@ -102,7 +102,8 @@ def test_rounding_is_nearly_unbiased():
 
 def test_repair_kernel_agrees_with_its_plain_form():
     rng = np.random.default_rng(1)
-    indptr, indices = np.arange(0, 41, 2), rng.integers(0, 4, 40)
+    indptr = np.arange(0, 41, 2, dtype=np.int32)
+    indices = rng.integers(0, 4, 40).astype(np.int32)
     results = []
     for function in (repair_rounding, repair_rounding.py_func):
         draw = np.random.default_rng(2)

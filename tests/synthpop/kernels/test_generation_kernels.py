@@ -19,18 +19,20 @@ def test_cells_are_sums_of_digits(which: str) -> None:
     codes = np.array([-1, 0, 2], dtype=np.int8)
     ages = np.array([-5, 15, 90], dtype=np.int8)
     values = np.array([np.nan, 1.5, 9.0])
-    out = np.zeros(3, dtype=np.int64)
-    form(cells.add_codes, which)(out, codes, 1)
-    table = 1 + np.searchsorted([14.5, 64.5], np.arange(14, 67))
-    form(cells.add_table, which)(out, ages, 14, table, 10)
-    form(cells.add_classes, which)(out, values, np.array([1.5, 5.0]), 100)
+    for column in (codes, ages, values):
+        column.flags.writeable = False  # as `cell_codes` passes them
+    out = np.zeros(3, dtype=np.int32)
+    form(cells.add_codes, which)(out, codes, np.int32(1))
+    table = 1 + np.searchsorted([14.5, 64.5], np.arange(14, 67)).astype(np.int32)
+    form(cells.add_table, which)(out, ages, 14, table, np.int32(10))
+    form(cells.add_classes, which)(out, values, np.array([1.5, 5.0]), np.int32(100))
     assert out.tolist() == [0 + 10 + 0, 1 + 20 + 100, 3 + 30 + 300]
 
 
 @pytest.mark.parametrize("which", FORMS)
 def test_mark_sets_what_occurs(which: str) -> None:
     present = np.zeros(5, dtype=np.bool_)
-    form(cells.mark, which)(np.array([1, 3, 1]), present)
+    form(cells.mark, which)(np.array([1, 3, 1], dtype=np.int32), present)
     assert present.tolist() == [False, True, False, True, False]
 
 
@@ -40,8 +42,8 @@ def test_draw_classes_inverts_the_distribution(which: str) -> None:
     uniforms = np.array([0.0, 0.1999, 0.2, 0.999, 0.0, 0.999])
     out = np.empty(6, dtype=np.int8)
     form(draws.draw_classes, which)(
-        np.array([7, 7, 7, 7, 4, 4]),
-        np.array([0, 0, 0, 0, 1, 0, 0, 0]),
+        np.array([7, 7, 7, 7, 4, 4], dtype=np.int32),
+        np.array([0, 0, 0, 0, 1, 0, 0, 0], dtype=np.int32),
         cumulative,
         uniforms,
         -1,
@@ -73,7 +75,7 @@ def test_draws_inside_classes_respect_the_closed_end(which: str) -> None:
     high = np.array([np.nan, 0.0, 20.0, -5.0])  # the last is [-5, 0)
     out = np.empty(5)
     form(draws.draw_in_classes, which)(
-        np.array([0, 1, 2, 2, 3]), low, high, np.zeros(4), np.ones(4, dtype=np.int64),
+        np.array([0, 1, 2, 2, 3], dtype=np.int16), low, high, np.zeros(4), np.ones(4, np.int64),
         np.column_stack([low, high]), np.array([0.5, 0.5, 0.0, 0.5, 0.0]), out,
     )  # fmt: skip
     assert np.isnan(out[0])
@@ -159,7 +161,7 @@ def test_groups_of_donors_are_found_by_cell_sign_and_total(which: str) -> None:
     rng = np.random.default_rng(1)
     totals = np.round(rng.normal(0, 40, 300))
     totals[:2] = np.nan, 0.0
-    of_cell, cells = np.array([[0, 0], [1, 2]]), rng.integers(0, 2, 300)
+    of_cell, cells = np.array([[0, 0], [1, 2]]), rng.integers(0, 2, 300).astype(np.int32)
     first, limits = np.array([0, 1, 4, 5]), np.array([np.inf, 10.0, 30.0, np.inf, np.inf])
     out = np.empty(300, dtype=np.int64)
     form(components.find_groups, which)(totals, cells, of_cell, first, limits, out)

@@ -47,7 +47,7 @@ def test_equals_the_naive_version(n: int) -> None:
 
 def test_compiled_and_plain_forms_agree() -> None:
     rng = np.random.default_rng(1)
-    groups, uniforms = np.repeat([0, 2, 1], 20), rng.random(60)
+    groups, uniforms = np.repeat([0, 2, 1], 20).astype(np.int32), rng.random(60)
     out = []
     for form in (spread_uniforms, spread_uniforms.py_func):
         out.append(np.empty(60))
@@ -57,7 +57,7 @@ def test_compiled_and_plain_forms_agree() -> None:
 
 
 def test_groups_are_counted() -> None:
-    groups = np.array([3, 0, 3, 3], dtype=np.int16)
+    groups = np.array([3, 0, 3, 3], dtype=np.int32)
     for form in (count_groups, count_groups.py_func):
         found = np.zeros(5, dtype=np.int64)
         form(groups, found)

@@ -170,9 +170,8 @@ def test_classes_keep_their_weighted_mean(kind: str) -> None:
     u = (np.arange(200_000) + 0.5) / 200_000
     for r in (1, 2):
         out = np.empty(len(u))
-        draw_in_classes(
-            np.full(len(u), r), *drawing_bounds(low, high), law.rate, law.steps, law.knots, u, out
-        )
+        numbers = np.full(len(u), r, dtype=np.int16)
+        draw_in_classes(numbers, *drawing_bounds(low, high), law.rate, law.steps, law.knots, u, out)
         mean = np.average(values[codes == r], weights=weights[codes == r])
         assert out.mean() == pytest.approx(mean, rel=1e-4)
     unweighted = WithinClass.fit(kind, values, np.ones(4057), classes)
