@@ -18,6 +18,7 @@ PACKAGES = (
     "synthpop",
     "synthpop.calibration",
     "synthpop.heaping",
+    "synthpop.indicators",
     "synthpop.sampling",
     "riskeval",
     "riskeval.protect",

@@ -18,12 +18,12 @@ from synthpop.microdata.text import plural
 Pairs = Iterable[tuple[Any, Any]]
 
 
-def estimate_counts(released: pd.Series, matrix: pd.DataFrame) -> pd.DataFrame:
+def estimate_counts(released: Any, matrix: pd.DataFrame) -> pd.DataFrame:
     """Estimate the original frequencies from a perturbed column and its transition matrix.
 
     Parameters
     ----------
-    released : Series, shape (n,)
+    released : Series, array or column of another library, shape (n,)
         A perturbed column (of one stratum, if there were strata); missing values are left out.
     matrix : DataFrame, shape (L, L)
         Transition probabilities, rows from, columns to.
@@ -52,7 +52,7 @@ def estimate_counts(released: pd.Series, matrix: pd.DataFrame) -> pd.DataFrame:
     [50.0, 50.0]
     """
     faults = Faults("estimate_counts")
-    counts = released.value_counts()
+    counts = pd.Series(released).value_counts()
     unknown = [item for item in counts.index[counts > 0] if item not in matrix.index]
     if unknown:
         faults.add("matrix", f"has no row for {unknown[:5]}")

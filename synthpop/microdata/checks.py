@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import unhashable, unhashable_fault
-from synthpop.microdata.dictionary import ATTRIBUTE, dictionary_of_schema, with_dictionary
+from synthpop.microdata.dictionary import ATTRIBUTE, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 
 
@@ -45,11 +45,8 @@ def as_frame(data: Any, subject: str = "data", columns: Sequence[Any] = ()) -> p
     else:
         frame = _of_another_library(data, subject)
     frame = frame.reset_index(drop=True)
-    is_arrow = type(data).__module__.startswith("pyarrow")
-    metadata = getattr(getattr(data, "schema", None), "metadata", None) if is_arrow else None
-    if ATTRIBUTE not in frame.attrs and isinstance(metadata, dict):
-        dictionary = dictionary_of_schema(metadata)
-        frame = with_dictionary(frame, dictionary) if len(dictionary) else frame
+    if ATTRIBUTE not in frame.attrs and len(dictionary := dictionary_of(data)):
+        frame = with_dictionary(frame, dictionary)
     if not all(isinstance(name, str) for name in frame.columns):
         frame = _named_by_text(frame, subject)
     return frame

@@ -10,7 +10,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ MEASURES = ("nominal", "ordinal", "scale")
 KINDS = ("integer", "number", "text", "date", "time")
 
 Code = int | float | str
+Frame = TypeVar("Frame")
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +303,8 @@ def _entry_of_row(faults: Faults, name: str, cells: Mapping[str, Any]) -> dict[s
     return entry
 
 
-def dictionary_of(frame: pd.DataFrame) -> Dictionary:
-    """Return the dictionary that travels with a frame; an empty one where there is none.
+def dictionary_of(frame: Any) -> Dictionary:
+    """Return the dictionary that travels with a pandas frame or an Arrow table, or an empty one.
 
     Examples
     --------
@@ -311,15 +312,31 @@ def dictionary_of(frame: pd.DataFrame) -> Dictionary:
     >>> dictionary_of(frame)["sex"].label
     'Sex'
     """
-    entries = frame.attrs.get(ATTRIBUTE)
+    if hasattr(frame, "replace_schema_metadata"):
+        return dictionary_of_schema(frame.schema.metadata)
+    entries = getattr(frame, "attrs", {}).get(ATTRIBUTE)
     return Dictionary.from_dict(entries) if isinstance(entries, Mapping) else Dictionary()
 
 
-def with_dictionary(frame: pd.DataFrame, dictionary: Dictionary) -> pd.DataFrame:
-    """Return the frame with a dictionary of its columns; the frame that is given stays as it is."""
+def with_dictionary(frame: Frame, dictionary: Dictionary) -> Frame:
+    """Return a pandas frame or an Arrow table with a dictionary of its columns.
+
+    The frame that is given stays as it is. Frames of other libraries have no room for a
+    dictionary and are refused.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        return _described(frame, dictionary)
     copy = frame.copy(deep=False)
     copy.attrs = {**frame.attrs, ATTRIBUTE: dictionary.only(map(str, frame.columns)).to_dict()}
     return copy
+
+
+def _described(table: Any, dictionary: Dictionary) -> Any:
+    if not hasattr(table, "replace_schema_metadata"):
+        what, remedy = "has no room for it", "Give a pandas DataFrame or an Arrow table."
+        raise InputError("dictionary", [Fault(type(table).__name__, what, remedy=remedy)])
+    metadata = schema_metadata(dictionary.only(table.schema.names)) or {}
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
 
 
 def schema_metadata(dictionary: Dictionary) -> dict[bytes, bytes] | None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata import labelled, labelled_write
 from synthpop.microdata.atomic import replacing
+from synthpop.microdata.checks import as_frame
 from synthpop.microdata.delimited import CsvOptions, read_delimited
 from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Fault, InputError, OutputError
@@ -125,7 +126,7 @@ def _with_meanings(
 
 
 def write_table(
-    frame: pd.DataFrame,
+    frame: Any,
     path: Path | str,
     *,
     private: bool = False,
@@ -137,7 +138,7 @@ def write_table(
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame, or a frame of another library
     path : path
         ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``, ``.xlsx``, ``.sav``, ``.zsav``, ``.dta``,
         ``.xpt`` or ``.rds``. Labelled files hold codes and labels; ``.rds`` holds factors;
@@ -168,7 +169,7 @@ def write_table(
     if dta_version is not None and not (kind == ".dta" and dta_version in DTA_VERSIONS):
         remedy = f"Give {DTA_VERSIONS[0]} to {DTA_VERSIONS[-1]}, for .dta only."
         raise _fault(file, f"dta_version {dta_version!r}", remedy)
-    table = with_whole_numbers(frame)
+    table = with_whole_numbers(as_frame(frame, "table"))
     table = without_formulas(table) if safe_csv and kind in (".csv", ".tsv") else table
     with replacing(file, private=private) as draft:
         try:

@@ -15,7 +15,7 @@ from synthpop.microdata.design_variance import SampledUnits, sampled_units
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import library_of
-from synthpop.microdata.results import Shown
+from synthpop.microdata.results import Result
 from synthpop.microdata.survey_checks import (
     check_complete,
     free_name,
@@ -48,7 +48,7 @@ class Roles:
         return {role: name for role, name in asdict(self).items() if name is not None}
 
 
-class Survey(Shown):
+class Survey(Result):
     """A survey sample of persons, in households or not, with weights.
 
     Parameters
@@ -119,7 +119,7 @@ class Survey(Shown):
         design_strata: str | None = None,
         fpc: str | None = None,
     ) -> None:
-        self.library = library_of(data)
+        self.library = self._library = library_of(data)
         self.frame: pd.DataFrame = as_frame(table_of(data), "survey")
         if weight is None:
             weight = free_name(self.frame.columns)
@@ -310,7 +310,7 @@ class Survey(Shown):
         column = pd.Series(plain).reset_index(drop=True)
         frame = self.frame.assign(**{name: column})
         survey = Survey(frame, **self.roles.named())
-        survey.library = self.library
+        survey.library = survey._library = self.library
         return survey
 
     @property

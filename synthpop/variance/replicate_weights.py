@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_columns, check_numeric
+from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.design_variance import SampledUnits, t_quantile
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between, OneOf, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -131,6 +132,7 @@ class ReplicateWeights(Result):
         )
 
 
+@same_library
 def replicate_weights(
     survey: Survey,
     *,
@@ -261,8 +263,9 @@ def _calibrated(survey: Survey, weights: np.ndarray, margins: Sequence[Any]) -> 
     return result
 
 
+@same_library
 def replicate_weights_from(
-    data: pd.DataFrame,
+    data: Any,
     columns: Sequence[str] | str,
     *,
     method: str,
@@ -276,7 +279,7 @@ def replicate_weights_from(
 
     Parameters
     ----------
-    data : DataFrame
+    data : DataFrame, or a frame of another library
     columns : list of names, or the text with which they begin
     method : {"bootstrap", "jackknife", "brr"}
     fay : float
@@ -310,6 +313,7 @@ def replicate_weights_from(
         {"method": PARAMETERS["method"], "fay": PARAMETERS["fay"], "centre": CENTRES},
         {"method": method, "fay": fay, "centre": centre},
     )
+    data = as_frame(data)
     if isinstance(columns, str):
         columns = [name for name in data.columns if str(name).startswith(columns)]
     if len(columns) < 2:

@@ -65,23 +65,21 @@ def clean(
 
 
 def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
-    """Return one column as float64, missing values as NaN; note what is not numbers.
+    """Return a column of any library as float64, missing values as NaN; note what is not numbers.
 
     Examples
     --------
     >>> as_numbers(Faults("example"), [1, None], "values")
     array([ 1., nan])
     """
-    to_numpy = getattr(values, "to_numpy", None)
     if np.iscomplexobj(values):
         faults.add(name, "are complex numbers", remedy="Give real numbers.")
         return np.empty(0)
     try:
-        x = (
-            to_numpy(dtype=np.float64, na_value=np.nan)
-            if to_numpy is not None
-            else np.asarray(values, dtype=np.float64)
-        )
+        if type(values).__module__.startswith("pandas"):
+            x = values.to_numpy(dtype=np.float64, na_value=np.nan)  # type: ignore[union-attr]
+        else:
+            x = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         faults.add(name, "are not numbers", remedy="Give an array of numbers.")
         return np.empty(0)

@@ -54,10 +54,12 @@ def table(
     import pandas as pd
 
     from synthpop.microdata.codes import encode
+    from synthpop.microdata.native import to_pandas
 
     faults = Faults("weighted table")
     check_option(faults, "missing", missing, ("drop", "level"))
-    frame = data if isinstance(data, pd.DataFrame) else pd.Series(data).to_frame()
+    frame = data if isinstance(data, pd.DataFrame) else to_pandas(data)
+    frame = pd.Series(data).to_frame() if frame is None else frame
     w = np.ones(len(frame)) if weights is None else checked_weights(faults, weights, len(frame))
     faults.raise_if_any()
     coded = [encode(frame.iloc[:, position]) for position in range(frame.shape[1])]

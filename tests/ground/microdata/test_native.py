@@ -36,6 +36,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.lazy import FACADES
+from tests.test_public_types import PACKAGES
 
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
@@ -114,7 +115,7 @@ def public_functions() -> dict[str, Any]:
     """Return the public functions whose first argument is a table and that return tables."""
     firsts = {"data", "original", "release", "sample", "population", "survey", "released"}
     chosen = {}
-    for package in ("synthpop", "riskeval", "riskeval.protect", "riskeval.utility"):
+    for package in PACKAGES:
         importlib.import_module(package)
     for package, names in FACADES.items():
         for name, module in names.items():
