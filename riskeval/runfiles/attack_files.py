@@ -66,14 +66,15 @@ class ParquetFolder:
         return frame
 
     def _files(self) -> list[Path]:
-        files = sorted(self.path.rglob("*.parquet"))
+        folder = self.path.absolute()  # workers of a cluster may have other working folders
+        files = sorted(folder.rglob("*.parquet"))
         if not files:
             raise _unreadable(self.path, "the folder holds no Parquet file")
-        manifest = self.path / "manifest.json"
+        manifest = folder / "manifest.json"
         if not self.hashes and manifest.is_file():
             try:
                 blocks = json.loads(manifest.read_text(encoding="utf-8"))["blocks"]
-                self.hashes.update({self.path / block["file"]: block["hash"] for block in blocks})
+                self.hashes.update({folder / block["file"]: block["hash"] for block in blocks})
             except (OSError, ValueError, KeyError, TypeError):
                 raise _unreadable(manifest, "is no manifest of a population") from None
         return files

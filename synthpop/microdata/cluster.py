@@ -18,6 +18,7 @@ from synthpop.microdata.errors import InputError, MicrodataError, WorkerError
 KEPT = "Finished blocks of a folder are kept: run again to resume."
 FETCH_SECONDS = 60.0
 LOOK_SECONDS = 2.0
+MORE_SECONDS = 2.0  # than it takes to connect, before a scheduler that says nothing is given up
 LOGGERS = ("distributed.client", "distributed.core", "distributed.protocol.pickle")
 
 
@@ -38,6 +39,7 @@ class DaskCluster:
         self.client: Any = None
         self._levels: dict[str, int] = {}
         self._asked, self._threads = -LOOK_SECONDS, 0
+        self._answers = True
 
     def __enter__(self) -> DaskCluster:
         try:
@@ -50,11 +52,13 @@ class DaskCluster:
             self._levels[name] = logging.getLogger(name).level
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
-            self.client = Client(self.address, timeout=self.connect, set_as_default=False)
-        except (OSError, ValueError, RuntimeError) as problem:
+            self.client = _ending(Client)(self.address, self.connect)
+        except Exception as problem:  # noqa: BLE001  (another service may answer anything)
             self.__exit__()
+            known = isinstance(problem, (OSError, ValueError, RuntimeError)) and str(problem)
+            reason = known or "what answers there is something else"
             raise WorkerError(
-                f"there is no Dask scheduler at {self.address}: {problem}. Start one "
+                f"there is no Dask scheduler at {self.address}: {reason.rstrip('.')}. Start one "
                 "(dask scheduler) or correct the address."
             ) from None
         return self
@@ -124,18 +128,20 @@ class DaskCluster:
         """Threads of all workers; asked for now and then only, 0 without an answer."""
         now = time.monotonic()
         if now - self._asked > LOOK_SECONDS:
-            self._asked, self._threads = now, 0
+            self._asked, self._threads, self._answers = now, 0, False
             if self.client.status == "running":
                 with suppress(Exception):
                     ask = self.client.scheduler.ncores
-                    cores = self.client.sync(ask, callback_timeout=self.connect)
-                    self._threads = sum(map(int, cores.values()))
+                    cores = self.client.sync(ask, callback_timeout=self.patience / 3)
+                    self._threads, self._answers = sum(map(int, cores.values())), True
         return self._threads
 
     def _absent(self) -> str:
-        if self.client.status == "running":
-            return f"the Dask cluster at {self.address} has no worker. Start some. {KEPT}"
-        return f"the Dask scheduler at {self.address} is gone. {KEPT}"
+        if self.client.status != "running":
+            return f"the Dask scheduler at {self.address} is gone. {KEPT}"
+        if not self._answers:
+            return f"the Dask scheduler at {self.address} does not answer. {KEPT}"
+        return f"the Dask cluster at {self.address} has no worker. Start some. {KEPT}"
 
     def _result(self, future: Any) -> Any:
         from distributed import KilledWorker
@@ -158,6 +164,27 @@ class DaskCluster:
             raise WorkerError(
                 f"a result cannot be fetched from the cluster: {problem}. {KEPT}"
             ) from None
+
+
+def _ending(client: type[Any]) -> type[Any]:
+    """Return a class of clients that give up on what takes connections and never answers.
+
+    A client of distributed waits for ever for a scheduler that is stopped, or another service.
+    """
+
+    class EndingClient(client):
+        def __init__(self, address: str, seconds: float) -> None:
+            self.seconds = seconds
+            super().__init__(address, timeout=seconds, set_as_default=False)
+
+        def start(self, **options: Any) -> None:
+            try:
+                super().start(callback_timeout=self.seconds + MORE_SECONDS, **options)
+            except BaseException:
+                self.status = "closed"  # it waits for nobody when it is removed
+                raise
+
+    return EndingClient
 
 
 def _portable() -> tuple[Callable[..., Any], Callable[..., Any]]:

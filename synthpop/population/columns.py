@@ -53,6 +53,9 @@ def read_arrays(
             what = f"it has {count(table.num_rows)} rows, not {count(block.n_persons)}"
             raise damaged(path, what)
         return {field.name: from_arrow(field, table[field.name], path) for field in fields}
+    except FileNotFoundError:
+        what = "is not there, or a worker that reads it does not see the folder at this path"
+        raise OutputError(f"{path} {what}. {REPAIR}") from None
     except (OSError, KeyError, pa.ArrowException) as problem:
         raise damaged(path, str(problem).splitlines()[0]) from None
 

@@ -62,6 +62,7 @@ class Population(Result):
     ) -> None:
         self.manifest = manifest
         self.path = path
+        self._folder = None if path is None else path.absolute()  # for readers elsewhere
         self.workers = workers
         self._columns = columns
         self._checked: set[str] = set()
@@ -166,9 +167,9 @@ class Population(Result):
             start, stop = self.block_starts[number : number + 2]
             data = {f.name: column_values(f, self._columns[f.name][start:stop]) for f in fields}
         else:
-            assert self.path is not None
+            assert self._folder is not None
             block = self.manifest.blocks[number]
-            data = read_part(self.path, block, fields, is_new=block.file not in self._checked)
+            data = read_part(self._folder, block, fields, is_new=block.file not in self._checked)
             self._checked.add(block.file)
         return self._with_dictionary(pd.DataFrame(data, copy=False))
 
@@ -192,9 +193,9 @@ class Population(Result):
         """
         import pyarrow.dataset as ds
 
-        if self.path is None:
+        if self._folder is None:
             return ds.dataset(self.to_arrow())
-        return arrow_dataset([self.path / block.file for block in self.manifest.blocks])
+        return arrow_dataset([self._folder / block.file for block in self.manifest.blocks])
 
     def to_parquet(self, path: Place | str, columns: Sequence[str] | None = None) -> Place:
         """Write the persons to one Parquet file, whole or not at all.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -140,6 +142,28 @@ def test_dask_without_a_scheduler_is_an_error_within_seconds(fitted, monkeypatch
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.6 of another service"])
+def test_what_takes_connections_and_is_no_scheduler(answer, monkeypatch) -> None:
+    """A stopped scheduler never answers; another service says other things."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(engines, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(cluster, "MORE_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=say, args=(server, answer), daemon=True).start()
+        address = f"dask://127.0.0.1:{server.getsockname()[1]}"
+        began = time.monotonic()
+        with pytest.raises(WorkerError, match=r"there is no Dask scheduler at tcp://127\.0\.0\.1"):
+            list(map_blocks(square, range(4), address))
+    assert time.monotonic() - began < 5
+
+
+def say(server: socket.socket, answer: bytes) -> None:
+    connection, _ = server.accept()
+    connection.sendall(answer)
+    time.sleep(2)
+    connection.close()
+
+
 def test_dask_that_is_not_installed_names_the_extra(fitted, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"synthpop-riskeval\[cluster\]"):
@@ -206,8 +230,9 @@ def test_a_population_on_disk_is_judged_on_the_cluster(
 ) -> None:
     monkeypatch.setattr(chunks, "PORTION_ROWS", 2 * ROWS)
     fitted.simulate(out=tmp_path / "p", rows_per_block=ROWS)
-    one = open_population(tmp_path / "p")
-    two = open_population(tmp_path / "p", workers=at(dask_cluster))
+    monkeypatch.chdir(tmp_path)  # workers were started in another folder
+    one = open_population("p")
+    two = open_population("p", workers=at(dask_cluster))
     for name in names:
         assert READERS[name](two).equals(READERS[name](one)), name
 
@@ -336,6 +361,33 @@ def test_a_scheduler_that_goes_away(monkeypatch) -> None:
     with pytest.raises(WorkerError, match=r"the Dask scheduler at .* is gone"):
         list(results)
     assert time.monotonic() - began < 20
+
+
+class Silent:
+    """A client whose scheduler took tasks and says nothing any more."""
+
+    status, scheduler = "running", SimpleNamespace(ncores=None)
+
+    def submit(self, *task, key: str) -> Silent.Future:
+        return Silent.Future()
+
+    def sync(self, *call, callback_timeout: float) -> None:
+        raise TimeoutError
+
+    class Future:
+        status = "pending"
+
+        def add_done_callback(self, call) -> None:
+            """Never done."""
+
+
+def test_a_scheduler_that_stops_answering(monkeypatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.05)
+    cut_off = cluster.DaskCluster("tcp://far:1", connect=0.1, patience=0.1, poll=0.02)
+    cut_off.client = Silent()
+    with pytest.raises(WorkerError, match="the Dask scheduler at tcp://far:1 does not answer"):
+        list(cut_off.map(square, range(4), 2, in_order=False))
 
 
 def test_a_cluster_without_workers(monkeypatch) -> None:
