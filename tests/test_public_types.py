@@ -69,6 +69,8 @@ def test_users_scripts_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         for package in PACKAGES
     }
     shown = [f"import {package}" for package in PACKAGES]
+    shown += ["session = riskeval.ProtectionSession(None, keys=['a'])"]
+    shown += ["session.local_suppression(k=3), session.pram('a', seed=1)"]  # roles answer keys
     shown += [f"reveal_type({package}.{name})" for package in PACKAGES for name in names[package]]
     script = tmp_path / "script.py"
     wrong = [
@@ -77,6 +79,8 @@ def test_users_scripts_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "riskeval.assess(42, kees=None)",
         "riskeval.utility.information_loss(1, 2, ['a'], seed=1)",
         "riskeval.protect.pramm",
+        "session.local_suppression(kk=3)",
+        "session.pramm()",
     ]
     script.write_text("\n".join([*shown, *wrong]), encoding="utf-8")
     monkeypatch.chdir(Path(synthpop.__file__).parents[1])

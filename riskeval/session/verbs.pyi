@@ -1,0 +1,257 @@
+"""Verbs of a session, written by ``python -m tests.session_verbs``."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from riskeval.protection.methods import (
+    Aggregate,
+    GroupingMethod,
+    InvariantMatrix,
+    NoiseMethod,
+    WeightMethod,
+)
+from riskeval.protection.pram_matrix import Pairs
+from riskeval.protection.result import Protected
+
+class SessionVerbs(ABC):
+    @abstractmethod
+    def apply(self, verb: str, *values: Any, **parameters: Any) -> Protected: ...
+    def global_recode(
+        self,
+        column: str,
+        *,
+        breaks: int | Sequence[Any],
+        labels: Sequence[Any] | None = ...,
+        spacing: str = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.global_recode`` on the current file; see there."""
+
+    def group_categories(self, column: str, *, groups: Mapping[Any, Any]) -> Protected:
+        """Run ``riskeval.protect.group_categories`` on the current file; see there."""
+
+    def top_bottom_code(
+        self,
+        column: str,
+        *,
+        upper: Any = ...,
+        lower: Any = ...,
+        replacement: Any = ...,
+        weights: str | None = ...,
+        household: str | None = ...,
+        components: Mapping[str, Sequence[str]] | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.top_bottom_code`` on the current file; see there."""
+
+    def local_suppression(
+        self,
+        keys: Sequence[str] = ...,
+        *,
+        k: int = ...,
+        importance: Sequence[int] | Mapping[str, int] | None = ...,
+        subsets: Mapping[int, int] | None = ...,
+        strata: str | Sequence[str] | None = ...,
+        linked: Mapping[str, str | Sequence[str]] | None = ...,
+        missing: str = ...,
+        alpha: float = ...,
+        household: str | None = ...,
+        household_variables: Sequence[str] = ...,
+        household_keys: Sequence[str] = ...,
+        weights: str | Sequence[str] | None = ...,
+        components: Mapping[str, Sequence[str]] | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.local_suppression`` on the current file; see there."""
+
+    def suppress_risky(
+        self,
+        column: str | Sequence[str],
+        *,
+        risk: Any = ...,
+        threshold: float,
+        importance: Sequence[int] | Mapping[str, int] | None = ...,
+        weights: str | None = ...,
+        household: str | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.suppress_risky`` on the current file; see there."""
+
+    def minimal_generalization(
+        self,
+        hierarchies: Mapping[str, Any],
+        *,
+        k: int,
+        suppression_limit: int = ...,
+        node: Mapping[str, int] | None = ...,
+        household: str | None = ...,
+        household_keys: Sequence[str] = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.minimal_generalization`` on the current file; see there."""
+
+    def mondrian(
+        self, keys: Sequence[str] = ..., *, k: int, household: str | None = ...
+    ) -> Protected:
+        """Run ``riskeval.protect.mondrian`` on the current file; see there."""
+
+    def local_recoding(
+        self,
+        keys: Sequence[str] = ...,
+        *,
+        k: int = ...,
+        hierarchies: Mapping[str, Any] | None = ...,
+        importance: Sequence[int] | Mapping[str, int] | None = ...,
+        household: str | None = ...,
+        household_variables: Sequence[str] = ...,
+        household_keys: Sequence[str] = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.local_recoding`` on the current file; see there."""
+
+    def pram(
+        self,
+        columns: str | Sequence[str] = ...,
+        *,
+        matrix: Literal["invariant", "random"] | InvariantMatrix | Any = ...,
+        min_diagonal: float | None = ...,
+        alpha: float | None = ...,
+        strata: str | Sequence[str] | None = ...,
+        forbidden: Mapping[str, Pairs] | Pairs = ...,
+        weights: str | None = ...,
+        household: str | None = ...,
+        household_variables: Sequence[str] = ...,
+        seed: int | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.pram`` on the current file; see there."""
+
+    def record_swap(
+        self,
+        *,
+        household: str = ...,
+        hierarchy: Sequence[str],
+        similar: Sequence[str] | Sequence[Sequence[str]],
+        risk_keys: Sequence[str] = ...,
+        k: int = ...,
+        rate: float = ...,
+        carry_along: Sequence[str] = ...,
+        household_keys: Sequence[str] = ...,
+        risk: Any = ...,
+        risk_threshold: float | None = ...,
+        seed: int | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.record_swap`` on the current file; see there."""
+
+    def create_new_id(
+        self,
+        column: str,
+        *,
+        within: str | Sequence[str] | None = ...,
+        also: Sequence[str] = ...,
+        seed: int | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.create_new_id`` on the current file; see there."""
+
+    def microaggregate(
+        self,
+        variables: Sequence[str] = ...,
+        *,
+        k: int = ...,
+        method: Literal[
+            "mdav",
+            "single",
+            "individual",
+            "univariate-optimal",
+            "pca",
+            "robust-pca",
+            "mahalanobis",
+            "cluster",
+            "gower",
+        ]
+        | GroupingMethod
+        | Mapping[str, Any] = ...,
+        strata: str | Sequence[str] | None = ...,
+        aggregate: Literal["mean", "median", "trimmed"] | Aggregate | Mapping[str, Any] = ...,
+        weights: str | None = ...,
+        integers: Literal["real", "round"] = ...,
+        household: str | None = ...,
+        household_variables: Sequence[str] = ...,
+        household_keys: Sequence[str] = ...,
+        components: Mapping[str, Sequence[str]] | None = ...,
+        keep_signs: Sequence[str] = ...,
+        seed: int | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.microaggregate`` on the current file; see there."""
+
+    def add_noise(
+        self,
+        variables: Sequence[str] = ...,
+        *,
+        method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
+        | NoiseMethod
+        | Mapping[str, Any] = ...,
+        level: float = ...,
+        keep_zeros: Sequence[str] = ...,
+        integers: Literal["real", "round"] = ...,
+        household: str | None = ...,
+        household_variables: Sequence[str] = ...,
+        components: Mapping[str, Sequence[str]] | None = ...,
+        keep_signs: Sequence[str] = ...,
+        seed: int | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.add_noise`` on the current file; see there."""
+
+    def rank_swap(
+        self,
+        variables: Sequence[str] = ...,
+        *,
+        p: float | None = ...,
+        strata: str | Sequence[str] | None = ...,
+        top: float = ...,
+        bottom: float = ...,
+        keep_correlation: float | None = ...,
+        keep_means: float | None = ...,
+        household: str | None = ...,
+        household_variables: Sequence[str] = ...,
+        components: Mapping[str, Sequence[str]] | None = ...,
+        keep_signs: Sequence[str] = ...,
+        seed: int | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.rank_swap`` on the current file; see there."""
+
+    def shuffle(
+        self,
+        *,
+        formula: str,
+        method: str = ...,
+        household: str | None = ...,
+        household_variables: Sequence[str] = ...,
+        components: Mapping[str, Sequence[str]] | None = ...,
+        keep_signs: Sequence[str] = ...,
+        seed: int | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.shuffle`` on the current file; see there."""
+
+    def mv_top_code(
+        self,
+        variables: Sequence[str] = ...,
+        *,
+        alpha: float = ...,
+        covariance: str = ...,
+        integers: str = ...,
+        household: str | None = ...,
+        household_variables: Sequence[str] = ...,
+        components: Mapping[str, Sequence[str]] | None = ...,
+        keep_signs: Sequence[str] = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.mv_top_code`` on the current file; see there."""
+
+    def merge_household_file(self, households: Any, household: str = ...) -> Protected:
+        """Run ``riskeval.protect.merge_household_file`` on the current file; see there."""
+
+    def weights(
+        self,
+        column: str = ...,
+        *,
+        strata: str | Sequence[str] = ...,
+        method: Literal["smooth", "round", "noise"] | WeightMethod | Mapping[str, Any] = ...,
+        estimates: str | Sequence[str] = ...,
+        household: str | None = ...,
+        seed: int | None = ...,
+    ) -> Protected:
+        """Run ``riskeval.protect.weights`` on the current file; see there."""
