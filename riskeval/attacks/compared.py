@@ -173,7 +173,7 @@ def _rapid(files: ComparedFiles, target: str) -> list[Measurement]:
         seed=files.drawn_seed("prediction", target),
     )  # fmt: skip
     cut = len(predicted) < len(files.original)
-    more = f"{plural(len(predicted), 'record')} drawn at random" if cut else ""
+    sampled = f"{plural(len(predicted), 'record')} drawn at random" if cut else ""
     outside = not np.isnan(result.holdout_rate)
     return [
         Measurement(
@@ -182,7 +182,7 @@ def _rapid(files: ComparedFiles, target: str) -> list[Measurement]:
             against="persons outside the original" if outside else "shuffled target",
             lower=result.interval[0], upper=result.interval[1],
             note=joined(
-                files.note, more, f"strongest: {result.model}", beyond_strangers(result.excess)
+                files.note, sampled, f"strongest: {result.model}", beyond_strangers(result.excess)
             ),
         )
     ]  # fmt: skip
@@ -196,19 +196,21 @@ def _screen(files: ComparedFiles, target: str) -> list[Measurement]:
         x, y, names, holdout=files.holdout, most_records=most, seed=files.drawn_seed("screen")
     )
     cut = max(len(files.original), len(y)) > most
-    more = f"{plural(most, 'record')} against {count(len(x))}, drawn at random" if cut else ""
+    sampled = f"{plural(most, 'record')} against {count(len(x))}, drawn at random" if cut else ""
     outside = files.holdout is not None
+    twins = float(files.original.duplicated(names, keep=False).mean())
+    if files.holdout is not None:
+        twins = identical(files.original, files.holdout, names)
     return [
         Measurement(
             IDENTICAL, identical(files.original, y, names), records=len(y),
-            baseline=_repeated(files.original, files.holdout, names),
-            against="persons outside the original" if outside else "the original",
+            baseline=twins, against="persons outside the original" if outside else "the original",
         ),
         Measurement(
             CLOSE, result.close, records=min(most, len(y)), baseline=result.close_baseline,
             against=f"records of the {result.baseline}", lower=result.close_interval[0],
             upper=result.close_interval[1],
-            note=joined(more, beyond_strangers(result.excess.get("close"))),
+            note=joined(sampled, beyond_strangers(result.excess.get("close"))),
         ),
     ]  # fmt: skip
 
@@ -222,21 +224,14 @@ def _membership(files: ComparedFiles, target: str) -> list[Measurement]:
         seed=files.drawn_seed("screen"),
     )  # fmt: skip
     cut = len(rows) < len(files.original)
-    more = f"{count(len(rows))} members drawn at random" if cut else ""
+    sampled = f"{count(len(rows))} members drawn at random" if cut else ""
     return [
         Measurement(
             MEMBERSHIP, result.auc, records=len(rows), baseline=0.5, against="guessing",
             lower=result.interval[0], upper=result.interval[1],
-            note=joined(more, f"strongest: {result.method}"),
+            note=joined(sampled, f"strongest: {result.method}"),
         )
     ]  # fmt: skip
-
-
-def _repeated(x: pd.DataFrame, holdout: pd.DataFrame | None, names: list[str]) -> float:
-    """Share of the hold-out that equals an original record, or of the original that has a twin."""
-    if holdout is not None:
-        return identical(x, holdout, names)
-    return float(x.duplicated(names, keep=False).mean())
 
 
 def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:
@@ -248,10 +243,7 @@ def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:
     >>> identical(table, pd.DataFrame({"age": [41.0, 30.0], "sex": ["m", "m"]}), ["age", "sex"])
     0.5
     """
-    columns = []
-    for name in names:
-        columns.append(_encoded_together(x[name], y[name]))
-    ids, n_cells = cell_ids(np.column_stack(columns))
+    ids, n_cells = cell_ids(np.column_stack([_encoded_together(x[n], y[n]) for n in names]))
     occupied = np.zeros(n_cells, dtype=bool)
     occupied[ids[: len(x)]] = True
     return float(occupied[ids[len(x) :]].mean())

@@ -30,15 +30,15 @@ class Indexer:
         """Return the numbers of values, int64, shape (n,); each costs constant time."""
         from riskeval.kernels.numbering import number_values
 
-        out = np.empty(len(values), dtype=np.int64)
+        numbers = np.empty(len(values), dtype=np.int64)
         hashes = _stirred(np.ascontiguousarray(values, dtype=np.int64))
-        for at in range(0, len(hashes), AT_ONCE):
-            part = slice(at, at + AT_ONCE)
+        for begin in range(0, len(hashes), AT_ONCE):
+            part = slice(begin, begin + AT_ONCE)
             self._make_room(len(hashes[part]))
             self.size = int(
-                number_values(hashes[part], self._keys, self._numbers, self.size, out[part])
+                number_values(hashes[part], self._keys, self._numbers, self.size, numbers[part])
             )
-        return out
+        return numbers
 
     def _make_room(self, more: int) -> None:
         from riskeval.kernels.numbering import number_values
@@ -162,9 +162,9 @@ def number_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for column in matrix.T:
         bits = np.ascontiguousarray(column, dtype=np.float64).view(np.int64)
         row = Indexer().number(pair_up(row, Indexer().number(bits)))
-    last = np.empty(int(row.max(initial=-1)) + 1, dtype=np.int64)
-    last[row] = np.arange(len(row))
-    return row, last
+    last_rows = np.empty(int(row.max(initial=-1)) + 1, dtype=np.int64)
+    last_rows[row] = np.arange(len(row))
+    return row, last_rows
 
 
 def pair_up(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -25,22 +25,12 @@ OVER_FILES = "the draw of the synthetic file; the original and the fitted models
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
-    """Means of several measures with their intervals.
+    """Means of several measures with their intervals."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        Indexed by measure: ``mean`` (over the files; of one file: its value), ``lower``, ``upper``;
-        NaN where there is no interval.
-    covers : str
-        The randomness that the intervals are about, and what they take as given.
-    n_files, draws : int
-    confidence : float
-    seed : int
-    """
-
+    # indexed by measure: ``mean`` (over the files; of one file: its value), ``lower``,
+    # ``upper``; NaN where there is no interval
     table: pd.DataFrame
-    covers: str
+    covers: str  # the randomness that the intervals are about, and what they take as given
     n_files: int
     draws: int
     confidence: float
@@ -128,8 +118,8 @@ _AT_ONCE = 10_000_000
 
 def _bootstrap(sums: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Column sums of `draws` resamples of rows, shape (draws, columns); equal rows are one kind."""
-    kind, last = number_rows(sums)
-    count, kinds = np.bincount(kind), sums[last]
+    kind, last_rows = number_rows(sums)
+    count, kinds = np.bincount(kind), sums[last_rows]
     step = max(1, _AT_ONCE // len(count))
     parts = [
         rng.multinomial(len(sums), count / count.sum(), size=min(step, draws - start)) @ kinds

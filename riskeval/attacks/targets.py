@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
 from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer
 from riskeval.attacks.levels import LevelCoder, occurring_levels
+from riskeval.attacks.request import AttackRequest
+from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.codes import MISSING, CodedKeys, encode_keys, extremes, first_rows
 from synthpop.microdata.streams import Streams
 
@@ -22,28 +23,8 @@ TREATMENTS = ("wildcard", "category", "unmatched")
 """What a missing key of the release matches: anything, a missing key, nothing."""
 
 
-class Knowledge(Protocol):
-    """The part of a Scenario (or of an `AttackRequest`) that this module reads."""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that the intruder knows."""
-
-    @property
-    def household(self) -> str | None:
-        """Column with the number of the household when that is the unit."""
-
-    @property
-    def errors(self) -> Mapping[str, float]:
-        """Probability that the intruder's value of a key is wrong."""
-
-    @property
-    def who(self) -> str:
-        """Whom the intruder looks for."""
-
-    @property
-    def rows(self) -> str | None:
-        """Column with True for whom the intruder looks for."""
+Knowledge = Scenario | AttackRequest
+"""What the intruder knows and whom they look for."""
 
 
 def believed_keys(
@@ -167,22 +148,16 @@ def units_of(frame: pd.DataFrame, household: str | None) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttackTargets:
-    """The persons or households of one file, as an attack sees them.
+    """The persons or households of one file, as an attack sees them."""
 
-    Attributes
-    ----------
-    codes, true_codes : int32, shape (n, m)
-        Keys as the intruder believes them, and as they are, in the codes of the `LevelCoder`.
-    combination, true_combination : int64, shape (units,)
-        Number of the key combination of a person, or of the multiset of them in a household, as
-        believed and as it is; the same numbers in all files that were read together.
-    unique, unique_in_all : bool, shape (units,)
-        Units that are unique by their true keys: in the file, and in all files together.
-    """
-
+    # codes, true_codes: int32, shape (n, m): keys as the intruder believes them, and as they are,
+    # in the codes of the `LevelCoder`
     codes: np.ndarray
     true_codes: np.ndarray
     unit: np.ndarray  # int64, shape (n,): unit of each row: the row itself, or its household
+    # combination, true_combination: int64, shape (units,): number of the key combination of a
+    # person, or of the multiset of them in a household, as believed and as it is; the same numbers
+    # in all files that were read together
     combination: np.ndarray
     true_combination: np.ndarray
     # int64, shape (units,): units of the file with the same believed keys; 0 where a missing key
@@ -195,6 +170,8 @@ class AttackTargets:
     # intruder looks for uniques, those that are unique in all files together. (Who is unique in a
     # file depends on its size.)
     comparable: np.ndarray
+    # unique, unique_in_all: bool, shape (units,): units that are unique by their true keys: in the
+    # file, and in all files together
     unique: np.ndarray
     unique_in_all: np.ndarray
 
@@ -214,8 +191,8 @@ def level_coders(frames: Sequence[pd.DataFrame], keys: Sequence[str]) -> list[Le
     """One coder a key, which knows the levels that occur in files of real persons."""
     levels = [[occurring_levels(frame[key]) for key in keys] for frame in frames]
     coders = [
-        LevelCoder(first, [level for more in rest for level in more])
-        for first, *rest in zip(*levels, strict=True)
+        LevelCoder(first, [level for others in of_others for level in others])
+        for first, *of_others in zip(*levels, strict=True)
     ]
     return coders
 

@@ -24,16 +24,11 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
-    """Original and release on what they share.
-
-    Attributes
-    ----------
-    x, y : DataFrame
-        Original and release for measures of utility: the shared columns. A column that the release
-        recoded to other levels has these levels in `x` too.
-    """
+    """Original and release on what they share."""
 
     side: Side
+    # x, y: original and release for measures of utility: the shared columns. A column
+    # that the release recoded to other levels has these levels in `x` too.
     x: pd.DataFrame
     y: pd.DataFrame
     # original for measures that match levels: numeric columns that the release coarsened are

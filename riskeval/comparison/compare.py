@@ -202,8 +202,8 @@ def _sides(
         if not isinstance(name, str) or name == ORIGINAL:
             faults.add("releases", f"{name!r} cannot be the name of a release")
             continue
-        more = tuple(release.replicates) if isinstance(release, Release) else ()
-        files = [release, *(replace(release, data=data) for data in more)]
+        replicates = tuple(release.replicates) if isinstance(release, Release) else ()
+        files = [release, *(replace(release, data=data) for data in replicates)]
         files_read = [
             read_release(faults, name, file, request.original, index, variables, weights, others)
             for file in files

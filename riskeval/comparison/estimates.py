@@ -95,12 +95,12 @@ def with_design(aligned: Aligned, request: CompareRequest) -> tuple[pd.DataFrame
     """Both files with the columns of the design beside those that are compared."""
     frames = []
     for frame, whole in ((aligned.x, request.original), (aligned.y, aligned.side.frame)):
-        more = {
+        design_columns = {
             name: whole[name]
             for name in request.design.values()
             if name is not None and name not in frame
         }
-        frames.append(frame.assign(**more))
+        frames.append(frame.assign(**design_columns))
     return frames[0], frames[1]
 
 
@@ -232,8 +232,8 @@ def _safe_changes(
         and is_safe_pair(original[codes == code], released[codes == code])
     ]
     while visible:
-        rest = ~np.isin(codes, visible)
-        if is_safe_pair(original[rest], released[rest]):
+        not_visible = ~np.isin(codes, visible)
+        if is_safe_pair(original[not_visible], released[not_visible]):
             break
         visible.pop()
     return {*(str(names[code]) for code in visible), OVERALL}

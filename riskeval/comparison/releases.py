@@ -140,9 +140,9 @@ def read_release(
         what = f"is {release.linkable!r}"
         problems.add(f"linkable of {name}", what, remedy="Give True, False or nothing.")
     parameter = _parameter(problems, name, release.parameter)
-    shared = [it for it in dict.fromkeys(frame.columns) if it in original.columns]
+    shared = [n for n in dict.fromkeys(frame.columns) if n in original.columns]
     check_once(problems, frame, shared, f"column of {name}")
-    check_columns(problems, frame, [it for it in shared if it in variables], f"variable of {name}")
+    check_columns(problems, frame, [n for n in shared if n in variables], f"variable of {name}")
     _check_levels(problems, name, release.levels, original)
     if not problems:
         check_finite(problems, frame, variables, name)
@@ -362,8 +362,8 @@ def agreement(x: pd.DataFrame, y: pd.DataFrame, variables: tuple[str, ...]) -> f
             continue
         one, two = one[both], two[both]
         if all(pd.api.types.is_numeric_dtype(side) for side in (one, two)):
-            every = -(-len(one) // MOST_RANKED)
-            ranks = [side[::every].astype(float).rank().to_numpy() for side in (one, two)]
+            step = -(-len(one) // MOST_RANKED)
+            ranks = [side[::step].astype(float).rank().to_numpy() for side in (one, two)]
             if all(np.ptp(rank) > 0 for rank in ranks):
                 centred = [rank - rank.mean() for rank in ranks]
                 spread = np.linalg.norm(centred[0]) * np.linalg.norm(centred[1])

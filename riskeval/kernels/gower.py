@@ -18,24 +18,17 @@ def gower_sums(
 ):
     """Weighted differences of two records, and the weights of the variables compared.
 
-    Parameters
-    ----------
-    numbers, other_numbers : float64, shape (n, p) and (m, p)
-        NaN is missing: the variable is left out. Infinity is a value with a mass of its own: 1 away
-        from any other, and left out beside another infinity.
+    numbers, other_numbers : float64, shape (n, p) and (m, p); NaN is missing: the variable is left
+        out. Infinity is a value with a mass of its own: 1 away from any other, and left out beside
+        another infinity.
     codes, other_codes : int, shape (n, q) and (m, q); -1 is missing
-    i, j : int
-        Rows that are compared.
-    ranges, number_weights : float64, shape (p,)
-        Variables with range 0 are compared and never differ.
+    i, j : int; rows that are compared
+    ranges, number_weights : float64, shape (p,); variables with range 0 are compared and never
+        differ
     code_weights : float64, shape (q,)
-    enough : float
-        Numbers are left out where the levels alone differ by as much.
+    enough : float; numbers are left out where the levels alone differ by as much
 
-    Returns
-    -------
-    total, compared : float64
-        The distance is total / compared.
+    Returns total, compared : float64; the distance is total / compared
     """
     total = 0.0
     compared = 0.0
@@ -64,27 +57,17 @@ def gower_ranks(
 ):
     """Rank each released record's own original by Gower distance.
 
-    Parameters
-    ----------
-    o_numbers, r_numbers : float64, shape (n_o, p) and (n_r, p)
-        NaN is missing: the variable is left out of that pair.
+    o_numbers, r_numbers : float64, shape (n_o, p) and (n_r, p); NaN is missing: the variable is
+        left out of that pair
     ranges, number_weights : float64, shape (p,)
-    o_codes, r_codes : int64, shape (n_o, q) and (n_r, q)
-        Codes shared by both files, -1 missing.
+    o_codes, r_codes : int64, shape (n_o, q) and (n_r, q); codes shared by both files, -1 missing
     code_weights : float64, shape (q,)
-    truth : int64, shape (n_r,)
-        Position of the own original, -1 where there is none.
-    slack : float
-        Distances this near are equal.
+    truth : int64, shape (n_r,); position of the own original, -1 where there is none
+    slack : float; distances this near are equal
 
-    Returns
-    -------
-    best : int64, shape (n_r,)
-        The first nearest original, -1 where no pair can be compared.
-    distance : float64, shape (n_r,)
-        To the nearest original, NaN where there is none.
-    own : float64, shape (n_r,)
-        Distance to the own original; NaN where it cannot be compared.
+    Returns best : int64, shape (n_r,); the first nearest original, -1 where no pair can be compared
+    distance : float64, shape (n_r,); to the nearest original, NaN where there is none
+    own : float64, shape (n_r,); distance to the own original; NaN where it cannot be compared
     nearer, ties : int64, shape (n_r,)
     """
     n_r, n_o = len(truth), len(o_numbers)
@@ -120,10 +103,7 @@ def gower_nearest(
 ):
     """Gower distances of each record r to its k nearest records o, ascending: shape (n_r, k).
 
-    Parameters
-    ----------
-    skip : int64, shape (n_r,)
-        Row of o that is left out, itself for instance; -1 for none.
+    skip : int64, shape (n_r,); row of o that is left out, itself for instance; -1 for none
     k : int
 
     Other arguments as in `gower_ranks`. Pairs without a common known variable have distance 1;
@@ -183,18 +163,13 @@ def farthest_from_centre(left, n_left, numeric, nominal, n_levels, ones):
 def mdav_gower(numeric, special, nominal, n_levels, k):
     """MDAV with Gower distances, in quadratic time (Domingo-Ferrer and Torra 2005).
 
-    Parameters
-    ----------
     numeric : float64, shape (n, p); numbers and ranks of ordered levels divided by their range
     special : bool, shape (n, p); the constant of a semi-continuous variable: 1 away from others
     nominal : int32, shape (n, q); codes of levels without an order
     n_levels : int64, shape (q,)
     k : int
 
-    Returns
-    -------
-    int64, shape (n,)
-        Group of each record, from 0.
+    Returns int64, shape (n,); group of each record, from 0
     """
     n = len(numeric)
     group = np.zeros(n, dtype=np.int64)
@@ -248,16 +223,12 @@ def mdav_gower(numeric, special, nominal, n_levels, k):
 def nearest_mixed(numeric, nominal, asked_numeric, asked_nominal):
     """Record nearest to each asked one by Gower distances over what the asked one has.
 
-    Parameters
-    ----------
     numeric : float64, shape (n, p); numbers divided by their range, infinity for the constant of a
         semi-continuous variable
     nominal : int32, shape (n, q)
     asked_numeric, asked_nominal : the same for m records; NaN and -1 are missing
 
-    Returns
-    -------
-    int64, shape (m,); the first of equals
+    Returns int64, shape (m,); the first of equals
     """
     ones = np.ones(max(numeric.shape[1], nominal.shape[1]))
     neighbours = np.zeros(len(asked_numeric), dtype=np.int64)

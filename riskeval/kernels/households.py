@@ -11,18 +11,12 @@ from synthpop.microdata.kernel import kernel, step
 def holes_of_match(first, second, missing):
     """Holes that pair the members of two households of one size; -1 when they cannot be paired.
 
-    Parameters
-    ----------
-    first, second : int32, shape (s, m)
-        Keys of the members of a real and of a released household.
-    missing : int32, shape (m,)
-        Code of a suppressed key: in the released household it matches anything.
+    first, second : int32, shape (s, m); keys of the members of a real and of a released household
+    missing : int32, shape (m,); code of a suppressed key: in the released household it matches
+        anything
 
-    Returns
-    -------
-    int
-        Keys that are suppressed in the released household and known in the real one (counted over
-        all members, so the same for every way to pair them).
+    Returns int; keys that are suppressed in the released household and known in the real one
+        (counted over all members, so the same for every way to pair them)
     """
     size, m = first.shape
     fits = np.zeros((size, size), dtype=np.bool_)
@@ -76,15 +70,11 @@ def holes_of_match(first, second, missing):
 def fewest_holes(real, real_start, released, released_start, missing, chosen):
     """Find for each real household the released ones that match it with the fewest holes.
 
-    Parameters
-    ----------
-    real, released : int32, shapes (n, m) and (v, m)
-        Keys of the members, households one after the other.
-    real_start, released_start : int64, shapes (h + 1,) and (g + 1,)
-        Where each household begins.
+    real, released : int32, shapes (n, m) and (v, m); keys of the members, households one after the
+        other
+    real_start, released_start : int64, shapes (h + 1,) and (g + 1,); where each household begins
     missing : int32, shape (m,)
-    chosen : bool, shape (h, g)
-        Filled with the pairs.
+    chosen : bool, shape (h, g); filled with the pairs
     """
     for i in range(len(real_start) - 1):
         first = real[real_start[i] : real_start[i + 1]]
@@ -107,12 +97,9 @@ def fewest_holes(real, real_start, released, released_start, missing, chosen):
 def count_holes(real, released, missing, holes):
     """Write the holes of every pair of households of one size, -1 where they do not match.
 
-    Parameters
-    ----------
     real, released : int32, shapes (h, s, m) and (g, s, m)
     missing : int32, shape (m,)
-    holes : int64, shape (h, g)
-        Filled, as in `holes_of_match`.
+    holes : int64, shape (h, g); filled, as in `holes_of_match`
     """
     for i in range(len(real)):
         for j in range(len(released)):

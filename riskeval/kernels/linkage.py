@@ -33,12 +33,9 @@ def _pattern(o_numbers, r_numbers, reach, o_codes, r_codes, agree, start, width,
 def pattern_counts(o_numbers, r_numbers, reach, o_codes, r_codes, agree, start, width, counts):
     """Count agreement patterns over all pairs into `counts`, int64, shape (3 ** variables,).
 
-    Parameters
-    ----------
-    reach : float64, shape (p,)
-        Numbers agree when not further apart.
-    agree : bool, shape (cells,)
-        Agreement of codes: entry ``start[k] + a * width[k] + b`` for original a and released b.
+    reach : float64, shape (p,); numbers agree when not further apart
+    agree : bool, shape (cells,); agreement of codes: entry ``start[k] + a * width[k] + b`` for
+        original a and released b
     """
     for i in range(len(r_numbers)):
         for j in range(len(o_numbers)):
@@ -53,15 +50,11 @@ def weight_ranks(
 ):
     """Rank each released record's own original by the weight of its agreement pattern.
 
-    Parameters
-    ----------
     weights : float64, shape (3 ** variables,)
     truth : int64, shape (n_r,)
 
-    Returns
-    -------
-    best, weight, own, nearer, ties
-        As in `gower_ranks`, with the greatest weight in place of the smallest distance.
+    Returns best, weight, own, nearer, ties; as in `gower_ranks`, with the greatest weight in place
+        of the smallest distance
     """
     n_r, n_o = len(truth), len(o_numbers)
     best = np.full(n_r, -1, dtype=np.int64)

@@ -45,16 +45,11 @@ def error_terms(f, mean, pi, out, sign):
 def error_sums(first, second, counts, means, pi):
     """Sum the error terms over all cells of the table ``outer(first, second)``.
 
-    Parameters
-    ----------
     first, second : float64; population means of the cells are all products of the two
     counts, means : float64, shape (n_observed,); sample count and mean of the cells with records
     pi : float
 
-    Returns
-    -------
-    float64, shape (4,)
-        B_1, B_2 and their variances.
+    Returns float64, shape (4,); B_1, B_2 and their variances
     """
     out = np.zeros(4)
     for a in first:

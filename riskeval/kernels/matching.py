@@ -9,13 +9,9 @@ from synthpop.microdata.kernel import kernel, step
 def improve_pairs(pairs, gap, needs):
     """Let two pairs exchange partners while this lowers the sum of their gaps; in place.
 
-    Parameters
-    ----------
     pairs : int64, shape (p, 2)
-    gap : float64, shape (n, n)
-        Symmetric; infinite where two must not be a pair.
-    needs : bool, shape (n,)
-        A pair of two that need no partner costs nothing.
+    gap : float64, shape (n, n); symmetric; infinite where two must not be a pair
+    needs : bool, shape (n,); A pair of two that need no partner costs nothing
     """
     changed = True
     while changed:

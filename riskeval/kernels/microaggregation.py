@@ -65,14 +65,10 @@ def widest(x, order, first, last):
 def halved(x, most):
     """Halve the rows until no part has more than `most`.
 
-    Parameters
-    ----------
     x : float64, shape (n, p)
     most : int, at least 1
 
-    Returns
-    -------
-    order : int64, shape (n,); rows, part after part
+    Returns order : int64, shape (n,); rows, part after part
     bounds : int64, shape (n_parts + 1,); n_parts is a power of two
     """
     n = len(x)
@@ -287,17 +283,12 @@ def mdav(x, k, leaf):
     of those left, another around the record farthest from r. With 2 k to 3 k - 1 left one more
     group is made; the rest is a group.
 
-    Parameters
-    ----------
     x : float64, shape (n, p); standardised values
     k : int, at least 1
     leaf : int; most records in a box that is not halved any more (changes the time only): `LEAF`,
         or `LEAF_OF_MANY` with `MANY` columns or more, where boxes hardly tell what lies in them
 
-    Returns
-    -------
-    int64, shape (n,)
-        Group of each record, from 0; each has at least k members when n >= k.
+    Returns int64, shape (n,); group of each record, from 0; each has at least k members when n >= k
     """
     n, p = x.shape
     group = np.zeros(n, dtype=np.int64)
@@ -367,15 +358,10 @@ def optimal_cuts(values, k):
     deviations of the first j values; the last group before j has k to 2 k - 1 members, whose sum
     of squares grows by one member at a time. Memory is linear in n, time is n k.
 
-    Parameters
-    ----------
     values : float64, shape (n,); ascending, n >= k
     k : int
 
-    Returns
-    -------
-    int64, shape (n,)
-        Group of each value, ascending from 0.
+    Returns int64, shape (n,); group of each value, ascending from 0
     """
     n = len(values)
     cost = np.full(n + 1, np.inf)

@@ -17,15 +17,12 @@ def nearest_keys(numbers, codes, own_numbers, own_codes, ranges, nearest):
     number, 0 or 1 for a category. Of equally near ones those with fewer holes are nearer.
     Combinations that have less than half of the keys in common are never compared.
 
-    Parameters
-    ----------
-    numbers, codes : float64 and int64, shapes (v, p) and (v, q)
-        Released combinations; NaN and -1 are missing.
-    own_numbers, own_codes : shapes (u, p) and (u, q)
-        Real combinations.
+    numbers, codes : float64 and int64, shapes (v, p) and (v, q); released combinations; NaN and -1
+        are missing
+    own_numbers, own_codes : shapes (u, p) and (u, q); real combinations
     ranges : float64, shape (p,)
-    nearest : int64, shape (u, t)
-        Filled with the first t of the equally near ones; -1 where there are fewer.
+    nearest : int64, shape (u, t); filled with the first t of the equally near ones; -1 where there
+        are fewer
     """
     v, p = numbers.shape
     q = codes.shape[1]

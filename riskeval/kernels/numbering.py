@@ -9,20 +9,13 @@ from synthpop.microdata.kernel import kernel
 def number_values(values, keys, numbers, n_known, out):
     """Write the number of each value into `out`; new values get the next numbers.
 
-    Parameters
-    ----------
-    values : int64, shape (n,)
-        Their low bits say where they stand; they should look random.
-    keys, numbers : int64, shape (s,)
-        The table, changed in place: value and number of each slot, number -1 where free. s is a
-        power of two above ``n_known + n``.
-    n_known : int
-        Values numbered so far.
+    values : int64, shape (n,); their low bits say where they stand; they should look random
+    keys, numbers : int64, shape (s,); the table, changed in place: value and number of each slot,
+        number -1 where free. s is a power of two above ``n_known + n``.
+    n_known : int; values numbered so far
     out : int64, shape (n,)
 
-    Returns
-    -------
-    n_known : int
+    Returns n_known : int
     """
     last = len(keys) - 1
     for j in range(len(values)):

@@ -34,26 +34,18 @@ def match_block(
     bring back (a value was not close, a product is 0) leave the list of their combination, so
     that a person costs no more than the points still open.
 
-    Parameters
-    ----------
-    states : int64, shape (n,)
-        Key combination of each person, -1 where nobody of it is looked for.
-    values : float64, shape (n,)
-        Synthetic values, NaN where missing.
-    lower, upper : float64, shape (n,) or (0,)
-        Intervals the values were drawn from; empty when not given.
-    open_as_value : bool
-        An interval without length in numbers (NaN or infinite bound) counts as its value does.
-    first, last : int64, shape (u,)
-        Where the open points of each combination begin and end in `order`.
-    order : int64, shape (p,)
-        Points, those of one combination together.
-    low, high : float64, shape (p, a)
-        The intervals around the true values.
-    within : bool, shape (p, a)
-        Whether all matches so far have their value inside.
-    product : float64, shape (p, a)
-        Product of the overlap ratios so far.
+    states : int64, shape (n,); key combination of each person, -1 where nobody of it is looked for
+    values : float64, shape (n,); synthetic values, NaN where missing
+    lower, upper : float64, shape (n,) or (0,); intervals the values were drawn from; empty when not
+        given
+    open_as_value : bool; an interval without length in numbers (NaN or infinite bound) counts as
+        its value does
+    first, last : int64, shape (u,); where the open points of each combination begin and end in
+        `order`
+    order : int64, shape (p,); points, those of one combination together
+    low, high : float64, shape (p, a); the intervals around the true values
+    within : bool, shape (p, a); whether all matches so far have their value inside
+    product : float64, shape (p, a); product of the overlap ratios so far
     """
     n_accuracies = low.shape[1]
     with_intervals = len(lower) > 0
@@ -101,16 +93,10 @@ def match_block(
 def levels_block(states, codes, first, level, right):
     """Count in `right`, int64, shape (p,), the matches that have the level of each point.
 
-    Parameters
-    ----------
-    states : int64, shape (n,)
-        As in `match_block`.
-    codes : int32, shape (n,)
-        Level of each person.
-    first : int64, shape (u + 1,)
-        Where the points of each combination begin.
-    level : int64, shape (p,)
-        True level of each point.
+    states : int64, shape (n,); as in `match_block`
+    codes : int32, shape (n,); level of each person
+    first : int64, shape (u + 1,); where the points of each combination begin
+    level : int64, shape (p,); true level of each point
     """
     for j in range(len(states)):
         state = states[j]
@@ -135,12 +121,9 @@ def mark_households(states, starts, marks):
 
     Households that differ may share a number. A household with an unknown member gets -1.
 
-    Parameters
-    ----------
-    states : int64, shape (n,)
-        Key combination of each member, -1 where unknown; members stand together.
-    starts : int64, shape (h + 1,)
-        Where each household begins.
+    states : int64, shape (n,); key combination of each member, -1 where unknown; members stand
+        together
+    starts : int64, shape (h + 1,); where each household begins
     marks : int64, shape (h,)
     """
     for h in range(len(starts) - 1):
@@ -158,22 +141,14 @@ def mark_households(states, starts, marks):
 def find_households(states, starts, marks, known, begin, members, slots, count, matches):
     """Look up households by all their members; `count` and `found` are changed in place.
 
-    Parameters
-    ----------
-    states, starts, marks
-        As in `mark_households`, of the households of the population.
-    known : int64, shape (c,)
-        Marks of the households that are looked for, sorted.
-    begin : int64, shape (c + 1,)
-        Where their members begin in `members`.
-    members : int64
-        States of their members, sorted within the household.
-    slots : int64, as `members`
-        Number of the pair of household and state.
-    count : int64, shape (c,)
-        Households of the population with exactly these members.
-    found : int64, shape (n,)
-        Slot of each person of the population, -1 where the household is not looked for.
+    states, starts, marks; as in `mark_households`, of the households of the population
+    known : int64, shape (c,); marks of the households that are looked for, sorted
+    begin : int64, shape (c + 1,); where their members begin in `members`
+    members : int64; states of their members, sorted within the household
+    slots : int64, as `members`; number of the pair of household and state
+    count : int64, shape (c,); households of the population with exactly these members
+    found : int64, shape (n,); slot of each person of the population, -1 where the household is not
+        looked for
     """
     for h in range(len(marks)):
         lo = starts[h]
@@ -202,18 +177,13 @@ def find_households(states, starts, marks, known, begin, members, slots, count, 
 def moments_block(codes, slots, values, gram, moment):
     """Add persons to the cross-products of the dummy-coded keys; arrays are changed in place.
 
-    Parameters
-    ----------
     codes : int32, shape (m, n)
-    slots : int32, shape (m, largest number of codes)
-        The row of `gram` that belongs to each code of each key.
-    values : float64, shape (n,)
-        Persons without a value (NaN) are left out.
-    gram : float64, shape (s, s)
-        Counts of persons with both levels; only entries of an earlier key against a later one,
-        and the diagonal, are filled.
-    moment : float64, shape (s,)
-        Sums of the values by level.
+    slots : int32, shape (m, largest number of codes); the row of `gram` that belongs to each code
+        of each key
+    values : float64, shape (n,); persons without a value (NaN) are left out
+    gram : float64, shape (s, s); counts of persons with both levels; only entries of an earlier key
+        against a later one, and the diagonal, are filled
+    moment : float64, shape (s,); sums of the values by level
     """
     m, n = codes.shape
     row = np.empty(m, dtype=np.int64)
@@ -233,12 +203,9 @@ def moments_block(codes, slots, values, gram, moment):
 def find_block(codes, radix, start, tree, states):
     """Write the combination of each person into `states`, int64, shape (n,); -1 where unknown.
 
-    Parameters
-    ----------
-    codes : int32, shape (m, n)
-        Keys of the persons; a code not below `radix` is unknown in the sample.
-    radix, start : int64, shape (m,)
-        Codes of each key, and where its table begins in `tree`.
+    codes : int32, shape (m, n); keys of the persons; a code not below `radix` is unknown in the
+        sample
+    radix, start : int64, shape (m,); codes of each key, and where its table begins in `tree`
     tree : int32, shape (cells,)
     """
     m, n = codes.shape

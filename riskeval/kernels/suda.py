@@ -164,8 +164,6 @@ def minimal_uniques(
     rows, and items that no single record holds together with the prefix have no one to single out:
     they are dropped with everything below them.
 
-    Parameters
-    ----------
     items : int32, shape (n_rows, n_keys); distinct rows, the ranks ascending, `n_items` as filler
     absent : int64, shape (n_rows,); bit c is set where the value of key c is missing
     column_of : int32, shape (n_items,); key of each item

@@ -68,11 +68,13 @@ def _wildcard_totals(
         return _pairwise_totals(table, amounts, factors, gaps)
     from riskeval.kernels.counts import match_patterns
 
-    rest = np.setdiff1d(np.arange(len(table.names)), gaps)
+    complete_keys = np.setdiff1d(np.arange(len(table.names)), gaps)
     place, n_fixed = 1, 1
     fixed = np.zeros(len(amounts), dtype=np.int64)
-    if len(rest):
-        fixed, n_fixed = cell_ids(table.codes[:, rest], [table.sizes[j] for j in rest])
+    if len(complete_keys):
+        fixed, n_fixed = cell_ids(
+            table.codes[:, complete_keys], [table.sizes[j] for j in complete_keys]
+        )
     place = n_fixed
     terms = np.empty((len(amounts), len(gaps)), dtype=np.int64)
     for column, j in enumerate(gaps):
@@ -84,9 +86,9 @@ def _wildcard_totals(
     match_patterns(
         terms[order], fixed[order], starts, patterns, amounts[order], factors[order], sorted_out
     )
-    out = np.empty_like(amounts)
-    out[order] = sorted_out
-    return out
+    totals = np.empty_like(amounts)
+    totals[order] = sorted_out
+    return totals
 
 
 def _span_without_missing(table: KeyTable, gaps: np.ndarray) -> int:
@@ -102,7 +104,7 @@ def _dense_totals(
     """Sum over the full table, key by key: matching is a product of matchings of single keys."""
     shape = [size + 1 for size in table.sizes]
     place = np.ravel_multi_index(tuple((table.codes + 1).T), shape)
-    out = np.empty_like(amounts)
+    totals = np.empty_like(amounts)
     for v in range(amounts.shape[1]):
         full = np.zeros(int(np.prod(shape)))
         full[place] = amounts[:, v]
@@ -112,15 +114,15 @@ def _dense_totals(
             factor = 1.0 if shares is None else shares[j][None, :, None]
             cube[:, 1:, :] += factor * cube[:, :1, :]
             cube[:, 0, :] = total
-        out[:, v] = full[place]
-    return out
+        totals[:, v] = full[place]
+    return totals
 
 
 def _pairwise_totals(
     table: KeyTable, amounts: np.ndarray, factors: np.ndarray, gaps: np.ndarray
 ) -> np.ndarray:
     """Sum over pairs of patterns; for key tables too wide to be numbered in 64 bits."""
-    out = np.zeros_like(amounts)
+    totals = np.zeros_like(amounts)
     for targets, meetings in matching_patterns(table, "wildcard"):
         for shared, sources in meetings:
             dropped = np.flatnonzero(~np.isin(gaps, shared))
@@ -131,8 +133,8 @@ def _pairwise_totals(
                 sums = np.bincount(
                     ids[len(targets) :], weights=amounts[sources, v], minlength=n_ids
                 )
-                out[targets, v] += factor * sums[ids[: len(targets)]]
-    return out
+                totals[targets, v] += factor * sums[ids[: len(targets)]]
+    return totals
 
 
 def matching_patterns(

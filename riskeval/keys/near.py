@@ -41,9 +41,9 @@ def near_note(name: str, first: Iterable[Any], second: Iterable[Any]) -> str:
     if not pairs:
         return ""
     named = ", ".join(f"{one!r} nearly equals {two!r}" for one, two in pairs[:MOST_NAMED])
-    more = f" ({len(pairs) - MOST_NAMED} more such levels)" if len(pairs) > MOST_NAMED else ""
+    unnamed = f" ({len(pairs) - MOST_NAMED} more such levels)" if len(pairs) > MOST_NAMED else ""
     verb = "does not match it" if len(pairs) == 1 else "do not match"
-    return f"{name}: {named} of the other file and {verb}{more}"
+    return f"{name}: {named} of the other file and {verb}{unnamed}"
 
 
 def _canonical(level: Any) -> str:

@@ -23,14 +23,7 @@ ALONE = ("record alone in its cell", "records alone in their cells")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyTable:
-    """The distinct keys of a file; a missing value is a value of its own here.
-
-    Attributes
-    ----------
-    counts, weights : float64 arrays, shape (K,)
-        Records and sum of weights of each distinct key (`weights` equals `counts` without
-        weights).
-    """
+    """The distinct keys of a file; a missing value is a value of its own here."""
 
     names: tuple[str, ...]  # the m keys
     levels: tuple[tuple[Any, ...], ...]  # levels of each key
@@ -38,6 +31,8 @@ class KeyTable:
     # missing
     codes: np.ndarray
     cell: np.ndarray  # integer array, shape (n,): row of `codes` of each record
+    # counts, weights: float64 arrays, shape (K,): records and sum of weights of each distinct key
+    # (`weights` equals `counts` without weights)
     counts: np.ndarray
     weights: np.ndarray
 

@@ -167,9 +167,9 @@ def group_gains(
         watched[: len(levels)] = [level in set(values) for level in levels]
 
     def measure(segments: Segments) -> np.ndarray:
-        out = np.empty((len(segments.cells), 3))
-        group_gain(*segments.arrays, q, watched, out)
-        return out
+        gains = np.empty((len(segments.cells), 3))
+        group_gain(*segments.arrays, q, watched, gains)
+        return gains
 
     table = tabulate(frame, keys)
     cells = per_cell(table, codes.astype(np.int64), len(q), missing, measure, 3)

@@ -161,8 +161,8 @@ class IndividualRisk(Result):
         n = len(ordered)
         below = np.concatenate([[0.0], np.cumsum(ordered)[:-1]])
         capped = (below + (n - np.arange(n)) * ordered) / n
-        last = int(np.searchsorted(capped, global_risk * (1 + 1e-12), side="right"))
-        return float(ordered[last - 1]) if last else float(global_risk)
+        n_below = int(np.searchsorted(capped, global_risk * (1 + 1e-12), side="right"))
+        return float(ordered[n_below - 1]) if n_below else float(global_risk)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a record: `risk`, `f`, `F` and, with households, `household_risk`."""

@@ -191,9 +191,9 @@ def _inside_ranks(x: np.ndarray, y: np.ndarray, k: float) -> np.ndarray:
     if len(ordered) == 0:
         return np.zeros(len(x), dtype=np.bool_)
     reach = int(min(k, 1.0) * len(ordered) + 1e-9)
-    first = np.searchsorted(ordered, y, side="left") - reach
-    last = np.searchsorted(ordered, y, side="right") - 1 + reach
+    lowest = np.searchsorted(ordered, y, side="left") - reach
+    highest = np.searchsorted(ordered, y, side="right") - 1 + reach
     top = len(ordered) - 1
-    lower, upper = ordered[np.clip(first, 0, top)], ordered[np.clip(last, 0, top)]
+    lower, upper = ordered[np.clip(lowest, 0, top)], ordered[np.clip(highest, 0, top)]
     known = ~(np.isnan(x) | np.isnan(y))
     return known & (lower <= x) & (x <= upper)

@@ -209,9 +209,9 @@ def _diversity_of(
     n_values = len(levels) + 1
 
     def measure(segments: Segments) -> np.ndarray:
-        out = np.empty((len(segments.cells), 3))
-        group_diversity(*segments.arrays, n_values, gap, float(recursive_c), out)
-        return out
+        diversity = np.empty((len(segments.cells), 3))
+        group_diversity(*segments.arrays, n_values, gap, float(recursive_c), diversity)
+        return diversity
 
     return per_cell(table, values, n_values, missing, measure, 3)[table.cell]
 
@@ -223,8 +223,8 @@ def _with_columns(
     extra = [np.where(codes == MISSING, len(levels), codes) for codes, levels in others]
     sizes = [len(levels) + 1 for _, levels in others]
     cell, n_cells = number_rows([table.cell, *extra], [len(table.codes), *sizes])
-    at = first_rows(cell, n_cells)
-    codes = np.column_stack([table.codes[table.cell[at]], *(column[at] for column in extra)])
+    rows = first_rows(cell, n_cells)
+    codes = np.column_stack([table.codes[table.cell[rows]], *(column[rows] for column in extra)])
     counts = np.bincount(cell, minlength=n_cells).astype(np.float64)
     return KeyTable(
         names=(*table.names, *(f"other {j}" for j in range(len(extra)))),

@@ -26,7 +26,7 @@ from riskeval.measures.outlier_risk import outlier_risk
 from riskeval.measures.request import AssessRequest, ByVariable, Limits, Measure
 from riskeval.measures.risky_cells import risky_cells
 from riskeval.measures.t_closeness import t_closeness
-from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
+from riskeval.measures.uniqueness import population_uniqueness
 from riskeval.recovery.result import Recovery
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
@@ -62,11 +62,6 @@ def _run_recovery(request: AssessRequest) -> Recovery:
         suppressed=pd.DataFrame({n: np.full(len(frame), n in request.keys) for n in frame}),
         **request.arguments("recovery"),
     )
-
-
-def _run_uniqueness(request: AssessRequest) -> PopulationUniqueness:
-    size = request.population_size
-    return population_uniqueness(request.frame, request.keys, population_size=size)
 
 
 def _run(
@@ -148,7 +143,11 @@ MEASURES: dict[str, Measure] = {
     ),
     "population_uniqueness": Measure(
         "Population uniqueness", "How many unique records are alone in the population too?",
-        ("population",), _run_uniqueness, numbers.of_uniqueness,
+        ("population",),
+        lambda request: population_uniqueness(
+            request.frame, request.keys, population_size=request.population_size
+        ),
+        numbers.of_uniqueness,
         "Hoshino 2001; Zayatz 1991; Dankar et al. 2012", compared=False,
     ),
     "loglinear": Measure(

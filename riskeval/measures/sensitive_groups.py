@@ -90,9 +90,9 @@ def _merged(
         entries = _entries(starts, sources)
         group = np.repeat(ids[len(targets) :], starts[sources + 1] - starts[sources])
         merged, n_merged = number_rows([group, value[entries]], [n_ids, n_values])
-        at = first_rows(merged, n_merged)
-        bounds = offset + np.append(0, np.cumsum(np.bincount(group[at], minlength=n_ids)))
-        all_values.append(value[entries[at]])
+        rows = first_rows(merged, n_merged)
+        bounds = offset + np.append(0, np.cumsum(np.bincount(group[rows], minlength=n_ids)))
+        all_values.append(value[entries[rows]])
         all_counts.append(np.bincount(merged, weights=count[entries], minlength=n_merged))
         of_targets = ids[: len(targets)]
         begin[place], end[place] = bounds[of_targets], bounds[of_targets + 1]
@@ -171,8 +171,8 @@ def per_cell(
     width: int,
 ) -> np.ndarray:
     """Run `measure` on all groups; its rows in the order of the table, shape (K, width)."""
-    out = np.zeros((len(table.codes), width))
+    by_cell = np.zeros((len(table.codes), width))
     if table.n_records:
         for segments in sensitive_groups(table, values, n_values, missing):
-            out[segments.cells] = measure(segments).reshape(-1, width)
-    return out
+            by_cell[segments.cells] = measure(segments).reshape(-1, width)
+    return by_cell

@@ -184,16 +184,16 @@ class _Distance:
     def __call__(self, segments: Segments) -> np.ndarray:
         from riskeval.kernels.diversity import group_ordered_distance, group_tree_distance
 
-        out = np.zeros(len(segments.cells))
+        distances = np.zeros(len(segments.cells))
         if self.node_of is None:
             below = np.cumsum(self.q)
             summed = np.concatenate([[0.0], np.cumsum(below)])
-            group_ordered_distance(*segments.arrays, below, summed, out)
-            return out
+            group_ordered_distance(*segments.arrays, below, summed, distances)
+            return distances
         n_nodes = int(self.node_of.max()) + 1
         q = np.stack([np.bincount(row, weights=self.q, minlength=n_nodes) for row in self.node_of])
-        group_tree_distance(*segments.arrays, self.node_of, q, out)
-        return out
+        group_tree_distance(*segments.arrays, self.node_of, q, distances)
+        return distances
 
 
 def _distance_of(codes: np.ndarray, levels: tuple[Any, ...], kind: str | Hierarchy) -> _Distance:

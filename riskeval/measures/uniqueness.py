@@ -192,6 +192,10 @@ def _estimate(
         for method, value in estimates.items():
             if not np.isfinite(value):
                 notes[method] = "the likelihood or the moments have no solution"
+    # the rule of Dankar et al. (2012)
+    chosen = "snb" if estimates["snb"] <= estimates["zayatz"] else "zayatz"
+    if fraction <= SMALL_FRACTION:
+        chosen = "pitman" if np.isfinite(estimates["pitman"]) else "zayatz"
     estimate = np.array([estimates[method] for method in METHODS])
     in_both = np.minimum(estimate * fraction, uniques)
     table = pd.DataFrame(
@@ -206,7 +210,7 @@ def _estimate(
     )
     return PopulationUniqueness(
         table=table,
-        chosen=_dankar(estimates, fraction),
+        chosen=chosen,
         n_records=n,
         population_size=population,
         fraction=fraction,
@@ -214,12 +218,6 @@ def _estimate(
         n_sample_uniques=uniques,
         keys=names,
     )
-
-
-def _dankar(estimates: dict[str, float], fraction: float) -> str:
-    if fraction <= SMALL_FRACTION:
-        return "pitman" if np.isfinite(estimates["pitman"]) else "zayatz"
-    return "snb" if estimates["snb"] <= estimates["zayatz"] else "zayatz"
 
 
 def zayatz_uniques(counts: np.ndarray, population: float) -> float:

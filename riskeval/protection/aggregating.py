@@ -66,8 +66,8 @@ def group_levels(
     n_levels = int(codes.max()) + 1
     cells, counts = np.unique(groups.astype(np.int64) * n_levels + codes, return_counts=True)
     order = np.lexsort((rng.random(len(cells)), counts, cells // n_levels))
-    last = np.flatnonzero(np.r_[np.diff(cells[order] // n_levels) != 0, True])
-    return cells[order][last] % n_levels
+    most_frequent = np.flatnonzero(np.r_[np.diff(cells[order] // n_levels) != 0, True])
+    return cells[order][most_frequent] % n_levels
 
 
 def squares_lost(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:

@@ -175,9 +175,9 @@ def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int)
     """
     sequences = _prepared(own_frame(data), hierarchies, k, 0)
     search = LatticeSearch(sequences, k, 0)
-    every = tuple(range(len(sequences)))
+    all_keys = tuple(range(len(sequences)))
     rows = [
-        (*node, sum(node), search.below(every, node))
+        (*node, sum(node), search.below(all_keys, node))
         for node in product(*(range(sequence.top + 1) for sequence in sequences))
     ]
     names = [sequence.name for sequence in sequences]

@@ -135,8 +135,10 @@ def gower_groups(
 def by_range(numeric: np.ndarray, special: np.ndarray) -> np.ndarray:
     """Divide columns by their range, shape (n, p); the constants of `special` do not count."""
     regular = np.where(special, np.nan, numeric)
-    seen = (~special).any(axis=0)
+    has_numbers = (~special).any(axis=0)
     span = np.zeros(numeric.shape[1])
-    span[seen] = np.nanmax(regular[:, seen], axis=0) - np.nanmin(regular[:, seen], axis=0)
+    span[has_numbers] = np.nanmax(regular[:, has_numbers], axis=0) - np.nanmin(
+        regular[:, has_numbers], axis=0
+    )
     scaled: np.ndarray = numeric / np.where(span > 0, span, 1.0)
     return np.ascontiguousarray(scaled)

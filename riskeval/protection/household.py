@@ -43,6 +43,13 @@ class HouseholdRoles:
         of_first.index = values.index
         return of_first
 
+    def first_filled(self, filled: np.ndarray) -> np.ndarray:
+        """First record with a value, bool (n,), of each household; its first where none has one."""
+        rows = self.first.copy()
+        with_value = np.flatnonzero(filled)[::-1]
+        rows[self.number[with_value]] = with_value
+        return rows
+
     @cached_property
     def members(self) -> list[np.ndarray]:
         """Records of each household."""

@@ -59,10 +59,7 @@ def household_file(
     table = frame[[household, *shared]].iloc[homes.first].reset_index(drop=True)
     for name in shared:
         if table[name].isna().any():  # the first member may lack what another has
-            filled = np.flatnonzero(frame[name].notna())
-            lead = np.full(len(homes), -1)
-            lead[homes.number[filled[::-1]]] = filled[::-1]
-            rows = np.where(lead >= 0, lead, homes.first)
+            rows = homes.first_filled(frame[name].notna().to_numpy())
             table[name] = frame[name].take(rows).to_numpy() if len(rows) else table[name]
             table[name] = table[name].astype(frame[name].dtype)
     return table

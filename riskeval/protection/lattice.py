@@ -102,9 +102,9 @@ class LatticeSearch:
         emptied = np.zeros(int(home.max(initial=-1)) + 1, dtype=bool)
         make_up = self._make_up(keys, node, home)
         while True:
-            left = pairs[~emptied[pairs[:, 1]]]
-            n_homes = np.bincount(left[:, 0], minlength=len(sizes))
-            small = left[n_homes[left[:, 0]] < self.k, 1]
+            not_emptied = pairs[~emptied[pairs[:, 1]]]
+            n_homes = np.bincount(not_emptied[:, 0], minlength=len(sizes))
+            small = not_emptied[n_homes[not_emptied[:, 0]] < self.k, 1]
             n_alike = np.bincount(make_up, ~emptied)
             rare = np.flatnonzero(~emptied & (n_alike[make_up] < self.k))
             if not len(small) and not (self.whole and len(rare)):

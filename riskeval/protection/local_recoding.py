@@ -218,9 +218,9 @@ def _make_up_note(codes: np.ndarray, homes: HouseholdRoles, k: int, known: Seque
     make_up = make_up_of(homes.number, ids)
     rare = int((np.bincount(make_up)[make_up] < k).sum())
     who = f"all households but {count(rare)}" if rare else "every household"
-    rest = " (too few have their size)" if rare else ""
+    exception = " (too few have their size)" if rare else ""
     verb = "have" if rare else "has"
-    return f"On {join(known)} {who} {verb} the members of at least {count(k)}{rest}."
+    return f"On {join(known)} {who} {verb} the members of at least {count(k)}{exception}."
 
 
 def _sequences(

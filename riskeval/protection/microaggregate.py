@@ -254,14 +254,13 @@ def _grouped(
                 for j in range(len(names))
             ]
             groups = np.column_stack(columns)
-        loss = _fill_each(frame, released, values, groups, job, parameters["integers"])
         shown: Any = pd.DataFrame(groups, columns=list(names), index=frame.index)
     else:
         joined = group_all(faults, frame, near, values, ids, job)
         if members is not None:
             joined = with_households(values, joined, members, ids, job.k)
-        loss = _fill_all(frame, released, values, joined, job, parameters["integers"])
         shown, groups = joined, joined[:, None]
+    loss = _filled(frame, released, values, groups, job, parameters["integers"])
     in_households = [] if members is None else [household_note(groups, members, job.k)]
     return protected(
         frame,
@@ -299,36 +298,25 @@ def _read(
     return np.column_stack([one_column(faults, frame, name) for name in names])
 
 
-def _fill_each(
+def _filled(
     frame: pd.DataFrame, released: pd.DataFrame, values: np.ndarray, groups: np.ndarray,
     job: Job, integers: str,
 ) -> float:  # fmt: skip
-    """Put the group values of each variable in place; return the information loss."""
+    """Put group values in place, groups of shape (n, p); return the loss of the numbers."""
     loss_sum = total = 0.0
+    filled = (groups >= 0) & ~np.isnan(values)
+    compared = filled
+    if job.method not in ONE_BY_ONE:  # the loss is that of complete records
+        compared = np.broadcast_to(filled.all(axis=1)[:, None], values.shape)
     for j, name in enumerate(job.names):
-        filled = groups[:, j] >= 0
-        new = _aggregated(values[:, j], groups[:, j], filled, job)
-        released[name] = put_numbers(frame[name], new, filled, integers=integers)
-        loss = squares_lost(values[filled, j], new[filled])
-        loss_sum, total = loss_sum + loss[0], total + loss[1]
-    return 100.0 * loss_sum / total if total else 0.0
-
-
-def _fill_all(
-    frame: pd.DataFrame, released: pd.DataFrame, values: np.ndarray, groups: np.ndarray,
-    job: Job, integers: str,
-) -> float:  # fmt: skip
-    """Put group values in place; return the information loss of the numbers."""
-    loss_sum = total = 0.0
-    complete = (groups >= 0) & ~np.isnan(values).any(axis=1)
-    for j, name in enumerate(job.names):
-        filled = (groups >= 0) & ~np.isnan(values[:, j])
+        group = np.broadcast_to(groups, values.shape)[:, j]
         if job.method == "gower" and not is_number(frame[name]):
-            released[name] = _levels(frame[name], groups, filled, job)
+            released[name] = _levels(frame[name], group, filled[:, j], job)
             continue
-        new = _aggregated(values[:, j], groups, filled, job)
-        released[name] = put_numbers(frame[name], new, filled, integers=integers)
-        loss = squares_lost(values[complete, j], new[complete])
+        new = _aggregated(values[:, j], group, filled[:, j], job)
+        released[name] = put_numbers(frame[name], new, filled[:, j], integers=integers)
+        rows = compared[:, j]
+        loss = squares_lost(values[rows, j], new[rows])
         loss_sum, total = loss_sum + loss[0], total + loss[1]
     return 100.0 * loss_sum / total if total else 0.0
 

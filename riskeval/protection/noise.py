@@ -209,7 +209,8 @@ def _with_noise(
         "covariance_before": _covariance(values[complete]),
         "covariance_after": _covariance(after[complete]),
     }
-    strict = not keep_zeros and integers == "real" and _holds_reals(released, names)
+    reals = all(str(released[name].dtype).lower() == "float64" for name in names)
+    strict = not keep_zeros and integers == "real" and reals
     notes += _verified(job, moment, stated, values[complete], after[complete], strict)
     notes += [f"Zeros of {', '.join(keep_zeros)} stayed zero."] if keep_zeros else []
     return protected(
@@ -343,10 +344,6 @@ def _variances(x: np.ndarray) -> np.ndarray:
 def _covariance(x: np.ndarray) -> np.ndarray:
     p = x.shape[1]
     return np.atleast_2d(np.cov(x, rowvar=False)) if len(x) > 1 else np.zeros((p, p))
-
-
-def _holds_reals(released: pd.DataFrame, names: Sequence[str]) -> bool:
-    return all(str(released[name].dtype).lower() == "float64" for name in names)
 
 
 def _verified(

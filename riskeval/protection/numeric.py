@@ -11,7 +11,6 @@ from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers, listed_names
-from synthpop.microdata.parameters import Between, Constraint, check
 from synthpop.microdata.streams import resolve_seed
 
 INTEGERS = ("real", "round")
@@ -98,16 +97,6 @@ def read_seed(faults: Faults, seed: int | None) -> int:
     except (TypeError, ValueError) as error:
         faults.add("seed", str(error).removeprefix("seed "))
         return 0
-
-
-def check_between(faults: Faults, name: str, value: object, low: float, high: float) -> bool:
-    """Note a value that is not a number between `low` and `high`, both excluded."""
-    return _check(faults, name, Between(low, high, open="both"), value)
-
-
-def _check(faults: Faults, name: str, constraint: Constraint, value: object) -> bool:
-    check(faults, {name: constraint}, {name: value})
-    return constraint.allows(value)
 
 
 def check_integers(faults: Faults, integers: str) -> None:

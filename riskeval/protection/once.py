@@ -30,30 +30,20 @@ ONE_BY_ONE = ("individual", "univariate-optimal")
 
 @dataclass(frozen=True)
 class Order:
-    """What a verb must respect beside its own method.
-
-    Attributes
-    ----------
-    household : str or None
-    household_variables, strata, keep_signs : tuple of str
-    household_keys : tuple of str
-        Variables that are masked together for all members: one row a household, of one size.
-    k : int
-        Households that such a table needs.
-    components : mapping of str to list of str
-        Total -> its parts.
-    verb_keeps_signs : bool
-        Whether the verb keeps signs itself, as by never mixing values of different sign.
-    """
+    """What a verb must respect beside its own method."""
 
     household: str | None = None
     household_variables: tuple[str, ...] = ()
     strata: tuple[str, ...] = ()
     keep_signs: tuple[str, ...] = ()
+    # total -> its parts
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # whether the verb keeps signs itself, as by never mixing values of different sign
     verb_keeps_signs: bool = True
+    # variables that are masked together for all members: one row a household, of one
+    # size
     household_keys: tuple[str, ...] = ()
-    k: int = 1
+    k: int = 1  # households that such a table needs
 
     @property
     def asks(self) -> bool:
@@ -126,9 +116,9 @@ def once_a_household(
         plain = run(frame, list(names), None)
         sizes = magnitude_note(frame, plain.data, names)
         return replace(plain, notes=(*plain.notes, *sizes))
-    rest = [name for name in names if name not in order.household_keys]
-    shared = [] if homes is None else [name for name in rest if name in homes.variables]
-    others = [name for name in rest if name not in shared]
+    by_record = [name for name in names if name not in order.household_keys]
+    shared = [] if homes is None else [name for name in by_record if name in homes.variables]
+    others = [name for name in by_record if name not in shared]
     released = frame.copy(deep=False)
     notes = [] if homes is None else homes.notes()
     details: dict[str, Any] = {}

@@ -209,8 +209,10 @@ def _join_mixed(
     numeric, special, nominal = mixed
     known = np.where(special[inside], np.nan, numeric[inside])
     span = np.ones(numeric.shape[1])
-    seen = ~np.isnan(known).all(axis=0)
-    span[seen] = np.nanmax(known[:, seen], axis=0) - np.nanmin(known[:, seen], axis=0)
+    has_numbers = ~np.isnan(known).all(axis=0)
+    span[has_numbers] = np.nanmax(known[:, has_numbers], axis=0) - np.nanmin(
+        known[:, has_numbers], axis=0
+    )
     coded = np.where(special, np.inf, numeric / np.where(span > 0, span, 1.0))
     codes = np.ascontiguousarray(np.nan_to_num(nominal, nan=-1.0), dtype=np.int32)
     return groups[

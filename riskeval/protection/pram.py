@@ -197,7 +197,7 @@ def _perturbed(
     rows = np.arange(len(codes))
     once = homes is not None and name in homes.variables
     if homes is not None and once:  # one row a household, then copied
-        rows = _first_filled(codes, homes)
+        rows = homes.first_filled(codes >= 0)
         notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
     perturbed = _column(codes[rows], levels, rows, name, job)
     new = perturbed.codes
@@ -232,13 +232,13 @@ def _column(
         if isinstance(kind, InvariantMatrix):
             rng = job.streams.at("pram", name, labels[group], "matrix")
             diagonal = rng.uniform(kind.min_diagonal, 1.0, len(used))
-            shut = closed[np.ix_(used, used)]
+            closed_pairs = closed[np.ix_(used, used)]
             shares = masses[used] / max(masses.sum(), 1e-300)
             if keeps_frequencies(kind):
-                table = invariant_matrix(shares, diagonal, kind.alpha, shut)
+                table = invariant_matrix(shares, diagonal, kind.alpha, closed_pairs)
                 gap = max(gap, float(np.abs(shares @ table - shares).max(initial=0.0)))
             else:
-                table = kind.alpha * random_matrix(diagonal, shut)
+                table = kind.alpha * random_matrix(diagonal, closed_pairs)
                 table += (1 - kind.alpha) * np.eye(len(used))
         else:
             used = np.arange(len(levels))
@@ -252,18 +252,10 @@ def _column(
         limits = np.cumsum(table, axis=1)
         for place, code in enumerate(used):
             of_code = codes[rows] == code
-            last = np.flatnonzero(table[place] > 0)[-1]
+            largest = np.flatnonzero(table[place] > 0)[-1]
             places = np.searchsorted(limits[place], uniforms[of_code], side="right")
-            new[rows[of_code]] = used[np.minimum(places, last)]
+            new[rows[of_code]] = used[np.minimum(places, largest)]
     return _Drawn(new, matrices, expected, gap)
-
-
-def _first_filled(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
-    """First record of each household that has a value; its first record where none has."""
-    rows = homes.first.copy()
-    filled = np.flatnonzero(codes >= 0)[::-1]
-    rows[homes.number[filled]] = filled
-    return rows
 
 
 def _strata(frame: pd.DataFrame, by: list[str]) -> tuple[list[str], np.ndarray]:

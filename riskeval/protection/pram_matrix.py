@@ -130,10 +130,10 @@ def read_plan(
         faults.add(column, "is perturbed and a stratum", remedy="Choose one of the two.")
     by_column = isinstance(matrix, Mapping) and (TYPE not in matrix or TYPE in names)
     of_column = matrix if by_column else dict.fromkeys(names, matrix)
-    shut = (
+    forbidden_pairs = (
         forbidden if isinstance(forbidden, Mapping) else {name: list(forbidden) for name in names}
     )
-    for mapping, argument in ((of_column, "matrix"), (shut, "forbidden")):
+    for mapping, argument in ((of_column, "matrix"), (forbidden_pairs, "forbidden")):
         for name in mapping:
             if name not in names:
                 faults.add(argument, f"{name!r} is not among the columns")
@@ -142,7 +142,7 @@ def read_plan(
     plan = {}
     for name in names:
         levels = encode(frame[name])[1]
-        pairs = [tuple(pair) for pair in shut.get(name, [])]
+        pairs = [tuple(pair) for pair in forbidden_pairs.get(name, [])]
         for pair in pairs:
             if len(pair) != 2 or pair[0] not in levels or pair[-1] not in levels:
                 faults.add(f"forbidden[{name!r}]", f"{pair} is no pair of its categories")

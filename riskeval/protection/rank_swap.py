@@ -312,8 +312,8 @@ def _keeps(before: np.ndarray, after: np.ndarray, job: _Job) -> bool:
         moved = np.sqrt(np.square(x - y).mean(axis=0))
         return bool((moved <= job.keep_means * np.abs(x.mean(axis=0))).all())
     pairs = np.triu_indices(x.shape[1], 1)
-    was, now = np.corrcoef(x, rowvar=False)[pairs], np.corrcoef(y, rowvar=False)[pairs]
-    return bool((now / was >= float(job.keep_correlation or 0.0)).all())
+    old, new = (np.corrcoef(values, rowvar=False)[pairs] for values in (x, y))
+    return bool((new / old >= float(job.keep_correlation or 0.0)).all())
 
 
 def taken(values: pd.Series, source: np.ndarray) -> pd.Series:

@@ -330,7 +330,7 @@ def _without_missing(values: pd.Series, name: Any) -> pd.Series:
 def _check_groups(
     faults: Faults, column: str, plan: dict[Any, list[Any]], levels: list[Any], ordered: bool
 ) -> None:
-    seen: dict[Any, Any] = {}
+    group_of: dict[Any, Any] = {}
     for new, members in plan.items():
         for member in members:
             if member not in levels:
@@ -339,11 +339,11 @@ def _check_groups(
                     f"{member!r} is no category of {column!r}",
                     remedy=did_you_mean(member, levels),
                 )
-            elif member in seen:
-                faults.add(f"groups[{new!r}]", f"{member!r} is also in group {seen[member]!r}")
-            seen.setdefault(member, new)
+            elif member in group_of:
+                faults.add(f"groups[{new!r}]", f"{member!r} is also in group {group_of[member]!r}")
+            group_of.setdefault(member, new)
     for new, members in plan.items():
-        if new in levels and new not in members and new not in seen:
+        if new in levels and new not in members and new not in group_of:
             faults.add(
                 f"groups[{new!r}]",
                 "is the name of a category that is not in the group",

@@ -209,15 +209,15 @@ def _paired(
         quota = np.full(n_areas, n, dtype=np.int64)
         _pair(places, step, who, priority, quota, np.array([n]), partner, level)
     alone = np.flatnonzero(must & (partner < 0))
-    last = n_levels - 1
+    finest = n_levels - 1
     rng = streams.at("record_swap", "more")
-    priority = _priority(places.risk[:, last], rng)
-    quota = _quota(places.area[:, last], partner, rate, rng)
+    priority = _priority(places.risk[:, finest], rng)
+    quota = _quota(places.area[:, finest], partner, rate, rng)
     budget = np.array([quota.sum()])
     # areas whose households find no partner leave their part to the others
     for limits in (quota, np.full(len(quota), n)):
         free = np.flatnonzero(partner < 0)
-        _pair(places, last, free, priority, limits, budget, partner, level)
+        _pair(places, finest, free, priority, limits, budget, partner, level)
     return partner, level, must, alone
 
 
@@ -231,8 +231,8 @@ def _quota(
     """Pairs that each area starts, so that the rate is met in all: random systematic rounding."""
     n_areas = int(area.max(initial=-1)) + 1
     n_pairs = max(0, round((rate * len(area) - float((partner >= 0).sum())) / 2))
-    done = np.bincount(area[partner >= 0], minlength=n_areas)
-    short = np.maximum(rate * np.bincount(area, minlength=n_areas) - done, 0.0)
+    n_swapped = np.bincount(area[partner >= 0], minlength=n_areas)
+    short = np.maximum(rate * np.bincount(area, minlength=n_areas) - n_swapped, 0.0)
     if n_pairs == 0 or short.sum() == 0:
         return np.zeros(n_areas, dtype=np.int64)
     order = rng.permutation(n_areas)
@@ -264,9 +264,9 @@ def _pair(
         first = np.searchsorted(profile[members], np.arange(int(profile.max()) + 2))
         pair, n_pairs = cell_ids(np.column_stack([profile, area]))
         open_now = partner < 0
-        left = np.bincount(pair[open_now], minlength=n_pairs)
+        n_open = np.bincount(pair[open_now], minlength=n_pairs)
         free = np.bincount(profile[open_now], minlength=len(first) - 1)
-        pair_up(starters, area, profile, members, first, pair, left, free, quota, budget, partner)
+        pair_up(starters, area, profile, members, first, pair, n_open, free, quota, budget, partner)
     level[(partner >= 0) & ~before] = step
 
 

@@ -168,22 +168,19 @@ def changed_cells(before: pd.Series, after: pd.Series) -> np.ndarray:
     >>> changed_cells(pd.Series([1.0, None, 3.0]), pd.Series([1.0, None, None])).tolist()
     [False, False, True]
     """
-    was, now = before.isna().to_numpy(), after.isna().to_numpy()
+    missing_before, missing_after = before.isna().to_numpy(), after.isna().to_numpy()
     kinds = {_kind(before), _kind(after)}
     if kinds <= {"whole", "real"}:
         as_type = np.int64 if kinds == {"whole"} else np.float64
         x = before.to_numpy(dtype=as_type, na_value=0)
         y = after.to_numpy(dtype=as_type, na_value=0)
-        return (was != now) | (~was & ~now & (x != y))
+        return (missing_before != missing_after) | (~missing_before & ~missing_after & (x != y))
     (old, old_levels), (new, new_levels) = encode(before), encode(after)
-    name: Any = level_text if before.dtype != after.dtype else _as_it_is
-    place = {name(level): code for code, level in enumerate(old_levels)}
-    table = np.array([*(place.get(name(level), -2) for level in new_levels), -1], dtype=np.int64)
+    if before.dtype != after.dtype:
+        old_levels, new_levels = (tuple(map(level_text, of)) for of in (old_levels, new_levels))
+    place = {level: code for code, level in enumerate(old_levels)}
+    table = np.array([*(place.get(level, -2) for level in new_levels), -1], dtype=np.int64)
     return np.asarray(table[new] != old)
-
-
-def _as_it_is(level: Any) -> Any:
-    return level
 
 
 def without_lost_categories(before: pd.Series, after: pd.Series) -> pd.Series:
@@ -223,10 +220,6 @@ def check_seed(faults: Faults, seed: object) -> None:
         faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0, or nothing.")
 
 
-def _nullable(dtype: np.dtype[Any]) -> str:
-    return str(dtype).replace("i", "I").replace("u", "U")
-
-
 def _kind(values: pd.Series) -> str:
     dtype = values.dtype
     if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
@@ -256,7 +249,8 @@ def suppress_cells(values: pd.Series, rows: np.ndarray) -> pd.Series:
         return values
     dtype = values.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "iu":
-        values = values.astype(pd.api.types.pandas_dtype(_nullable(dtype)))
+        nullable = str(dtype).replace("i", "I").replace("u", "U")
+        values = values.astype(pd.api.types.pandas_dtype(nullable))
     elif isinstance(dtype, np.dtype) and dtype.kind == "b":
         values = values.astype("boolean")
     return values.mask(rows)

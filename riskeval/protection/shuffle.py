@@ -243,10 +243,10 @@ def _regressed(
     scores: np.ndarray, columns: np.ndarray, complete: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fitted scores of all records and the covariance of the residuals."""
-    base, now = (np.column_stack([np.ones(len(side)), side]) for side in columns)
-    coefficients, _, rank, _ = np.linalg.lstsq(base[complete], scores[complete], rcond=None)
-    residuals = scores[complete] - base[complete] @ coefficients
-    return now @ coefficients, residuals.T @ residuals / (complete.sum() - rank)
+    before, after = (np.column_stack([np.ones(len(side)), side]) for side in columns)
+    coefficients, _, rank, _ = np.linalg.lstsq(before[complete], scores[complete], rcond=None)
+    residuals = scores[complete] - before[complete] @ coefficients
+    return after @ coefficients, residuals.T @ residuals / (complete.sum() - rank)
 
 
 def _by_ranks(
@@ -254,9 +254,11 @@ def _by_ranks(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Conditional means and covariance of a normal copula with the rank correlations at hand."""
     p = scores.shape[1]
-    others, now = (np.where(continuous, normal_scores(side), side) for side in columns)
+    others, after = (np.where(continuous, normal_scores(side), side) for side in columns)
     centre, spread = others.mean(axis=0), others.std(axis=0)
-    others, now = ((side - centre) / np.where(spread > 0, spread, 1.0) for side in (others, now))
+    others, after = (
+        (side - centre) / np.where(spread > 0, spread, 1.0) for side in (others, after)
+    )
     both = np.column_stack([scores, others])[complete]
     correlation = _correlation(both)
     ranked = pd.DataFrame(both).rank().to_numpy()
@@ -266,7 +268,7 @@ def _by_ranks(
     np.fill_diagonal(correlation, 1.0)
     xx, xs, ss = correlation[:p, :p], correlation[:p, p:], correlation[p:, p:]
     slopes = xs @ np.linalg.pinv(ss, rcond=1e-8, hermitian=True)
-    return now @ slopes.T, _positive(xx - slopes @ xs.T)
+    return after @ slopes.T, _positive(xx - slopes @ xs.T)
 
 
 def _correlation(values: np.ndarray) -> np.ndarray:

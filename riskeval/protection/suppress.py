@@ -255,7 +255,7 @@ def _households_first(
     columns = [names.index(name) for name in household_keys]
     shared = [j for j, name in enumerate(household_keys) if name in homes.variables]
     rare = rare_households(codes[:, columns], homes, shared, k, codes[:, columns])
-    hidden, _ = hide_rare_households(codes[:, columns], homes, shared, k)
+    hidden = hide_rare_households(codes[:, columns], homes, shared, k)
     start = codes.copy()
     start[:, columns] = np.where(hidden, -1, start[:, columns])
     return start, rare
@@ -333,10 +333,12 @@ def _household_notes(
         return [] if homes is None else homes.notes()
     columns = [plan.keys.index(name) for name in plan.household_keys]
     shared = [j for j, name in enumerate(plan.household_keys) if name in homes.variables]
-    left = rare_households(outcome.believed[:, columns], homes, shared, plan.k, codes[:, columns])
+    still_rare = rare_households(
+        outcome.believed[:, columns], homes, shared, plan.k, codes[:, columns]
+    )
     text = (
         f"{plural(rare, 'household')} matched fewer than {plan.k} households on "
         f"{join(plan.household_keys)}"
     )
-    rest = " (too few have their size)" if left else ""
-    return [f"{text}; {count(left)} still do{rest}.", *homes.notes()]
+    exception = " (too few have their size)" if still_rare else ""
+    return [f"{text}; {count(still_rare)} still do{exception}.", *homes.notes()]

@@ -39,20 +39,11 @@ class ReadBack:
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """What an intruder has: the file, and what is known about its columns.
+    """What an intruder has: the file, and what is known about its columns."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The file before suppression.
-    homes : HouseholdRoles or None
-    plan : SuppressionPlan
-        Its keys stand in the order of the columns of codes.
-    """
-
-    frame: pd.DataFrame
-    homes: HouseholdRoles | None
-    plan: SuppressionPlan
+    frame: pd.DataFrame  # the file before suppression
+    homes: HouseholdRoles | None  # HouseholdRoles or None
+    plan: SuppressionPlan  # its keys stand in the order of the columns of codes
 
     @property
     def names(self) -> list[str]:

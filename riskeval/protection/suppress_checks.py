@@ -129,15 +129,15 @@ class SuppressionPlan:
         self._check_households(faults, frame)
 
     def _check_linked(self, faults: Faults, frame: pd.DataFrame) -> None:
-        seen: set[str] = set()
+        linked_columns: set[str] = set()
         for key, columns in self.linked.items():
             if key not in self.keys:
                 faults.add("linked", f"{key!r} is not a key")
             check_columns(faults, frame, columns, "linked column")
             for column in columns:
-                if column in self.keys or column in self.strata or column in seen:
+                if column in self.keys or column in self.strata or column in linked_columns:
                     faults.add("linked", f"{column!r} is a key, a stratum or linked twice")
-                seen.add(column)
+                linked_columns.add(column)
 
     def _check_households(self, faults: Faults, frame: pd.DataFrame) -> None:
         linked = [column for columns in self.linked.values() for column in columns]

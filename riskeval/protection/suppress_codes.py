@@ -22,14 +22,10 @@ MOST_ROOM = 4_000_000  # patterns that suppression may make before it starts aga
 
 @dataclass(frozen=True)
 class SuppressRequest:
-    """What is asked of the keys: k, the treatment of missing values, what each key is worth.
-
-    Attributes
-    ----------
-    missing, alpha : treatment of missing values and weight of a match through one
-    """
+    """What is asked of the keys: k, the treatment of missing values, what each key is worth."""
 
     k: int
+    # missing, alpha: treatment of missing values and weight of a match through one
     missing: str
     alpha: float
     # float64 array, shape (m,): 0 everywhere, or 1 for the most important key and larger for less
@@ -254,7 +250,7 @@ def _greedy(
             for _ in range(2)
         )
         try:
-            done = suppress(
+            has_room = suppress(
                 book, n_cells, follows, cell_of, patterns.columns, k, request.rank, request.cost,
                 tier, chains, table, names,
             )  # fmt: skip
@@ -262,6 +258,6 @@ def _greedy(
             what = "too many patterns of missing keys"
             fault = Fault("keys", what, remedy="Use fewer keys, or subsets of them.")
             raise InputError("local_suppression", [fault]) from error
-        if done:
+        if has_room:
             return book.codes[cell_of][:, :n_keys]
         room *= 2

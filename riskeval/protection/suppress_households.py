@@ -87,16 +87,12 @@ def rare_households(
 
 def hide_rare_households(
     codes: np.ndarray, homes: HouseholdRoles, shared: Sequence[int], k: int
-) -> tuple[np.ndarray, int]:
-    """Cells to hide so that each household matches k of its size, and how many cannot."""
+) -> np.ndarray:
+    """Cells to hide so that each household matches k of its size, where that many have it."""
     hidden = np.zeros(codes.shape, dtype=bool)
-    left = 0
     for table in widen(codes, homes, shared, codes):
         n_columns = table.codes.shape[1]
         if len(table.homes) < k or n_columns > MOST_COLUMNS + 6:
-            request = SuppressRequest(k, "wildcard", 1.0, np.zeros(0), np.zeros(0))
-            strata = np.zeros(len(table.homes), dtype=np.int64)
-            left += int((count_matches(table.codes, strata, request) < k - SLACK).sum())
             continue
         size = table.members.shape[1]
         cost = np.array([size if place < 0 else len(keys)
@@ -109,4 +105,4 @@ def hide_rare_households(
             members = table.members if place < 0 else table.members[:, [place]]
             rows = members[suppressed[:, column]].reshape(-1)
             hidden[rows[:, None], keys] = True
-    return hidden & (codes >= 0), left
+    return hidden & (codes >= 0)

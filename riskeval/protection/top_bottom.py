@@ -99,15 +99,13 @@ def top_bottom_code(
             _check_tails(faults, values, upper, lower, weight, homes)
             faults.raise_if_any()
         if homes is not None and column in homes.variables:
-            weight = _once_each(weight, homes)
+            shares = 1 / homes.size[homes.number]  # all members together count as one
+            weight = shares if weight is None else weight * shares
         released[column], used = _coded_ends(values, upper, lower, replacement, weight)
     notes = [
-        f"Values {side} {limit}."
-        for side, limit in (("above", upper), ("below", lower))
+        f"Values {side} {limit} became {used[end]}."
+        for side, end, limit in (("above", "upper", upper), ("below", "lower", lower))
         if limit is not None
-    ]
-    notes = [
-        f"{note[:-1]} became {used['upper' if 'above' in note else 'lower']}." for note in notes
     ]
     if str(released[column].dtype) != str(values.dtype):
         notes.append(f"{column} holds reals now, because a replacement is not whole.")
@@ -142,12 +140,6 @@ def _coded_levels(values: pd.Series, upper: Any, lower: Any) -> pd.Series:
         below = (codes >= 0) & (codes < levels.index(lower))
         codes = np.where(below, levels.index(lower), codes)
     return categorical_column(codes, levels, ordered=True, index=values.index)
-
-
-def _once_each(weight: np.ndarray | None, homes: HouseholdRoles) -> np.ndarray:
-    """Weights in which all members together count as one."""
-    shares = 1 / homes.size[homes.number]
-    return shares if weight is None else weight * shares
 
 
 def _check_tails(

@@ -10,7 +10,6 @@ import pandas as pd
 
 from riskeval.protection.numeric import (
     MANY_OUTLIERS,
-    check_between,
     check_integers,
     put_numbers,
     read_numbers,
@@ -22,6 +21,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import SHARE, check
 from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
 from synthpop.microdata.text import plural
 
@@ -98,7 +98,7 @@ def mv_top_code(
     frame = own_frame(data)
     faults = Faults("mv_top_code")
     names = as_names(faults, variables, "variables")
-    check_between(faults, "alpha", alpha, 0, 1)
+    check(faults, {"alpha": SHARE}, {"alpha": alpha})
     check_choice(faults, "covariance", covariance, COVARIANCES)
     check_integers(faults, integers)
     read_numbers(faults, frame, names, "variable")

@@ -22,21 +22,12 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True)
 class Groups:
-    """Records by the value of a column (or of anything else), sorted once.
+    """Records by the value of a column (or of anything else), sorted once."""
 
-    Attributes
-    ----------
-    order : int64 array, shape (m,)
-        Rows that have a group, those of one group side by side.
-    starts : int64 array, shape (g,)
-        Where each group starts in `order`.
-    sizes : int64 array, shape (g,)
-    n_records : int
-    """
-
+    # int64 array, shape (m,): rows that have a group, those of one group side by side
     order: np.ndarray
-    starts: np.ndarray
-    sizes: np.ndarray
+    starts: np.ndarray  # int64 array, shape (g,): where each group starts in `order`
+    sizes: np.ndarray  # int64 array, shape (g,)
     n_records: int
 
     @cached_property

@@ -193,15 +193,15 @@ def _sources(fills: Sequence[Fill], cells: pd.DataFrame) -> pd.DataFrame:
     lines: dict[tuple[str, str, str], dict[str, Any]] = {}
     first = 0
     for fill in fills:
-        by, last = fill.deduction, first + len(fill.rows)
+        deduction, end = fill.deduction, first + len(fill.rows)
         line = lines.setdefault(
-            (by.rule, by.source, by.target),
-            {"cells": 0, "right": 0, "cases": by.cases, "agreement": by.agreement},
+            (deduction.rule, deduction.source, deduction.target),
+            {"cells": 0, "right": 0, "cases": deduction.cases, "agreement": deduction.agreement},
         )
         line["cells"] += len(fill.rows)
         if "right" in cells:
-            line["right"] += int(cells["right"].to_numpy()[first:last].sum())
-        first = last
+            line["right"] += int(cells["right"].to_numpy()[first:end].sum())
+        first = end
     rows = [(*key, *(line[name] for name in names[3:])) for key, line in lines.items()]
     table = pd.DataFrame(rows, columns=names)
     return table.sort_values("cells", ascending=False, kind="stable", ignore_index=True)
@@ -252,21 +252,24 @@ def expected_values(released: pd.Series, original: pd.Series) -> np.ndarray:
     it.
     """
     filled = (released.notna() & original.notna()).to_numpy()
-    was, levels = encode(original)
-    now, released_levels = encode(released)
-    truth = np.array([*levels, None], dtype=object)[was]
+    original_codes, levels = encode(original)
+    released_codes, released_levels = encode(released)
+    truth = np.array([*levels, None], dtype=object)[original_codes]
     same = [level_text(level) for level in levels]
     labels = [level_text(level) for level in released_levels]
-    equal = np.array([*same, ""], dtype=object)[was] == np.array([*labels, ""], dtype=object)[now]
+    equal = (
+        np.array([*same, ""], dtype=object)[original_codes]
+        == np.array([*labels, ""], dtype=object)[released_codes]
+    )
     if not filled.any() or equal[filled].mean() >= 0.5:
         return truth
     pairs = np.bincount(
-        was[filled].astype(np.int64) * len(released_levels) + now[filled],
+        original_codes[filled].astype(np.int64) * len(released_levels) + released_codes[filled],
         minlength=len(levels) * len(released_levels),
     ).reshape(len(levels), len(released_levels))
     known = pairs.sum(axis=1) > 0
     place = np.append(np.where(known, pairs.argmax(axis=1), -1), -1)
-    return np.array([*released_levels, None], dtype=object)[place[was]]
+    return np.array([*released_levels, None], dtype=object)[place[original_codes]]
 
 
 def _below(frame: pd.DataFrame, keys: Sequence[str], k: int) -> int:

@@ -286,12 +286,12 @@ def from_order(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         after = np.where(codes >= 0, np.arange(len(codes)), len(codes))
         after = np.minimum.accumulate(after[::-1])[::-1]
         # neighbours of each record, itself left out
-        left = np.append(-1, before[:-1])
+        neighbour = np.append(-1, before[:-1])
         right = np.append(after[1:], len(codes))
-        inside = (left >= 0) & (right < len(codes))
+        inside = (neighbour >= 0) & (right < len(codes))
         agreed = np.full(len(codes), -1, dtype=np.int64)
         agreed[inside] = np.where(
-            codes[left[inside]] == codes[right[inside]], codes[left[inside]], -1
+            codes[neighbour[inside]] == codes[right[inside]], codes[neighbour[inside]], -1
         )
         trial = trial_of(agreed, codes)
         rows = target.holes[agreed[target.holes] >= 0]

@@ -31,19 +31,14 @@ NO_TRIAL = Trial(0, float("nan"), float("nan"))
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Holes that the groups answer.
+    """Holes that the groups answer."""
 
-    Attributes
-    ----------
-    rows, codes, support : int64 arrays, shape (h,)
-        Row of each hole, the one level of its group, and the records that have it.
-    single, several : Trial
-        Of answers that rest on one other record, and on two and more.
-    """
-
+    # rows, codes, support: int64 arrays, shape (h,): row of each hole, the one level of its group,
+    # and the records that have it
     rows: np.ndarray
     codes: np.ndarray
     support: np.ndarray
+    # single, several: of answers that rest on one other record, and on two and more
     single: Trial
     several: Trial
 

@@ -83,8 +83,8 @@ def _safe_estimates(overlaps: pd.DataFrame, few: pd.Series) -> pd.DataFrame:
         return overlaps
     place = ["variable", "indicator", "domain"]
     safe = overlaps["safe"].fillna(False).astype(bool)
-    every = safe.groupby([overlaps[name] for name in place], dropna=False).transform("all")
-    shown_ones = overlaps[every & safe].assign(note="")
+    all_safe = safe.groupby([overlaps[name] for name in place], dropna=False).transform("all")
+    shown_ones = overlaps[all_safe & safe].assign(note="")
     released = shown_ones["release"].map(few).fillna(False).astype(bool)
     columns = {}
     for name in ESTIMATES:

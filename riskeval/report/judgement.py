@@ -229,13 +229,10 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         else:
             text = said(FOUND, what=text, value=value, usual=usual)
         link = f"#{row_id(_key(attack, target, _measure_key(measured)))}"
-        findings.append((-one.excess.difference, finding(text, link, _advice(attack, name))))
+        topic = "identical" if name in ("identical", "close", "members") else attack
+        findings.append((-one.excess.difference, finding(text, link, advice_on(topic))))
     findings.sort(key=lambda item: item[0])
     return [item for _, item in findings[:MOST_FINDINGS]]
-
-
-def _advice(attack: str, name: str) -> str:
-    return advice_on("identical" if name in ("identical", "close", "members") else attack)
 
 
 def _key(attack: str, target: str, measure: str) -> str:

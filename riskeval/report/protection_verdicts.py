@@ -107,13 +107,13 @@ def with_limit(one: Measurement) -> Measurement:
 
 def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
     risks = session.risk().table
-    left = float(risks["current"].get("below_3_after_recovery", risks["current"]["below_3"]))
+    n_rare = float(risks["current"].get("below_3_after_recovery", risks["current"]["below_3"]))
     texts = sides(session, "below_3", external)
     reason = f"Records whose key fewer than 3 records share: {texts[0]} before, {texts[1]} now"
     again = sides(session, "below_3_after_recovery", external)[1]
     if again not in (BLANK, texts[1]):
         reason += f", {again} once values that follow from the file are filled in"
-    word, level = ("none left", "good") if left == 0 else ("some left", "look")
+    word, level = ("none left", "good") if n_rare == 0 else ("some left", "look")
     return verdict("Rare keys", word, level, f"{reason}.", "#risk")
 
 
@@ -182,13 +182,13 @@ def sides(session: ProtectionSession, name: str, external: bool) -> list[str]:
 def worst_rows(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     """Return the limits that the current file exceeds, and risks that went up."""
     both = session.risk().measurements
-    now = [with_limit(one) for one in both["current"].values()]
+    current = [with_limit(one) for one in both["current"].values()]
     findings = [
         finding(f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted", "#risk",
                 advice(one))
-        for one in now if one.within is False
+        for one in current if one.within is False
     ]  # fmt: skip
-    for one in now if session.steps else ():
+    for one in current if session.steps else ():
         first = both["original"].get(one.key)
         if first is None or one.within is False or not one.applies or not visible([one], external):
             continue

@@ -131,7 +131,8 @@ class ComparePlan:
             frames[entry.name] = frame
             kind: str | None = entry.kind
             if entry.file is None:
-                kind = kind or _kind_of(entry.base, by_name)
+                # steps keep the rows of what they start from
+                kind = kind or ("perturbed" if entry.base is None else by_name[entry.base].kind)
             by_name[entry.name] = Release(
                 frame, kind, entry.family, entry.parameter, entry.weights, entry.linkable,
                 entry.identifier, entry.levels,
@@ -163,11 +164,6 @@ class ComparePlan:
                 where = f"[[release]] {name}, step {number}"
                 raise RunFileError(f"{where}: {problem.subject}", problem.faults) from None
         return session.data
-
-
-def _kind_of(base: str | None, releases: Mapping[str, Release]) -> str | None:
-    """Steps keep the rows of what they start from."""
-    return "perturbed" if base is None else releases[base].kind
 
 
 def load_compare_plan(path: Path | str) -> ComparePlan:

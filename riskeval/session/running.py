@@ -34,7 +34,11 @@ def prepare_step(
     faults.raise_if_any()
     signature = inspect.signature(method_named(verb))
     allowed = list(signature.parameters)[1:]
-    in_order = [name for name in allowed if _positional(signature, name)]
+    in_order = [
+        name
+        for name in allowed
+        if signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY
+    ]
     arguments = dict(zip(in_order, values, strict=False))
     if len(arguments) < len(values):
         faults.add(verb, f"takes {len(arguments)} arguments without a name, {len(values)} given")
@@ -63,7 +67,3 @@ def run_step(step: Step, frame: pd.DataFrame, roles: SessionRoles) -> Protected:
     if uses_current_risk(step):
         parameters["risk"] = individual_risk_of(frame, roles)
     return method_named(step.verb)(frame, **parameters)
-
-
-def _positional(signature: inspect.Signature, name: str) -> bool:
-    return signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY

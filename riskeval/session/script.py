@@ -35,8 +35,8 @@ def write_script(
                 f"risk = individual_risk(data, {source(list(roles.keys))}, "
                 f"weights={roles.weights!r}, household={roles.household!r})"
             )
-            rest = {name: value for name, value in step.parameters.items() if name != "risk"}
-            call = f"{arguments(rest)}, risk=risk"
+            others = {name: value for name, value in step.parameters.items() if name != "risk"}
+            call = f"{arguments(others)}, risk=risk"
         else:
             call = arguments(step.parameters)
         lines.append(f"data = protect.{step.verb}(data, {call}).data")

@@ -181,7 +181,7 @@ class _Search:
         open_nodes = [(self._loss(self.nodes[start]), start)]
         while open_nodes:
             _, node = heapq.heappop(open_nodes)
-            if node not in self._front_nodes():
+            if node not in front_of(self.nodes, {n: self._point(t) for n, t in self.nodes.items()}):
                 continue
             for neighbour in self._neighbours(node):
                 trial = self.nodes[neighbour] = self._try_node(neighbour)
@@ -203,9 +203,6 @@ class _Search:
             if level < limits[i]
         ]  # fmt: skip
         return [one for one in coarser if one not in self.nodes]
-
-    def _front_nodes(self) -> set[Node]:
-        return set(front_of(self.nodes, {n: self._point(t) for n, t in self.nodes.items()}))
 
     def _whole_plans(self, most: int | None) -> Iterator[None]:
         """Carry out plans of keys and numbers together, of least loss first."""

@@ -251,8 +251,8 @@ class ProtectionSession(SessionVerbs, Shown):
         original, current, roles = self.original_frame, self.current_frame(), self.roles
         measured = [partial(risk_measurements, original, x, roles) for x in (original, current)]
         before = self._once("measurements", (), measured[0])
-        now = self._once("measurements", self._stamp(), measured[1])
-        compared = partial(compare_risks, before, now, roles, uncertain)
+        after = self._once("measurements", self._stamp(), measured[1])
+        compared = partial(compare_risks, before, after, roles, uncertain)
         return self._out(self._once("risk", self._stamp(), compared))
 
     def utility(self) -> BeforeAfter:

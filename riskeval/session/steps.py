@@ -17,17 +17,10 @@ from synthpop.microdata.methods import Method
 
 @dataclass(frozen=True)
 class Step:
-    """One verb with everything that is needed to repeat it.
+    """One verb with everything that is needed to repeat it."""
 
-    Attributes
-    ----------
-    verb : str
-        Name in ``riskeval.protect``.
-    parameters : mapping
-        Keyword arguments as plain values, the resolved seed among them.
-    """
-
-    verb: str
+    verb: str  # name in ``riskeval.protect``
+    # mapping: keyword arguments as plain values, the resolved seed among them
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -21,17 +21,13 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilePair:
-    """Both files.
-
-    Attributes
-    ----------
-    wx, wy : float64 array, shape (n of the file,), or None
-        Weights of each; None: every row counts one.
-    """
+    """Both files."""
 
     # x, y: original and release, rows numbered from 0
     x: pd.DataFrame
     y: pd.DataFrame
+    # wx, wy: float64 array, shape (n of the file,), or None: weights of each; None: every row
+    # counts one
     wx: np.ndarray | None
     wy: np.ndarray | None
 

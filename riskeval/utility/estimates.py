@@ -119,8 +119,8 @@ def domain_table(
     domains = [*first.domains, *[d for d in second.domains if d not in first.domains]]
     columns: dict[str, Any] = {"term": term, "domain": [OVERALL, *domains]}
     for estimates, side in ((first, "original"), (second, "released")):
-        at = {domain: j + 1 for j, domain in enumerate(estimates.domains)}
-        rows = np.array([0, *[at.get(domain, -1) for domain in domains]])
+        place_of = {domain: j + 1 for j, domain in enumerate(estimates.domains)}
+        rows = np.array([0, *[place_of.get(domain, -1) for domain in domains]])
         errors = estimates.standard_errors
         bounds = estimates.intervals
         assert errors is not None and bounds is not None  # noqa: PT018

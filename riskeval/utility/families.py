@@ -35,24 +35,14 @@ FAMILIES = (*MEANS, "ordered")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """A fitted family.
+    """A fitted family."""
 
-    Attributes
-    ----------
-    coefficients : float64, shape (k,)
-    values : float64, shape (n,)
-        Fitted means; linear predictors of "ordered".
-    influence : float64, shape (n, k)
-        Weighted score of each record times the inverse information: the variance of its sum over
-        the design is that of the coefficients (Binder 1983).
-    r_squared : float
-        NaN for all but "linear".
-    """
-
-    coefficients: np.ndarray
-    values: np.ndarray
+    coefficients: np.ndarray  # float64, shape (k,)
+    values: np.ndarray  # float64, shape (n,): fitted means; linear predictors of "ordered"
+    # float64, shape (n, k): weighted score of each record times the inverse information: the
+    # variance of its sum over the design is that of the coefficients (Binder 1983)
     influence: np.ndarray
-    r_squared: float = float("nan")
+    r_squared: float = float("nan")  # NaN for all but "linear"
 
 
 def fit_family(x: np.ndarray, y: np.ndarray, weights: np.ndarray, family: str) -> Estimate:

@@ -20,6 +20,7 @@ from riskeval.shared.files import (
 )
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, recode_to
+from synthpop.microdata.distances import known_ranges
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import as_names, as_numbers
 from synthpop.microdata.native import same_library
@@ -201,16 +202,11 @@ def _contribution(
         return np.where(unknown, 1.0, delta), 0, alone - int((unknown & (codes >= 0)).sum())
     a, b = as_numbers(sides.x[name]), as_numbers(sides.y[name])
     if kind == "numeric":
-        return _scaled(a, b, _range(a), scale)
-    width = _range(a[a != special])
+        return _scaled(a, b, known_ranges(a[:, None])[0], scale)
+    width = known_ranges(a[a != special][:, None])[0]
     one = ((a == special) != (b == special)) & ~np.isnan(a) & ~np.isnan(b)
     delta, capped, alone = _scaled(np.where(one, b, a), b, width, scale)
     return np.where(one, 1.0, delta), capped, alone
-
-
-def _range(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.max() - known.min()) if len(known) else 0.0
 
 
 def _scaled(a: np.ndarray, b: np.ndarray, width: float, scale: str) -> tuple[np.ndarray, int, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import FilePair, check_numbers, compares_rows, ones, read_files
+from riskeval.shared.files import check_numbers, compares_rows, ones, read_files
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.native import same_library
@@ -150,7 +150,7 @@ def information_loss(
     if not paired:
         notes.append("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
     table = _cells(x, y, sides.wx, names) if paired else _no_cells(names)
-    structure = _structure(x, y, sides, notes)
+    structure = correlation_losses(x, y, (sides.wx, sides.wy), notes)
     robust_eigen, mahalanobis = _robust(x, y, paired, sides.wx, notes)
     return InformationLoss(
         variables=names,
@@ -214,15 +214,22 @@ def _pooled(table: pd.DataFrame, column: str, weight: str) -> float:
     return float(np.average(table.loc[known, column], weights=table.loc[known, weight]))
 
 
-def _structure(x: np.ndarray, y: np.ndarray, sides: FilePair, notes: list[str]) -> dict[str, float]:
-    """Losses of the correlation matrices."""
+def correlation_losses(
+    x: np.ndarray,
+    y: np.ndarray,
+    weights: tuple[np.ndarray | None, np.ndarray | None],
+    notes: list[str],
+) -> dict[str, float]:
+    """Losses of the (weighted) correlation matrices of complete records; reasons go to `notes`."""
     whole_x, whole_y = ~np.isnan(x).any(axis=1), ~np.isnan(y).any(axis=1)
     empty = {"eigenvalues": NAN, "correlations": NAN, "inverse_correlations": NAN}
     if whole_x.sum() < 2 or whole_y.sum() < 2:
         notes.append("fewer than two complete records: correlations are not compared")
         return empty
-    rx = correlations(x[whole_x], None if sides.wx is None else sides.wx[whole_x])
-    ry = correlations(y[whole_y], None if sides.wy is None else sides.wy[whole_y])
+    rx, ry = (
+        correlations(values[whole], None if w is None else w[whole])
+        for values, whole, w in zip((x, y), (whole_x, whole_y), weights, strict=True)
+    )
     if np.isnan(rx).any() or np.isnan(ry).any():
         notes.append("a variable has no spread: correlations are not compared")
         return empty

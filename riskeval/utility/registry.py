@@ -24,12 +24,11 @@ from riskeval.shared.measurement import (
     not_measured,
 )
 from riskeval.utility.distributions import hellinger
-from riskeval.utility.information import eigenvalue_difference, information_loss
+from riskeval.utility.information import correlation_losses, information_loss
 from riskeval.utility.k_way_tables import table_distances
 from riskeval.utility.propensity_scores import propensity
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.frames import is_number, numbers
-from synthpop.microdata.robust import correlations
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
@@ -91,14 +90,10 @@ FEW = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UtilityInput:
-    """Two files that are compared.
+    """Two files that are compared."""
 
-    Attributes
-    ----------
-    original, released : DataFrame
-        The variables that both files share, on the levels that both have.
-    """
-
+    # original, released: the variables that both files share, on the levels that both
+    # have
     original: pd.DataFrame
     released: pd.DataFrame
     # keys, numeric, sensitive: variables by role, also those that are not shared
@@ -202,22 +197,14 @@ def _structure(files: UtilityInput, names: list[str], note: str) -> list[Measure
     infos = [EIGENVALUES, CORRELATIONS]
     if len(names) == 1:
         return not_measured(infos, "one variable has no correlations")
-    matrices = []
-    for frame, weights in (
-        (files.original, files.weights), (files.released, files.released_weights),
-    ):  # fmt: skip
-        values = numbers(frame, names)
-        whole = ~np.isnan(values).any(axis=1)
-        if whole.sum() < 2:
-            return not_measured(infos, "fewer than two complete records")
-        matrices.append(correlations(values[whole], None if weights is None else weights[whole]))
-    one, two = matrices
-    if np.isnan(one).any() or np.isnan(two).any():
-        return not_measured(infos, "a variable has no spread")
-    upper = np.triu_indices(len(names), 1)
+    x, y = numbers(files.original, names), numbers(files.released, names)
+    whys: list[str] = []
+    losses = correlation_losses(x, y, (files.weights, files.released_weights), whys)
+    if np.isnan(losses["eigenvalues"]):
+        return not_measured(infos, whys[0].partition(":")[0])
     return [
-        Measurement(EIGENVALUES, eigenvalue_difference(one, two), note=note),
-        Measurement(CORRELATIONS, float(np.abs(one - two)[upper].mean()), note=note),
+        Measurement(EIGENVALUES, losses["eigenvalues"], note=note),
+        Measurement(CORRELATIONS, losses["correlations"], note=note),
     ]
 
 
@@ -265,7 +252,12 @@ def _propensity(files: UtilityInput) -> list[Measurement]:
     if not names:
         return not_measured([PMSE, PMSE_RATIO], note)
     x, y = files.original, files.released
-    few = [name for name in names if name not in files.numeric and _is_few(x, y, name)]
+    few = [
+        name
+        for name in names
+        if name not in files.numeric
+        and all(is_number(frame[name]) and frame[name].nunique() <= FEW for frame in (x, y))
+    ]
     result = propensity(
         x, y, names, weights=files.weights, released_weights=files.released_weights,
         categorical=few, share=0.5, max_rows=files.most_records,
@@ -282,10 +274,6 @@ def _propensity(files: UtilityInput) -> list[Measurement]:
         Measurement(PMSE, result.pmse, note=text),
         Measurement(PMSE_RATIO, result.pmse_ratio, limit=10.0, limit_source=source, note=text),
     ]
-
-
-def _is_few(x: pd.DataFrame, y: pd.DataFrame, name: str) -> bool:
-    return all(is_number(frame[name]) and frame[name].nunique() <= FEW for frame in (x, y))
 
 
 UTILITIES: dict[str, UtilityMeasure] = {

@@ -33,14 +33,10 @@ DEPENDENT = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedRegression:
-    """A regression of one file.
+    """A regression of one file."""
 
-    Attributes
-    ----------
-    coefficients, errors : float64, shape (k,)
-        NaN where a column depends on those before it or is zero throughout.
-    """
-
+    # coefficients, errors: float64, shape (k,): NaN where a column depends on those before it or is
+    # zero throughout
     coefficients: np.ndarray
     errors: np.ndarray
     rows: np.ndarray  # int array: records that entered
@@ -163,8 +159,8 @@ def _matrices(
     for term in formula.terms:
         names, matrices = parts[term[0]]
         for factor in term[1:]:
-            more, others = parts[factor]
-            names = tuple(f"{a}:{b}" for a in names for b in more)
+            names_of_factor, others = parts[factor]
+            names = tuple(f"{a}:{b}" for a in names for b in names_of_factor)
             matrices = tuple(
                 (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
                 for one, two in zip(matrices, others, strict=True)
@@ -237,9 +233,9 @@ def independent_columns(cross: np.ndarray) -> np.ndarray:
         if cross[j, j] <= 0:
             continue
         inner = unit[np.ix_(regular, regular)]
-        rest = 1.0
+        unexplained = 1.0
         if regular:
-            rest -= unit[j, regular] @ np.linalg.solve(inner, unit[regular, j])
-        if rest > DEPENDENT:
+            unexplained -= unit[j, regular] @ np.linalg.solve(inner, unit[regular, j])
+        if unexplained > DEPENDENT:
             regular.append(j)
     return np.array(regular, dtype=np.int64)

@@ -16,7 +16,7 @@ from riskeval.attacks.counting.replicated_uniques import (
     excess_sentence,
     replicated_uniques,
 )
-from riskeval.attacks.counting.request import CountingRequest, read_counting
+from riskeval.attacks.counting.request import CountingRequest, CountingResult, read_counting
 from riskeval.attacks.intervals import Intervals, Ratio
 from riskeval.attacks.intervals import share as share_of
 from riskeval.attacks.request import as_sentences
@@ -45,7 +45,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attribution(TableResult):
+class Attribution(CountingResult, TableResult):
     """Probabilities that an intruder attributes the right target value.
 
     Attributes
@@ -83,18 +83,10 @@ class Attribution(TableResult):
     table: pd.DataFrame
     per_record: pd.DataFrame
     baseline: float
-    intervals: Intervals
     excess: dict[str, Excess]
-    looked_for: np.ndarray
     tau: float
-    unit: str
     members: str
-    keys: tuple[str, ...]
     target: str
-    n_synthetic: int
-    seed: int
-    notes: tuple[str, ...] = ()
-    footnote: str = ""
 
     def value(self, measure: str) -> float:
         """Return one measure by name."""
@@ -235,16 +227,10 @@ def tcap(
         baseline=intervals.means["baseline"],
         intervals=intervals,
         excess={} if holdout is None else _excess(tables[0], tau, asked),
-        looked_for=people.looked_for,
         tau=float(tau),
-        unit=request.unit,
         members=request.members,
-        keys=request.keys,
         target=request.targets[0],
-        n_synthetic=tables[0].n_released,
-        seed=asked.seed,
-        notes=(*asked.notes, *tables[0].notes),
-        footnote=request.footnote,
+        **asked.about(tables[0]),
     )
 
 

@@ -12,20 +12,13 @@ from riskeval.attacks.indexer import pair_up, unpair
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Records by class of keys (q) and level of the target (t), cells with records only.
+    """Records by class of keys (q) and level of the target (t), cells with records only."""
 
-    Attributes
-    ----------
-    of_class, level, count : int64, shape (c,)
-        Sorted by class, then by level.
-    total : int64, shape (classes,)
-        Records of each class, of all levels.
-    """
-
+    # of_class, level, count: int64, shape (c,): sorted by class, then by level
     of_class: np.ndarray
     level: np.ndarray
     count: np.ndarray
-    total: np.ndarray
+    total: np.ndarray  # int64, shape (classes,): records of each class, of all levels
 
     def in_class(self, classes: np.ndarray) -> np.ndarray:
         """Records of classes; 0 for class -1."""
@@ -52,8 +45,8 @@ class Cells:
     def without_level(self, level: int) -> Cells:
         """Return the cells of all other levels, with the same classes."""
         rows = self.level != level
-        rest = as_cells(self.of_class[rows], self.level[rows], self.count[rows])
-        return rest.padded(len(self.total))
+        other_levels = as_cells(self.of_class[rows], self.level[rows], self.count[rows])
+        return other_levels.padded(len(self.total))
 
     def padded(self, n_classes: int) -> Cells:
         """Return the same with a total for so many classes."""

@@ -143,12 +143,12 @@ def household_holes(
     parts = [np.empty((3, 0), dtype=np.int64)]
     sizes = [np.array([len(home) for home in homes], dtype=np.int64) for homes in (real, released)]
     for size in np.intersect1d(sizes[0], sizes[1]):
-        real_homes, every = (np.flatnonzero(of == size) for of in sizes)
-        every = every[[not (released[h] == missing).all() for h in every]]
+        real_homes, candidates = (np.flatnonzero(of == size) for of in sizes)
+        candidates = candidates[[not (released[h] == missing).all() for h in candidates]]
         real_members = np.stack([real[h] for h in real_homes])
         step = max(1, PAIRS_AT_ONCE // len(real_homes))
-        for begin in range(0, len(every), step):
-            released_homes = every[begin : begin + step]
+        for begin in range(0, len(candidates), step):
+            released_homes = candidates[begin : begin + step]
             holes = np.empty((len(real_homes), len(released_homes)), dtype=np.int64)
             count_holes(
                 real_members, np.stack([released[h] for h in released_homes]), missing, holes

@@ -12,8 +12,7 @@ import pandas as pd
 from riskeval.attacks.counting.cells import Cells
 from riskeval.attacks.counting.key_tables import CrossTable, FileClasses
 from riskeval.attacks.counting.replicated_uniques import excess_sentence, with_intervals
-from riskeval.attacks.counting.request import CountingRequest, read_counting
-from riskeval.attacks.intervals import Intervals
+from riskeval.attacks.counting.request import CountingRequest, CountingResult, read_counting
 from riskeval.attacks.intervals import share as share_of
 from riskeval.attacks.levels import comparable_text
 from riskeval.attacks.request import as_sentences
@@ -23,7 +22,6 @@ from riskeval.attacks.targets import combine_members
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import NONE, Whole, check
-from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
 
@@ -33,7 +31,7 @@ TWO_WAY = (5, 0.8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Disco(Result):
+class Disco(CountingResult):
     """Original persons or households whose target follows, rightly, from the synthetic file.
 
     Attributes
@@ -85,20 +83,12 @@ class Disco(Result):
     disclosive_synthetic: float
     disclosive_both: float
     rate_judged: float
-    intervals: Intervals
     excess: Excess | None
     common: pd.DataFrame
     per_record: np.ndarray
-    looked_for: np.ndarray
     n_original: int
-    n_synthetic: int
-    unit: str
     members: str
-    keys: tuple[str, ...]
     target: str
-    seed: int
-    notes: tuple[str, ...] = ()
-    footnote: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -256,16 +246,10 @@ def disco(
         else _beyond_strangers(asked, tables[0], rule, hit, confidence),
         common=_common(asked, tables[0], hit),
         per_record=hit & looked_for,
-        looked_for=looked_for,
         n_original=int(looked_for.sum()),
-        n_synthetic=tables[0].n_released,
-        unit=asked.request.unit,
         members=asked.request.members,
-        keys=asked.request.keys,
         target=asked.request.targets[0],
-        seed=asked.seed,
-        notes=(*asked.notes, *tables[0].notes),
-        footnote=asked.request.footnote,
+        **asked.about(tables[0]),
     )
 
 
@@ -384,5 +368,5 @@ def _common(asked: CountingRequest, table: CrossTable, hit: np.ndarray) -> pd.Da
         frequent = groups[(groups["sum"] > count) & (groups["share"] >= share)].reset_index()
         parts.append(frequent.rename(columns={"sum": "disclosed"}).assign(key=key))
     columns = ["key", "key_level", "level", "disclosed", "share"]
-    every = pd.concat(parts)[columns]
-    return every.sort_values("disclosed", ascending=False, ignore_index=True)
+    levels = pd.concat(parts)[columns]
+    return levels.sort_values("disclosed", ascending=False, ignore_index=True)

@@ -29,14 +29,7 @@ from synthpop.microdata.errors import Faults
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileClasses:
-    """One file of real persons by class of keys.
-
-    Attributes
-    ----------
-    true_class, believed_class : int64, shape (n,)
-        Class of each record, and the one where the intruder looks it up; -1 where keys are missing
-        and missing keys match nothing.
-    """
+    """One file of real persons by class of keys."""
 
     targets: AttackTargets
     # int64, shape (n,): unit of each record: of persons, or of members of a household; with
@@ -45,6 +38,8 @@ class FileClasses:
     level: np.ndarray  # int64, shape (n,): level of the target
     # bool, shape (n,): False where there is no true value: members of households without one
     judged: np.ndarray
+    # true_class, believed_class: int64, shape (n,): class of each record, and the one where the
+    # intruder looks it up; -1 where keys are missing and missing keys match nothing
     true_class: np.ndarray
     believed_class: np.ndarray
 
@@ -276,8 +271,8 @@ class _Reader:
         first_homes: list[np.ndarray] = []
         for bag, rows, unit in self.real_bags:
             new = np.isin(bag, asked_bag) & ~np.isin(bag, bags_asked)
-            more, members = _distinct(np.where(new, bag, -1), rows, unit)
-            bags_asked, first_homes = np.append(bags_asked, more), first_homes + members
+            new_bags, members = _distinct(np.where(new, bag, -1), rows, unit)
+            bags_asked, first_homes = np.append(bags_asked, new_bags), first_homes + members
         first, second = compatible_households(
             [codes[rows] for rows in first_homes],
             [codes[rows] for rows in released_homes],

@@ -10,19 +10,18 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.counting.key_tables import CrossTable, FileClasses
-from riskeval.attacks.counting.request import read_counting
+from riskeval.attacks.counting.request import CountingResult, read_counting
 from riskeval.attacks.intervals import Intervals, Ratio
 from riskeval.attacks.intervals import share as share_of
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, excess
 from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReplicatedUniques(Result):
+class ReplicatedUniques(CountingResult):
     """Original records or households that are unique in both files on the keys.
 
     Attributes
@@ -64,17 +63,9 @@ class ReplicatedUniques(Result):
     unique_in_synthetic: float
     unique_synthetic: float
     rate_judged: float
-    intervals: Intervals
     excess: Excess | None
     per_record: np.ndarray
-    looked_for: np.ndarray
     n_original: int
-    n_synthetic: int
-    unit: str
-    keys: tuple[str, ...]
-    seed: int
-    notes: tuple[str, ...] = ()
-    footnote: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -204,7 +195,10 @@ def replicated_uniques(
     tables = list(asked.counts())
     coverage = asked.request.coverage
     ratios = [_ratios(table, coverage) for table in tables]
-    others = [{"UiS": _unique_released(table)} for table in tables]
+    others = [
+        {"UiS": float((table.released.total == 1).sum() / max(table.n_released, 1))}
+        for table in tables
+    ]
     intervals = asked.intervals(ratios, others)
     people = tables[0].people
     replicated = _replicated(tables[0], people) & people.targets.unique & people.looked_for
@@ -225,14 +219,8 @@ def replicated_uniques(
         intervals=intervals,
         excess=comparison,
         per_record=replicated,
-        looked_for=people.looked_for,
         n_original=int(people.looked_for.sum()),
-        n_synthetic=tables[0].n_released,
-        unit=asked.request.unit,
-        keys=asked.request.keys,
-        seed=asked.seed,
-        notes=(*asked.notes, *tables[0].notes),
-        footnote=asked.request.footnote,
+        **asked.about(tables[0]),
     )
 
 
@@ -256,7 +244,3 @@ def _ratios(table: CrossTable, coverage: float) -> dict[str, Ratio]:
         "repU": unique & is_right & (n_matches == 1),
     }
     return {name: share_of(flag, people.looked_for, coverage) for name, flag in flags.items()}
-
-
-def _unique_released(table: CrossTable) -> float:
-    return float((table.released.total == 1).sum() / max(table.n_released, 1))

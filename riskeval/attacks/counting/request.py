@@ -20,6 +20,7 @@ from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import is_number
 from synthpop.microdata.parameters import NONE, Whole, check
+from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.text import count
 
@@ -78,11 +79,33 @@ class CountingRequest:
             confidence=self.confidence, seed=self.seed,
         )  # fmt: skip
 
+    def about(self, table: CrossTable) -> dict[str, Any]:
+        """Return what every result says of the request and of the first release."""
+        return {
+            "looked_for": table.people.looked_for, "n_synthetic": table.n_released,
+            "unit": self.request.unit, "keys": self.request.keys, "seed": self.seed,
+            "notes": (*self.notes, *table.notes), "footnote": self.request.footnote,
+        }  # fmt: skip
+
     def _grouped(self, frame: pd.DataFrame) -> pd.DataFrame:
         if self.breaks is None or self.request.targets[0] not in frame:
             return frame
         target = self.request.targets[0]
         return frame.assign(**{target: number_groups(frame[target], self.breaks)})
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CountingResult(Result):
+    """What the results of all counting measures say; each describes its fields."""
+
+    intervals: Intervals
+    looked_for: np.ndarray
+    n_synthetic: int
+    unit: str
+    keys: tuple[str, ...]
+    seed: int
+    notes: tuple[str, ...] = ()
+    footnote: str = ""
 
 
 class CountingOptions(TypedDict, total=False):

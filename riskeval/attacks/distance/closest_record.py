@@ -222,7 +222,7 @@ def distance_screen(
     strangers = space.nearest("original", base, rows, leave_out=holdout is None)
     progress.end()
     shares = {
-        "identical": [(it[:, 0] <= TINY).astype(float) for it in (released, strangers)],
+        "identical": [(near[:, 0] <= TINY).astype(float) for near in (released, strangers)],
         "close": _below_cut(released[:, 0], strangers[:, 0]),
     }
     if request.household is not None:

@@ -162,8 +162,8 @@ def shared_records(
     """Which hold-out records equal an original one in all columns, and which originals another."""
     frames = {"original": original, "holdout": holdout}
     points, _ = as_points(frames, replace(request, household=None))
-    both = [np.column_stack([np.nan_to_num(it.numbers, nan=np.inf), it.codes])
-            for it in (points["original"], points["holdout"])]  # fmt: skip
+    both = [np.column_stack([np.nan_to_num(file.numbers, nan=np.inf), file.codes])
+            for file in (points["original"], points["holdout"])]  # fmt: skip
     number = number_rows(np.vstack(both) + 0.0)[0]  # one zero, whatever its sign
     n = len(original)
     sizes = np.bincount(number[:n], minlength=int(number.max(initial=-1)) + 1)

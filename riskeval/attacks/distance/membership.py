@@ -264,7 +264,7 @@ def _rows_to_compare(panel: dict[str, int], points: dict[str, Points]) -> int:
     n_density = sum(k > 0 for k in panel.values())
     total = n_density * 2 * (n + m - m // 2)
     if 0 in panel.values():
-        total += n + m + 8 * min(len(it) for it in points.values())
+        total += n + m + 8 * min(len(file) for file in points.values())
     return total
 
 
@@ -289,10 +289,10 @@ _REAL = ("original", "holdout")
 
 def _adversarial_accuracies(space: Space, streams: Streams) -> tuple[float, float]:
     """Nearest-neighbour adversarial accuracy of both real files; all are cut to the smallest."""
-    n = min(len(it) for it in space.points.values())
+    n = min(len(file) for file in space.points.values())
     rows = {
-        role: sample(len(it), n, streams.at("membership", "equal size", role))
-        for role, it in space.points.items()
+        role: sample(len(file), n, streams.at("membership", "equal size", role))
+        for role, file in space.points.items()
     }
     values = []
     for real in _REAL:

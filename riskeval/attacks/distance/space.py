@@ -25,18 +25,10 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """One file as arrays.
+    """One file as arrays."""
 
-    Attributes
-    ----------
-    numbers : float64, shape (n, p)
-        NaN is missing.
-    codes : int32, shape (n, q)
-        -1 is missing; the same codes in every file.
-    """
-
-    numbers: np.ndarray
-    codes: np.ndarray
+    numbers: np.ndarray  # float64, shape (n, p): NaN is missing
+    codes: np.ndarray  # int32, shape (n, q): -1 is missing; the same codes in every file
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -70,7 +62,7 @@ class Space:
         self.points = dict(points)
         self.weights = weights
         self.dimension, self.workers, self.step = dimension, workers, step
-        self.ranges = known_ranges(np.concatenate([it.numbers for it in self.points.values()]))
+        self.ranges = known_ranges(np.concatenate([file.numbers for file in self.points.values()]))
 
     def nearest(
         self,
@@ -126,7 +118,7 @@ def person_points(
     points = {}
     for role, frame in frames.items():
         numbers = [as_numbers(frame[name]) for name in numeric]
-        codes = [it.code(frame[name]) - 1 for name, it in levels.items()]
+        codes = [coder.code(frame[name]) - 1 for name, coder in levels.items()]
         points[role] = Points(
             np.column_stack(numbers) if numbers else np.empty((len(frame), 0)),
             np.column_stack(codes) if codes else np.empty((len(frame), 0), dtype=np.int32),
@@ -146,7 +138,7 @@ def household_points(
     """
     levels = {name: LevelCoder(()) for name in names if name not in numeric}
     codes = {
-        role: {name: it.code(frame[name]) for name, it in levels.items()}
+        role: {name: coder.code(frame[name]) for name, coder in levels.items()}
         for role, frame in frames.items()
     }
     points = {}
@@ -157,14 +149,14 @@ def household_points(
         for name in numeric:
             groups = pd.Series(as_numbers(frame[name])).groupby(home)
             columns += [groups.mean().to_numpy(), groups.min().to_numpy(), groups.max().to_numpy()]
-        for name, it in levels.items():
-            size = it.size
+        for name, coder in levels.items():
+            size = coder.size
             table = np.bincount(home * size + codes[role][name], minlength=n * size)
             columns += list(table.reshape(n, size)[:, 1:].T.astype(np.float64))
         points[role] = Points(np.column_stack(columns), np.empty((n, 0), dtype=np.int32))
     weights = [np.ones(1), *[np.full(3, 1 / 3) for _ in numeric]]
-    for it in levels.values():
-        n_levels = it.size - 1
+    for coder in levels.values():
+        n_levels = coder.size - 1
         weights.append(np.full(n_levels, 1 / max(n_levels, 1)))
     return points, (np.concatenate(weights), np.empty(0))
 

@@ -143,8 +143,8 @@ class _Target:
             codes = lookup.targets.codes
             predicted = np.full(len(codes), nothing) if fitted is None else fitted.predict(codes)
             text = "" if fitted is None else fitted.text
-            seen = (lookup.n_matches, lookup.n_holes, predicted, lookup.rows, text)
-            result.append(matcher.evidence(*seen, *details))
+            match_facts = (lookup.n_matches, lookup.n_holes, predicted, lookup.rows, text)
+            result.append(matcher.evidence(*match_facts, *details))
         return result
 
 

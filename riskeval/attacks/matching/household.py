@@ -53,10 +53,10 @@ class WholeHouseholds:
             if len(block) == 0:
                 return
             yield self._noted(self.waiting)
-        last = int(starts[-2])
-        self.waiting = block.iloc[last:]
-        if last > 0:
-            yield self._noted(block.iloc[:last])
+        last_home = int(starts[-2])
+        self.waiting = block.iloc[last_home:]
+        if last_home > 0:
+            yield self._noted(block.iloc[:last_home])
 
     def finish(self) -> Iterator[pd.DataFrame]:
         """Yield the last household, then raise when a household came more than once."""

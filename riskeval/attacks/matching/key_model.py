@@ -67,10 +67,10 @@ class KeyModel:
     def predict(self, codes: np.ndarray) -> np.ndarray:
         """Return predictions, shape (n,), of codes, shape (n, m); NaN where a level is unknown."""
         effects = np.pad(self.effects, ((0, 0), (0, 1)), constant_values=np.nan)
-        last = effects.shape[1] - 1
+        unknown_code = effects.shape[1] - 1
         total = np.full(len(codes), self.intercept)
         for k in range(codes.shape[1]):
-            total = total + effects[k, np.minimum(codes[:, k], last)]
+            total = total + effects[k, np.minimum(codes[:, k], unknown_code)]
         return total
 
 

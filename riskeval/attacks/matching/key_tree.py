@@ -12,16 +12,12 @@ from synthpop.microdata.codes import MISSING
 
 @dataclass(frozen=True, slots=True)
 class KeyTree:
-    """Combinations of keys as a tree with one table a key.
-
-    Attributes
-    ----------
-    radix, start : int64, shape (m,)
-        Codes of each key, in that order, and where its table begins in `tree`.
-    """
+    """Combinations of keys as a tree with one table a key."""
 
     # the keys in the order the tree reads them; the one with most levels comes first
     order: tuple[int, ...]
+    # radix, start: int64, shape (m,): codes of each key, in that order, and where its table begins
+    # in `tree`
     radix: np.ndarray
     start: np.ndarray
     # int32, shape (cells,): state after one more key, -1 where no combination goes on like that;

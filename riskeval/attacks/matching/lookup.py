@@ -113,8 +113,8 @@ class PopulationLookup:
         silent = silent & self.wildcard
         blocks = self._find_among(codes, starts, np.where(silent, -1, states), ~silent, 0)
         if silent.any():
-            last = np.where(silent, states, -1)
-            blocks += self._find_among(codes, starts, last, silent, SILENT)
+            silent_states = np.where(silent, states, -1)
+            blocks += self._find_among(codes, starts, silent_states, silent, SILENT)
         return blocks
 
     def _find_among(
@@ -181,10 +181,10 @@ class PopulationLookup:
         holes = own_holes + more_holes
         result = []
         for n_holes in np.unique(holes):
-            at = np.flatnonzero((holes == n_holes) & (self._holes[waiting[which]] >= n_holes))
-            self._note(int(n_holes), waiting[which[at]])
+            pairs = np.flatnonzero((holes == n_holes) & (self._holes[waiting[which]] >= n_holes))
+            self._note(int(n_holes), waiting[which[pairs]])
             person, cell = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-            for pair in at:
+            for pair in pairs:
                 c, h = which[pair], home[pair]
                 real_rows, released_rows = member_pairs(real[c], released[h], self.missing)
                 slots = self.finder.slots[begin[waiting[c]] : begin[waiting[c] + 1]]

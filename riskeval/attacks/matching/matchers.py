@@ -69,13 +69,13 @@ class _Points:
     """Distinct pairs of a cell and a true value among rows with a true value."""
 
     def __init__(self, cell: np.ndarray, value: np.ndarray, known: np.ndarray, n: int) -> None:
-        at = np.flatnonzero(known)
-        order = np.lexsort((value[at], cell[at]))
-        owner, values = cell[at][order], value[at][order]
-        new = np.ones(len(at), dtype=np.bool_)
+        known_rows = np.flatnonzero(known)
+        order = np.lexsort((value[known_rows], cell[known_rows]))
+        owner, values = cell[known_rows][order], value[known_rows][order]
+        new = np.ones(len(known_rows), dtype=np.bool_)
         new[1:] = (np.diff(owner) != 0) | (np.diff(values) != 0)
         self.of_row = np.full(len(cell), -1, dtype=np.int64)
-        self.of_row[at[order]] = np.cumsum(new) - 1
+        self.of_row[known_rows[order]] = np.cumsum(new) - 1
         self.value = values[new]
         self.first = np.searchsorted(owner[new], np.arange(n + 1)).astype(np.int64)
 
@@ -230,11 +230,11 @@ class HoleMatcher:
         all_right, chance = result.all_right.copy(), result.chance.copy()
         n_known = self._with_value[0][self._lookup.cell]
         for holes, matcher in self._matchers.items():
-            at = n_holes == holes
-            if holes and at.any():
+            rows = n_holes == holes
+            if holes and rows.any():
                 other = matcher.evidence(n_matches, *rest)
-                all_right[at], chance[at] = other.all_right[at], other.chance[at]
-                n_known[at] = self._with_value[holes][self._lookup.cell[at]]
+                all_right[rows], chance[rows] = other.all_right[rows], other.chance[rows]
+                n_known[rows] = self._with_value[holes][self._lookup.cell[rows]]
         if self._lookup.wildcard:
             nothing = (n_matches > 0) & (n_known == 0)
             all_right[nothing] = chance[nothing] = 0.0

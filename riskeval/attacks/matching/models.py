@@ -129,7 +129,7 @@ class CellLearner:
             values = outcome[used].astype(np.float64)
             self.square += float(values @ values)
         self.waiting.append(_added_up(rows.astype(np.int32), np.ones(len(rows)), values))
-        if len(self.waiting) > 1 and sum(len(it[0]) for it in self.waiting) > MOST_WAITING:
+        if len(self.waiting) > 1 and sum(len(table[0]) for table in self.waiting) > MOST_WAITING:
             self.waiting = [self._joined()]
 
     def cells(self) -> KeyCells:

@@ -36,8 +36,8 @@ class TermModel:
         total = np.tile(self.intercept, (len(codes), 1))
         for term, (levels, effects) in zip(self.terms, self.tables, strict=True):
             cells = _packed(codes, term)
-            at = np.minimum(np.searchsorted(levels, cells), len(levels) - 1)
-            total += np.where((levels[at] == cells)[:, None], effects[at], 0.0)
+            places = np.minimum(np.searchsorted(levels, cells), len(levels) - 1)
+            total += np.where((levels[places] == cells)[:, None], effects[places], 0.0)
         return total
 
 
@@ -160,33 +160,26 @@ def _choose(system: _NormalEquations, on_event: Listener) -> list[int]:
     best = system.bic(rss, len(pivots))
     while True:
         options = []
-        for term in _addable(system, chosen):
-            fall, df = system.gain(gram, cross, term)
-            options.append((system.bic(rss - fall, len(pivots) + df), [*chosen, term]))
-        for term in _droppable(system, chosen):
-            smaller = [other for other in chosen if other != term]
-            _, _, more, columns_left = system.eliminated(smaller)
-            options.append((system.bic(more, len(columns_left)), smaller))
+        keys = {system.terms[t][0] for t in chosen if len(system.terms[t]) == 1}
+        paired = {k for t in chosen if len(system.terms[t]) == 2 for k in system.terms[t]}
+        for t, term in enumerate(system.terms):
+            if t in chosen or not (len(term) == 1 or keys.issuperset(term)):
+                continue  # a pair is added to both of its keys only
+            fall, df = system.gain(gram, cross, t)
+            options.append((system.bic(rss - fall, len(pivots) + df), [*chosen, t]))
+        for t in chosen:
+            if len(system.terms[t]) == 1 and system.terms[t][0] in paired:
+                continue  # nor does a key leave before its pairs
+            smaller = [other for other in chosen if other != t]
+            _, _, larger_rss, columns_left = system.eliminated(smaller)
+            options.append((system.bic(larger_rss, len(columns_left)), smaller))
         if not options or min(options)[0] >= best - 1e-9 * abs(best):
             return sorted(chosen)
         best, chosen = min(options)
         gram, cross, rss, pivots = system.eliminated(chosen)
-        done, every = len(chosen), len(system.terms)
-        on_event(Event("progress", "scenario 5", done, every, "terms of the model"))
-
-
-def _addable(system: _NormalEquations, chosen: list[int]) -> list[int]:
-    keys = {system.terms[t][0] for t in chosen if len(system.terms[t]) == 1}
-    return [
-        t
-        for t, term in enumerate(system.terms)
-        if t not in chosen and (len(term) == 1 or keys.issuperset(term))
-    ]
-
-
-def _droppable(system: _NormalEquations, chosen: list[int]) -> list[int]:
-    paired = {k for t in chosen if len(system.terms[t]) == 2 for k in system.terms[t]}
-    return [t for t in chosen if len(system.terms[t]) == 2 or system.terms[t][0] not in paired]
+        on_event(
+            Event("progress", "scenario 5", len(chosen), len(system.terms), "terms of the model")
+        )
 
 
 def _packed(codes: np.ndarray, term: tuple[int, ...]) -> np.ndarray:

@@ -14,19 +14,18 @@ from riskeval.attacks.matching.models import check_model
 from riskeval.attacks.request import check_households, check_rows
 from riskeval.attacks.scenario import Scenario, to_scenario
 from riskeval.attacks.targets import TREATMENTS
+from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import (
     as_frame,
     check_choice,
     check_columns,
     check_numeric,
-    check_weights,
 )
 from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.streams import resolve_seed
-from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -116,7 +115,7 @@ def read_scenario_request(
         _check_persons(faults, others, scenario, categorical, "hold-out")
     check_block(faults, first, scenario, categorical, bounds)
     check_model(faults, options["model"], len(numeric) > 0, len(categorical) > 0)
-    values = _weights(faults, survey, options["weights"])
+    values = read_weights(faults, survey, options["weights"])
     _check_uniqueness(faults, scenario, options["uniqueness"])
     faults.raise_if_any()
     return ScenarioRequest(
@@ -265,22 +264,3 @@ def _check_uniqueness(faults: Faults, scenario: Scenario, uniqueness: Any) -> No
         faults.add("uniqueness", what, remedy="Estimate it with the keys of the intruder.")
     if scenario.unit == "household":
         faults.add("uniqueness", "is for persons, the attack is on households")
-
-
-def _weights(
-    faults: Faults, survey: pd.DataFrame, weights: str | np.ndarray | None
-) -> np.ndarray | None:
-    if weights is None:
-        return None
-    if isinstance(weights, str):
-        if not check_columns(faults, survey, [weights], "weights"):
-            return None
-        return check_weights(faults, survey[weights], weights)
-    values = pd.Series(np.asarray(weights))
-    if len(values) != len(survey):
-        faults.add(
-            "weights",
-            f"{plural(len(values), 'value')} for {plural(len(survey), 'record')} of the sample",
-        )
-        return None
-    return check_weights(faults, values, "weights")

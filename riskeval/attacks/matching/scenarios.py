@@ -361,7 +361,7 @@ def intruder_scenarios(
     scenario = request.scenario
     first = file.evidence[scenario.targets[0]]
     of_unit = file.targets.unit[file.rows]
-    lacking = [np.setdiff1d(of_unit, of_unit[it.known]) for it in file.evidence.values()]
+    lacking = [np.setdiff1d(of_unit, of_unit[one.known]) for one in file.evidence.values()]
     return IntruderRisk(
         table=risk_table(request, file, others),
         per_record=per_record(request, file),

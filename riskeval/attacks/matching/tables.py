@@ -166,10 +166,12 @@ def excesses(
     names = (*request.scenario.keys, *request.scenario.targets)
     overlap = overlap_of(request.sample, request.holdout, names, request.scenario.categorical)
     for target in request.scenario.targets:
-        scenarios = [it for it in request.scenarios if it not in request.skipped(target)]
+        scenarios = [
+            number for number in request.scenarios if number not in request.skipped(target)
+        ]
         levels = accuracies(request, target)
         for scenario in scenarios:
-            files = [(it, by_unit(request, it, target, scenario)) for it in (sample, others)]
+            files = [(file, by_unit(request, file, target, scenario)) for file in (sample, others)]
             for a, p in enumerate(levels):
                 success = [
                     units.risk[file.targets.comparable[units.unit], a] for file, units in files
@@ -205,18 +207,18 @@ def _measures(
         "n_attacked": int(unit_risk.attacked.sum()),
     }
     row |= {"tau_baseline": guessed, "rate_baseline": guessed / n}
-    at = unit_risk.unit
+    units = unit_risk.unit
     if request.uniqueness is not None:
         share = request.uniqueness.tau1 / max(request.uniqueness.n_sample_uniques, 1)
-        unique = share * float(risk[sample.targets.frequency[at] == 1].sum())
+        unique = share * float(risk[sample.targets.frequency[units] == 1].sum())
         row |= {"tau_unique": unique, "rate_unique": unique / n}
     if request.weights is not None:
         weight = sample.targets.mean(request.weights)
-        right, wrong = alone_in_register(weight[at], sample.targets.frequency[at], coverage)
-        stood_for = float(risk @ weight[at])
+        right, wrong = alone_in_register(weight[units], sample.targets.frequency[units], coverage)
+        stood_for = float(risk @ weight[units])
         expected = float(unit_risk.risk[:, a] @ right)
-        every = float(weight[sample.targets.eligible].sum())
-        row |= {"tau_weighted": stood_for, "rate_weighted": stood_for / every}
+        represented = float(weight[sample.targets.eligible].sum())
+        row |= {"tau_weighted": stood_for, "rate_weighted": stood_for / represented}
         row |= {"tau_expected": expected, "rate_expected": expected / n}
         row |= {"false_matches": float(wrong[unit_risk.attacked].sum())}
     return row
@@ -224,10 +226,10 @@ def _measures(
 
 def per_record(request: ScenarioRequest, sample: FileEvidence) -> pd.DataFrame:
     """One row a record of the sample."""
-    targets, at = sample.targets, sample.rows
+    targets, rows = sample.targets, sample.rows
     n = len(targets.unit)
     matches = pd.array([pd.NA] * n, dtype="Int64")
-    matches[at] = next(iter(sample.evidence.values())).n_matches
+    matches[rows] = next(iter(sample.evidence.values())).n_matches
     columns: dict[str, Any] = {
         "sample_unique": (targets.frequency == 1)[targets.unit],
         "n_matches": matches,

@@ -90,9 +90,9 @@ class TargetModel:
         """
         # 1. The model is asked once for each distinct combination of keys, in the order of the
         #    keys: neighbours go the same way down a tree, whose nodes then stay in the cache
-        every = pd.concat([frame[list(self.request.keys)] for frame in asked], ignore_index=True)
-        row, last = number_rows(self.features.of(every))
-        points = self.features.of(every.iloc[last])
+        keys = pd.concat([frame[list(self.request.keys)] for frame in asked], ignore_index=True)
+        row, last_rows = number_rows(self.features.of(keys))
+        points = self.features.of(keys.iloc[last_rows])
         by_keys = np.lexsort(points.T[::-1])
         points, row = points[by_keys], np.argsort(by_keys)[row]
         # 2. Train and predict
@@ -171,26 +171,23 @@ class TargetModel:
                 model.fit(_without_empty(self.features.train), target)
             if self.model == "forest":
                 model.set_params(n_jobs=1)  # parts side by side instead, summed in one order
-            parts = [points[at : at + AT_ONCE] for at in range(0, len(points), AT_ONCE)]
+            parts = [points[begin : begin + AT_ONCE] for begin in range(0, len(points), AT_ONCE)]
             with ThreadPoolExecutor(self.workers) as pool:
                 predicted = list(pool.map(partial(_answers, getattr(model, method)), parts))
         self.messages.extend(
-            f"{it.category.__name__}: {str(it.message).splitlines()[0]}" for it in caught
+            f"{warning.category.__name__}: {str(warning.message).splitlines()[0]}"
+            for warning in caught
         )
         return np.concatenate([np.asarray(part) for part in predicted])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitsAtRisk:
-    """Units at risk among those of one file with a true value.
+    """Units at risk among those of one file with a true value."""
 
-    Attributes
-    ----------
-    at_risk, judged, comparable : bool, shape (n_units,)
-        Whether a unit is predicted too well; whether it is looked for and has a true value;
-        whether it is, and can be compared with other files.
-    """
-
+    # at_risk, judged, comparable: bool, shape (n_units,): whether a unit is predicted too well;
+    # whether it is looked for and has a true value; whether it is, and can be compared with other
+    # files
     at_risk: np.ndarray
     judged: np.ndarray
     comparable: np.ndarray
@@ -235,8 +232,8 @@ def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        last = LinearRegression() if numeric else LogisticRegression(max_iter=1000)
-        return make_pipeline(StandardScaler(), last)
+        regression = LinearRegression() if numeric else LogisticRegression(max_iter=1000)
+        return make_pipeline(StandardScaler(), regression)
     if model == "boosting":
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 

@@ -29,8 +29,8 @@ class NearestKeys:
         self.numeric = [name for name in names if name in numeric]
         self.coders = {name: LevelCoder(()) for name in names if name not in numeric}
         matrix = self.of(train)
-        self.key, last = number_rows(matrix)
-        self.points = matrix[last]
+        self.key, last_rows = number_rows(matrix)
+        self.points = matrix[last_rows]
         self.ranges = known_ranges(matrix[:, : len(self.numeric)])
 
     def of(self, frame: pd.DataFrame) -> np.ndarray:

@@ -23,22 +23,14 @@ MOST_PATTERNS = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranks:
-    """Where the own original stands among all; arrays of shape (n_released,).
+    """Where the own original stands among all; arrays of shape (n_released,)."""
 
-    Attributes
-    ----------
-    best : int64
-        The first nearest original, -1 where nothing can be compared.
-    score, own_score : float64
-        Distance (or weight) of the nearest and of the own original.
-    nearer, ties : int64
-        Originals nearer than the own one (from 2 on, no exact count), and as near, itself included;
-        no ties where the own one cannot be compared.
-    """
-
-    best: np.ndarray
+    best: np.ndarray  # int64: the first nearest original, -1 where nothing can be compared
+    # score, own_score: float64: distance (or weight) of the nearest and of the own original
     score: np.ndarray
     own_score: np.ndarray
+    # nearer, ties: int64: originals nearer than the own one (from 2 on, no exact count), and as
+    # near, itself included; no ties where the own one cannot be compared
     nearer: np.ndarray
     ties: np.ndarray
 
@@ -264,8 +256,8 @@ def link_by_cost(
     released, original = asked[rows], candidates[columns]
     ranks.best[released] = original
     ranks.score[released] = cost[rows, columns]
-    last = max(truth.max(initial=-1), candidates.max(initial=-1))
-    place = np.full(last + 2, -1)  # [-1]: no original
+    largest_row = max(truth.max(initial=-1), candidates.max(initial=-1))
+    place = np.full(largest_row + 2, -1)  # [-1]: no original
     place[candidates] = np.arange(len(candidates))
     true_place = place[truth[asked]]
     ranks.own_score[asked] = np.where(

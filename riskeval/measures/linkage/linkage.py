@@ -304,7 +304,7 @@ def _ranker(
     if method == "mahalanobis":
         transform = _whitening(o_points, r_points)
     else:
-        transform = _selecting
+        transform = lambda x, y, shared: (x[:, shared], y[:, shared])  # noqa: E731
         spread = column_spreads(o_points) if standardise == "original" else 1.0
         o_points, r_points = (
             points * sides.number_weights / spread for points in (o_points, r_points)
@@ -314,15 +314,9 @@ def _ranker(
     return lambda o, r, truth: rank(o_points[o], r_points[r], truth, norm, transform)
 
 
-def _selecting(x: np.ndarray, y: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return x[:, shared], y[:, shared]
-
-
 def _whitening(x: np.ndarray, y: np.ndarray) -> Transform:
     """Turn Mahalanobis distance, with the sum of both covariances, into Euclidean distance."""
-    total = np.zeros((x.shape[1], x.shape[1]))
-    for values in (x, y):
-        total += _covariance(values)
+    total = _covariance(x) + _covariance(y)
 
     def transform(
         first: np.ndarray, second: np.ndarray, shared: np.ndarray

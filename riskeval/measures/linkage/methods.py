@@ -23,17 +23,13 @@ EM_STEPS = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkageFiles:
-    """Both files as arrays.
-
-    Attributes
-    ----------
-    o_codes, r_codes : int64, shape (n_o, q) and (n_r, q)
-        Codes of the other columns, shared by both files, -1 missing.
-    """
+    """Both files as arrays."""
 
     # o_numbers, r_numbers: float64, shape (n_o, p) and (n_r, p)
     o_numbers: np.ndarray
     r_numbers: np.ndarray
+    # o_codes, r_codes: int64, shape (n_o, q) and (n_r, q): codes of the other columns, shared by
+    # both files, -1 missing
     o_codes: np.ndarray
     r_codes: np.ndarray
     levels: tuple[tuple[Any, ...], ...]

@@ -33,25 +33,12 @@ class FitPart:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model.
+    """A fitted model."""
 
-    Attributes
-    ----------
-    mean : float64, shape (n_observed,)
-        Fitted sample mean of the observed cells.
-    parts : tuple of FitPart
-        The mean of a cell without offset is the product of its factors.
-    n_cells : int
-        Cells of the whole table.
-    n_parameters : int
-    deviance : float
-    converged : bool
-    iterations : int
-    """
-
-    mean: np.ndarray
+    mean: np.ndarray  # float64, shape (n_observed,): fitted sample mean of the observed cells
+    # the mean of a cell without offset is the product of its factors
     parts: tuple[FitPart, ...]
-    n_cells: int
+    n_cells: int  # cells of the whole table
     n_parameters: int
     deviance: float
     converged: bool

@@ -73,9 +73,9 @@ def match_risks(
     few = f <= LARGEST_COUNT
     count, lam, p = f[few, None], mean[few, None], pi[few, None]
     s = p * lam + (1 - p) * lam * (1 - t)
-    every = np.broadcast_to(count, s.shape)
+    counts_at_nodes = np.broadcast_to(count, s.shape)
     low = log_transform(distribution, dispersion, count, p * lam)
-    ratio = log_transform(distribution, dispersion, every, s) - low
+    ratio = log_transform(distribution, dispersion, counts_at_nodes, s) - low
     result[few] = np.exp((count - 1) * np.log(t) + ratio) @ dt
     result[~few] = 1 / (f[~few] + (1 - pi[~few]) * mean[~few])
     return np.minimum(result, 1.0)

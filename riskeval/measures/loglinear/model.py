@@ -262,13 +262,6 @@ def _check_dispersion(faults: Faults, distribution: str, dispersion: float | Non
         faults.add("dispersion", "has no meaning for Poisson counts", remedy=remedy)
 
 
-def _household_risk(risk: np.ndarray, homes: np.ndarray | None) -> np.ndarray | None:
-    """Risk of the household of each record; a missing number is a household of one."""
-    if homes is None:
-        return None
-    return household_risks(np.nan_to_num(risk), with_lone_persons(homes)[0])
-
-
 @dataclass(frozen=True, slots=True)
 class _Settings:
     formula: str
@@ -291,17 +284,20 @@ def _assemble(
     distribution = asked.distribution
     spread = asked.dispersion or estimated_dispersion(distribution, table.counts, fitted.mean)
     unique, match = unique_risks(population_mean, pi)
-    every = match_risks(distribution, spread, table.counts, population_mean, pi)
+    cell_risk = match_risks(distribution, spread, table.counts, population_mean, pi)
     if distribution != "poisson":
-        unique, match = unique_probabilities(distribution, spread, population_mean, pi), every
+        unique, match = unique_probabilities(distribution, spread, population_mean, pi), cell_risk
     alone = table.counts == 1
-    every = np.where(alone, match, every)
+    cell_risk = np.where(alone, match, cell_risk)
     # 3. The measures of the reference program, of cells below its bound
     gr1, gr2, n_used = program_measures(table, fitted.mean, asked.bound)
     # 4. From cells to records, and to their households
     complete = table.cell_of >= 0
     cell = table.cell_of[complete]
-    risk = _spread(complete, every[cell])
+    risk = _spread(complete, cell_risk[cell])
+    household_risk = None
+    if homes is not None:  # a missing number is a household of one
+        household_risk = household_risks(np.nan_to_num(risk), with_lone_persons(homes)[0])
     cells = cell_levels(table).assign(
         f=table.counts.astype(np.int64), F=table.weights, pi=pi, sample_mean=fitted.mean
     )
@@ -313,7 +309,7 @@ def _assemble(
         risk_unique=_spread(complete, np.where(alone, unique, 0.0)[cell]),
         risk_match=_spread(complete, np.where(alone, match, np.nan)[cell]),
         risk=risk,
-        household_risk=_household_risk(risk, homes),
+        household_risk=household_risk,
         **asdict(asked) | {"dispersion": spread},
         n_uniques=int(alone.sum()),
         n_left_out=int((~complete).sum()),
@@ -357,6 +353,6 @@ def _as_numbers(
 
 def _spread(complete: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return values of complete records among all records, NaN elsewhere."""
-    out = np.full(len(complete), np.nan)
-    out[complete] = values
-    return out
+    by_record = np.full(len(complete), np.nan)
+    by_record[complete] = values
+    return by_record

@@ -240,21 +240,21 @@ class _System:
 
     def _first(self, parts: list[np.ndarray], sums: np.ndarray, whole: float) -> np.ndarray:
         """Return the sum of mean times design over all cells, offset as in an empty cell."""
-        out = np.zeros(self.observed.shape[1])
-        out[0] = whole
+        sums_of_columns = np.zeros(self.observed.shape[1])
+        sums_of_columns[0] = whole
         for part, total, design, where in zip(
             parts, sums, self.designs, self.slices(), strict=True
         ):
-            out[where] = whole / total * (design.T @ part)
-        return out
+            sums_of_columns[where] = whole / total * (design.T @ part)
+        return sums_of_columns
 
     def _second(self, parts: list[np.ndarray], sums: np.ndarray, whole: float) -> np.ndarray:
         """Return the sum of mean times design times design over all cells."""
         first = self._first(parts, sums, whole)
-        out = np.outer(first, first) / whole
+        products = np.outer(first, first) / whole
         for part, total, design, where in zip(
             parts, sums, self.designs, self.slices(), strict=True
         ):
             block = (design.T @ design.multiply(part[:, None])).toarray()
-            out[where, where] = whole / total * block
-        return out
+            products[where, where] = whole / total * block
+        return products

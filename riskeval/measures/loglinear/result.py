@@ -145,8 +145,8 @@ class LogLinearRisk(Result):
         if self.as_numbers:
             text += f" As numbers: {', '.join(self.as_numbers)}."
         if self.n_left_out:
-            out = plural(self.n_left_out, "record is", "records are")
-            text += f" {out} left out for a missing key."
+            left_out = plural(self.n_left_out, "record is", "records are")
+            text += f" {left_out} left out for a missing key."
         if not self.converged:
             text += f" The fit did not converge in {plural(self.iterations, 'iteration')}."
         return text + " There is no published threshold; the measures depend on the model."

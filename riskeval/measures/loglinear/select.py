@@ -35,14 +35,9 @@ SEARCH_TOLERANCE = 1e-5  # relative, of the margins; the chosen model is fitted 
 
 @dataclass(frozen=True)
 class ErrorEstimate:
-    """Estimated error of the two measures under a model.
+    """Estimated error of the two measures under a model."""
 
-    Attributes
-    ----------
-    b1, b2 : float
-        Estimated error of tau1 and tau2, in persons; positive where the model overstates.
-    """
-
+    # b1, b2: estimated error of tau1 and tau2, in persons; positive where the model overstates
     b1: float
     b2: float
     # z1, z2: the same divided by their standard errors
@@ -167,14 +162,14 @@ def choose_model(
     table, pi = _read(frame, keys, weights, criterion, max_interactions)
     z = f"z{criterion[-1]}"
     terms: list[Term] = [frozenset([j]) for j in range(len(keys))]
-    left: list[Term] = [frozenset(pair) for pair in combinations(range(len(keys)), 2)]
+    candidates: list[Term] = [frozenset(pair) for pair in combinations(range(len(keys)), 2)]
     path, skipped = [_row(table, terms, pi, 0, "")], []
-    limit = len(left) if max_interactions is None else max_interactions
-    while left and len(path) <= limit:
+    limit = len(candidates) if max_interactions is None else max_interactions
+    while candidates and len(path) <= limit:
         rows = []
-        for pair in list(left):
+        for pair in list(candidates):
             if _too_large(table, [*terms, pair]):
-                left.remove(pair)
+                candidates.remove(pair)
                 skipped.append(":".join(keys[j] for j in sorted(pair)))
                 continue
             name = ":".join(keys[j] for j in sorted(pair))
@@ -186,7 +181,7 @@ def choose_model(
             break
         path.append(best)
         terms.append(pair)
-        left.remove(pair)
+        candidates.remove(pair)
     numeric = {j for j, key in enumerate(keys) if pd.api.types.is_numeric_dtype(frame[key].dtype)}
     formula = format_formula(terms, keys, numeric)
     risk = loglinear_risk(frame, keys, weights=weights, formula=formula)

@@ -19,23 +19,18 @@ from synthpop.microdata.text import count, plural
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
-    """The observed cells of a key table.
-
-    Attributes
-    ----------
-    counts, weights, inverse : float64, shape (n_observed,)
-        Records, sum of weights, sum of 1 / weight.
-    total, population : float
-        Records and sum of weights of the file, incomplete records included.
-    """
+    """The observed cells of a key table."""
 
     names: tuple[str, ...]
     levels: tuple[list[Any], ...]  # levels of each key that occur in the file
     codes: np.ndarray  # int64, shape (n_observed, m): cells without missing keys
+    # counts, weights, inverse: float64, shape (n_observed,): records, sum of weights, sum of 1 /
+    # weight
     counts: np.ndarray
     weights: np.ndarray
     inverse: np.ndarray
     cell_of: np.ndarray  # int64, shape (n,): cell of each record; -1 where a key is missing
+    # total, population: records and sum of weights of the file, incomplete records included
     total: float
     population: float
 
