@@ -10,6 +10,5 @@ import pytest
 @pytest.fixture(scope="module", autouse=True)
 def _small_searches() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("riskeval.attacks.prediction.model.TREES", 10)
         patch.setattr("synthpop.microdata.robust.SEARCHES", 1)
         yield
