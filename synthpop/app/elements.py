@@ -297,7 +297,10 @@ def _option_field(
         pairs = [("", "–"), *((word, word) for word in names)]
     elif option.kind == "choice":
         texts = [(word, t(text) if text else "") for word, text in option.choices]
-        pairs = [(word, _shortened(f"{word}: {text}") if text else word) for word, text in texts]
+        pairs = [
+            (word, shorten(f"{word}: {text}".rstrip(".:"), 90, placeholder=" …") if text else word)
+            for word, text in texts
+        ]
         pairs = pairs if option.default is not None else [("", "–"), *pairs]
     elif option.kind == "flag":
         pairs = [("true", t("yes")), ("false", t("no"))]
@@ -316,11 +319,6 @@ def _option_field(
             tags.datalist(*[tags.option(value=word) for word in option.suggestions], id=words)
         )
     return field
-
-
-def _shortened(text: str) -> str:
-    """Return a text of a choice as far as it has room."""
-    return shorten(text.rstrip(".:"), 90, placeholder=" …")
 
 
 def _record_field(

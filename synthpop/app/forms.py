@@ -311,7 +311,8 @@ def _read_option(faults: Faults, option: Option, entries: Mapping[str, Any]) -> 
         names = [entry] if isinstance(entry, str) else list(entry or [])
         return [str(name) for name in names if name] or None
     if option.kind == "flag":
-        return _flag(option, entry)
+        flag = entry in (True, "true", "on", "1")
+        return None if flag == bool(option.default) else flag
     text = "" if entry is None else str(entry).strip()
     if not text:
         return None
@@ -324,11 +325,6 @@ def _read_option(faults: Faults, option: Option, entries: Mapping[str, Any]) -> 
     if option.kind in ("integer", "number"):
         return _read_number(faults, option, text)
     return read_value(text) if option.kind == "value" else text
-
-
-def _flag(option: Option, entry: Any) -> bool | None:
-    value = entry in (True, "true", "on", "1")
-    return None if value == bool(option.default) else value
 
 
 def _read_number(faults: Faults, option: Option, text: str) -> float | int | None:

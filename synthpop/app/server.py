@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from htmltools import Tag, TagList, tags
-from shiny import App, Inputs, Outputs, Session, reactive, ui
+from shiny import App, Inputs, Session, reactive, ui
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -48,7 +48,9 @@ AT_WORK = ("status",)  # parts that change while a job goes on
 
 def make_app(tabs: Tabs, token: str, port: int) -> Guard:
     """Return the ASGI application, guarded."""
-    shiny_app = App(_frame, _server(tabs))
+    shiny_app = App(
+        _frame, lambda input, output, session: _Connection(tabs, input, session).connect()
+    )
     shiny_app.sanitize_errors = True
     prefix = f"/{token}"
     routes = [
@@ -86,13 +88,6 @@ def _frame(request: Request) -> Tag:
         title=TITLE,
         lang="en",
     )
-
-
-def _server(tabs: Tabs) -> Callable[[Inputs, Outputs, Session], None]:
-    def server(input: Inputs, output: Outputs, session: Session) -> None:
-        _Connection(tabs, input, session).connect()
-
-    return server
 
 
 class _Connection:

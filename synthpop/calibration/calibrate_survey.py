@@ -235,7 +235,10 @@ def _prepare(
             what = f"{int(outside.sum())} start weights lie outside"
             faults.add("weight_bounds", what, remedy="Widen them, or use method 'raking'.")
     if method == "ipu":
-        _check_positive(problem, controls, faults)
+        negative = np.asarray(problem.matrix.minimum(0).sum(axis=0)).reshape(-1) < 0
+        for k in np.flatnonzero(negative | (problem.targets <= 0)):
+            remedy = "Method 'ipu' needs positive totals of values that are not negative."
+            faults.add(controls.label(int(k)), "is not a positive sum", remedy=remedy)
     check_sums(controls, tolerance, faults)
     grouped, group = group_units(problem)
     if not faults:
@@ -244,13 +247,6 @@ def _prepare(
         check_bounds(grouped, controls, tolerance, faults)
     faults.raise_if_any()
     return controls, problem, grouped, group
-
-
-def _check_positive(problem: Problem, controls: Controls, faults: Faults) -> None:
-    negative = np.asarray(problem.matrix.minimum(0).sum(axis=0)).reshape(-1) < 0
-    for k in np.flatnonzero(negative | (problem.targets <= 0)):
-        remedy = "Method 'ipu' needs positive totals of values that are not negative."
-        faults.add(controls.label(int(k)), "is not a positive sum", remedy=remedy)
 
 
 def set_up(

@@ -77,7 +77,9 @@ def _compare(
     shared = [name for name in controls.columns[i] if name in controls.columns[j]]
     for key in cells[:SHOWN]:
         first_cell = int(np.flatnonzero(keys_i == key)[0])
-        where = _shared_text(controls.labels[start[0] + first_cell], shared)
+        parts = controls.labels[start[0] + first_cell].split(", ")
+        parts = [part for part in parts if part.split("=")[0] in shared]
+        where = f" for {', '.join(parts)}" if parts else ""
         faults.add(
             f"{controls.names[i]} and {controls.names[j]}",
             f"totals do not add up{where}: {number(sums[0][key], 10)} against "
@@ -89,11 +91,6 @@ def _compare(
     if len(cells) > SHOWN:
         what = f"{len(cells) - SHOWN} more categories do not add up"
         faults.add(f"{controls.names[i]} and {controls.names[j]}", what)
-
-
-def _shared_text(label: str, shared: list[str]) -> str:
-    parts = [item for item in label.split(", ") if item.split("=")[0] in shared]
-    return f" for {', '.join(parts)}" if parts else ""
 
 
 def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults: Faults) -> None:

@@ -81,8 +81,9 @@ class ZoneHouseholds(Result):
         counts = self.survey.household_weights
         gaps = self.controls["gap"].abs()
         worst = self.worst(1).iloc[0]
+        n_zones = self.survey.frame[self.zone].nunique()
         text = (
-            f"{count(int(counts.sum()))} households in {plural(self._n_zones(), 'zone')}: of "
+            f"{count(int(counts.sum()))} households in {plural(n_zones, 'zone')}: of "
             f"{plural(len(gaps), 'known total')} {count(int((gaps < 0.5).sum()))} are met "
             f"exactly and {count(int(self.controls['within'].sum()))} within their bands, the "
             f"largest gap is {number(float(gaps.max()))}. The largest relative gap is at "
@@ -95,9 +96,6 @@ class ZoneHouseholds(Result):
                 "the survey has no household for them."
             )
         return text
-
-    def _n_zones(self) -> int:
-        return int(self.survey.frame[self.zone].nunique())
 
 
 @same_library

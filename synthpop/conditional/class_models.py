@@ -143,17 +143,12 @@ def fit_classes(
         smallest_stratum=options.smallest_stratum,
         seed=seed,
         pooling=options.amount_for(model),
-        pairs=pairs_of(predictors),
+        # to a formula no pairs are added, otherwise all of them may be
+        pairs=None if predictors in ("basic", "all") or not isinstance(predictors, str) else (),
     )
     if options.totals == "own" and sequence.common is not None:
         sequence = replace(sequence, common=None, pooling=replace(sequence.pooling, totals=0.0))
     return sequence
-
-
-def pairs_of(predictors: Predictors) -> tuple[tuple[int, ...], ...] | None:
-    """Return the pairs that may be added: none to a formula, otherwise all (None)."""
-    formula = isinstance(predictors, str) and predictors not in ("basic", "all")
-    return () if formula else None
 
 
 def fit_fallbacks(

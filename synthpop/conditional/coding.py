@@ -11,7 +11,6 @@ import numpy as np
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.predictors import Term
 from synthpop.microdata.block import Sample
-from synthpop.microdata.dataset import Field
 from synthpop.models.encoding import (
     DECILES,
     Encoding,
@@ -121,13 +120,11 @@ def make_coding(
     sides = [side for side in sides if side.size > 2]
     behind = [(len(variables) + j,) for j in range(len(sides))]
     strides([*variables, *sides])  # refuses more combinations than can be told apart
+    ordered = {n for n, field in sample.fields.items() if field.kind == "numeric" or field.ordered}
     return Coding(
         (*variables, *sides),
         (*(tuple(position[n, term in as_values] for n in term) for term in terms), *behind),
-        (
-            *(len(term) == 1 and _has_order(sample.fields[term[0]]) for term in terms),
-            *(True for _ in sides),
-        ),
+        (*(len(term) == 1 and term[0] in ordered for term in terms), *(True for _ in sides)),
         None if by is None else position[by, False],
         () if by is None else tuple(map(str, sample.strata_levels)),
     )
@@ -141,10 +138,6 @@ def _side(sample: Sample, name: str, without: np.ndarray | None) -> Encoding:
     if without is not None and has_value.any():
         limits = response_limits(values[has_value], without[has_value])
     return Encoding(name, len(limits) + 2, limits)
-
-
-def _has_order(field: Field) -> bool:
-    return field.kind == "numeric" or field.ordered
 
 
 def make_design(

@@ -12,7 +12,7 @@ from synthpop.conditional.structural_zeros import AllowedRule
 from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.codes import DENSE_CELLS, MISSING
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import InputError
 from synthpop.models.encoding import split_cells, strides
 
 
@@ -99,7 +99,7 @@ def evaluate_cells(
     mask = None if allowed is None else allowed.mask(split_cells(distinct, coding.variables))
     if mask is not None and not mask.any(axis=1).all():
         what = "the rules of impossible together leave no possible value for some persons"
-        raise InputError("recipe", [Fault(label, what, remedy="Remove some of the rules.")])
+        raise InputError.of("recipe", label, what, "Remove some of the rules.")
     digits = coding.term_digits(distinct)
     group = coding.group_of(distinct, block.stratum)
     if coding.group is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Fallback, Sample
-from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.formula import Allowed, read_formula
 from synthpop.models.encoding import FEW_VALUES, cell_codes, coded_digits, numeric_digits
 
@@ -58,7 +58,7 @@ def grouped(sample: Sample, by: str | None, label: str) -> Sample:
         levels = np.unique(values[~np.isnan(values.astype(np.float64))]).tolist()
         if len(levels) > FEW_VALUES:
             what = f"by names {by!r}, a number with {len(levels)} distinct values"
-            raise InputError("recipe", [Fault(label, what, remedy="Derive classes of it first.")])
+            raise InputError.of("recipe", label, what, "Derive classes of it first.")
     return replace(
         sample,
         strata=cell_codes((digits,), [values], sample.n_persons).astype(np.int64),

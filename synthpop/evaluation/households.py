@@ -141,7 +141,11 @@ def smoothed(q: np.ndarray, n: float) -> np.ndarray:
 
 def _shares_apart(q: float, p: float, n: float, m: float) -> dict[str, float]:
     """Two shares and the distance that sampling and simulation let expect."""
-    sampling, simulation = (_deviation_of_share(q, size) for size in (n, m))
+    smooth = [(q * size + 0.5) / (size + 1) for size in (n, m)]
+    sampling, simulation = (
+        MEAN_DEVIATION * float(np.sqrt(share * (1 - share) / size))
+        for share, size in zip(smooth, (n, m), strict=True)
+    )
     return {
         "sample": q,
         "population": p,
@@ -149,11 +153,6 @@ def _shares_apart(q: float, p: float, n: float, m: float) -> dict[str, float]:
         "expected_simulation_error": simulation,
         "expected_sampling_error": sampling,
     }
-
-
-def _deviation_of_share(q: float, n: float) -> float:
-    share = (q * n + 0.5) / (n + 1)
-    return MEAN_DEVIATION * float(np.sqrt(share * (1 - share) / n))
 
 
 def _correlation(

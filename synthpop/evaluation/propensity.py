@@ -95,7 +95,10 @@ def propensity_table(request: FitRequest, n_population: int) -> pd.DataFrame:
     weights, n = request.survey.weights, request.survey.n_persons
     if not factors or not n_population:
         return pd.DataFrame(columns=COLUMNS)
-    drawn = _every_kth(request, factors, n_population, max(n, LEAST_PERSONS))
+    columns = list(dict.fromkeys(factor.name for factor in factors))
+    share = min(1.0, max(n, LEAST_PERSONS) / n_population)
+    population = every_kth(request.source, columns, share)
+    drawn = [factor.code(population[factor.name]) for factor in factors]
     codes = [factor.code(request.frame[factor.name]) for factor in factors]
     result = pmse_of_codes(codes, drawn, weights, request.effective)
     row = [
@@ -125,12 +128,3 @@ def _factors(request: FitRequest) -> list[Factor]:
         if name not in parts and np.isfinite(values).any():
             results.append(make_classes(request.frame[name], request.survey.weights))
     return results
-
-
-def _every_kth(
-    request: FitRequest, factors: Sequence[Factor], total: int, most: int
-) -> list[np.ndarray]:
-    """Codes of evenly spaced persons of the population, shape (m,) for each factor."""
-    columns = list(dict.fromkeys(factor.name for factor in factors))
-    rows = every_kth(request.source, columns, min(1.0, most / total))
-    return [factor.code(rows[factor.name]) for factor in factors]

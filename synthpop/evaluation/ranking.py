@@ -36,10 +36,14 @@ def rank_comparisons(
     A comparison that is exact on both sides has ratio 0, whatever its expected error. An expected
     error of less than one person in 2 n (n the effective sample size) counts as that.
     """
-    rows = [_of_distance(row) for row in distances.to_dict("records")]
-    rows += [_of_conditional(row) for row in conditional.to_dict("records")]
+    rows: list[Any] = [_of_distance(row) for row in distances.to_dict("records")]
+    rows += conditional.assign(kind="conditional", measure="tvd").to_dict("records")
     rows += [_of_sum(row) for row in sums_off.to_dict("records")]
-    known = [row for row in rows if row is not None and not _of_part(row, parts)]
+    known = [
+        row
+        for row in rows
+        if row is not None and not (row["variable"] in parts and row["kind"] == "by group")
+    ]
     table = pd.DataFrame(known, columns=COLUMNS[:-1])
     table = table.dropna(subset="value").reset_index(drop=True)
     expected = table[["expected_simulation_error", "expected_sampling_error"]].max(axis=1)
@@ -74,21 +78,12 @@ def _of_distance(row: Mapping[Any, Any]) -> dict[str, Any] | None:
     return {**base, "kind": kind, "given": row["crossed"]}
 
 
-def _of_conditional(row: Mapping[Any, Any]) -> dict[str, Any]:
-    return {**{k: v for k, v in row.items() if k in COLUMNS}, "kind": "conditional",
-            "measure": "tvd"}  # fmt: skip
-
-
 def _of_sum(row: Mapping[Any, Any]) -> dict[str, Any]:
     return {
         "kind": "components", "measure": "share", "variable": row["total"], "given": "",
         "where": "", "value": max(0.0, row["population_share_off"] - row["sample_share_off"]),
         "expected_simulation_error": 0.0, "expected_sampling_error": 0.0,
     }  # fmt: skip
-
-
-def _of_part(row: Mapping[str, Any], parts: frozenset[str]) -> bool:
-    return row["variable"] in parts and row["kind"] == "by group"
 
 
 def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> pd.DataFrame:

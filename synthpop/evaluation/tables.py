@@ -130,17 +130,14 @@ def curves(
             continue
         if name in parts:  # mostly zeros: show the part that is not
             counts = sides.sample.numbers[name]
-            low, high = min(low, 0.0), max(high, _share_of_largest(counts.high))
+            largest = counts.high / 2 if np.isfinite(counts.high) else 0.0
+            low, high = min(low, 0.0), max(high, largest)
         ends = _rounded(low, high)
         tables += [
             values.curve(sides, name, by, ends)
             for by in (ALL, *(() if name in parts else sides.plan.by))
         ]
     return joined(tables)
-
-
-def _share_of_largest(high: float) -> float:
-    return high / 2 if np.isfinite(high) else 0.0
 
 
 def _rounded(low: float, high: float) -> tuple[float, float]:

@@ -179,7 +179,8 @@ def correct_heaps(
     design = None if predictors is None else predictor_matrix(predictors, len(values), faults)
     faults.raise_if_any()
     predicted = None if design is None else _predict(design, values, positions, model)
-    draw = _Draws(method, *_log_moments(values[np.isfinite(values)]))
+    logs = np.log(np.maximum(values[np.isfinite(values)], SMALLEST_AGE))
+    draw = _Draws(method, float(logs.mean()), max(float(logs.std()), 1e-6))
     people = _People(values, w, fixed_rows, predicted)
     streams, new, rows = Streams(seed), values.copy(), []
     for code, label in enumerate(labels):
@@ -290,11 +291,6 @@ def _by_group(
         records.append((int(rows.sum()), *indices))
     columns = ["persons", "whipple_before", "whipple_after"]
     return pd.DataFrame(records, columns=columns, index=pd.Index(list(labels), name="by"))
-
-
-def _log_moments(values: np.ndarray) -> tuple[float, float]:
-    logs = np.log(np.maximum(values, SMALLEST_AGE))
-    return float(logs.mean()), max(float(logs.std()), 1e-6)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,10 @@ def whipple_index(
             return float("nan")
         return float(np.abs(DIGITS * digits / total - 1.0).sum() / SCALE)
     counts = np.bincount(years[years >= 0], amounts[years >= 0], minlength=70)
-    return _standard(counts) if method == "standard" else _spoorenberg(counts)
+    if method != "standard":
+        return _spoorenberg(counts)
+    total = counts[23:63].sum()
+    return float(500.0 * counts[25:61:5].sum() / total) if total > 0 else float("nan")
 
 
 def clean_ages(
@@ -93,11 +96,6 @@ def clean_ages(
         faults.add("ages", f"are above {OLDEST}", rows=rows, remedy="Give ages in years.")
         return np.empty(0, dtype=np.int64), np.empty(0)
     return np.floor(values[is_finite]).astype(np.int64), amounts[is_finite]
-
-
-def _standard(counts: np.ndarray) -> float:
-    total = counts[23:63].sum()
-    return float(500.0 * counts[25:61:5].sum() / total) if total > 0 else float("nan")
 
 
 def _spoorenberg(counts: np.ndarray) -> float:

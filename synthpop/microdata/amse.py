@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import clean
@@ -83,28 +83,25 @@ def amse_threshold(values: npt.ArrayLike) -> AmseThreshold:
     >>> tail.k, round(tail.shape, 1), round(tail.rho, 1)
     (294, 1.9, -1.2)
     """
-    faults = Faults("threshold of the tail")
+    subject = "threshold of the tail"
     x = clean(values, None)[0]
     x = np.sort(x[x > 0])[::-1]
     n = len(x)
     if n < LEAST_VALUES:
-        what = plural(n, "positive value")
-        faults.add("values", what, remedy=f"Give {LEAST_VALUES} or more, or a threshold.")
-        faults.raise_if_any()
+        remedy = f"Give {LEAST_VALUES} or more, or a threshold."
+        raise InputError.of(subject, "values", plural(n, "positive value"), remedy)
     logs = np.log(x)
     # 1. The second-order parameters, from nearly all values.
     rho = second_order_rho(logs)
     beta = second_order_beta(logs, rho, int(n**STABLE_TO))
     if not (np.isfinite([rho, beta]).all() and rho < 0 and beta != 0):
         what = "have no upper tail whose second-order parameters can be estimated"
-        faults.add("values", what, remedy="Give a threshold, or use van Kerm's rule.")
-        faults.raise_if_any()
+        raise InputError.of(subject, "values", what, "Give a threshold, or use van Kerm's rule.")
     # 2. The number of values with the least error, and Hill's estimate from these.
     k = int(np.clip(least_error_k(n, rho, beta), 2, n - 1))
     mean_excess = float(logs[:k].mean() - logs[k])
     if not mean_excess > 0:
-        faults.add("values", "are equal in the tail", remedy="Give a threshold.")
-        faults.raise_if_any()
+        raise InputError.of(subject, "values", "are equal in the tail", "Give a threshold.")
     return AmseThreshold(k, float(x[k]), 1.0 / mean_excess, rho, beta, n)
 
 

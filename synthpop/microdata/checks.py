@@ -11,6 +11,7 @@ import pandas as pd
 from synthpop.microdata.codes import unhashable, unhashable_fault
 from synthpop.microdata.dictionary import ATTRIBUTE, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.frames import is_number
 
 
 def _readable(data: Any, columns: Sequence[Any]) -> list[str] | None:
@@ -134,7 +135,7 @@ def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], rol
 
 def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | None:
     """Note missing, infinite, zero and negative weights; return them as float64, shape (n,)."""
-    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+    if not is_number(values):
         faults.add(name, f"weights are not numbers ({values.dtype})", remedy="Give a number.")
         return None
     weights = values.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -161,9 +162,9 @@ def check_numeric(faults: Faults, frame: pd.DataFrame, names: Sequence[str], rol
     for name in names:
         if (frame.columns == name).sum() != 1:
             continue
-        dtype = frame[name].dtype
-        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-            faults.add(name, f"{role} must be numeric, is {dtype}", remedy="Convert it first.")
+        if not is_number(frame[name]):
+            what = f"{role} must be numeric, is {frame[name].dtype}"
+            faults.add(name, what, remedy="Convert it first.")
             fine = False
     return fine
 

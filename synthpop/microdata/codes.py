@@ -77,8 +77,8 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     ([1, -1, 0], ('a', 'b'))
     """
     if isinstance(values, pd.DataFrame):  # a table with two columns of one name
-        what = "is there more than once"
-        raise InputError("categories", [Fault(str(values.columns[0]), what, remedy="Rename one.")])
+        name = str(values.columns[0])
+        raise InputError.of("categories", name, "is there more than once", "Rename one.")
     series = values if isinstance(values, pd.Series) else pd.Series(values)
     if isinstance(series.dtype, pd.CategoricalDtype):
         levels = tuple(series.cat.categories.tolist())

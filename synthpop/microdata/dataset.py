@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import MISSING, encode, smallest_int, unhashable
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import InputError
 
 NUMBERS = ("int", "uint", "float")
 ARROW = "[pyarrow]"
@@ -81,8 +81,8 @@ def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
     if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
         codes, levels = _storable(*encode(series))
         return Field(name, "categorical", codes.dtype, levels, False, "category"), codes
-    what = f"type {original} cannot be simulated"
-    raise InputError("survey", [Fault(name, what, remedy="Turn it into a number or a category.")])
+    what, remedy = f"type {original} cannot be simulated", "Turn it into a number or a category."
+    raise InputError.of("survey", name, what, remedy)
 
 
 def storable_levels(levels: Sequence[Any]) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from synthpop.microdata.dictionary_table import pairs_text, read_pairs
-from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 
 ATTRIBUTE = "dictionary"
 SCHEMA_KEY = b"PANDAS_ATTRS"  # of Parquet and Arrow: where pandas keeps ``frame.attrs``
@@ -188,7 +188,8 @@ class Dictionary:
         """Return the dictionary as text that can be edited and read again."""
         lines = []
         for name, entry in self.to_dict().items():
-            lines.append(f"[{_toml_key(name)}]")
+            plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+            lines.append(f"[{name if plain else toml_value(name)}]")
             lines.extend(f"{key} = {toml_value(value)}" for key, value in entry.items())
             lines.append("")
         return "\n".join(lines).rstrip()
@@ -252,7 +253,7 @@ class Dictionary:
         faults.raise_if_any()
         entries: dict[str, dict[str, Any]] = {}
         for row in table.to_dict("records"):
-            cells = {str(key): value for key, value in row.items() if not _is_empty(value)}
+            cells = {str(k): x for k, x in row.items() if not (x is None or x == "" or x != x)}
             name = str(cells.pop("variable", ""))
             if not name or name in entries:
                 what = "stands in the table twice" if name else "a row has no variable"
@@ -268,10 +269,6 @@ class Dictionary:
 _COLUMNS = [
     "variable", "label", "values", "missing", "unit", "measure", "decimals", "kind", "missing_code"
 ]  # fmt: skip
-
-
-def _is_empty(value: Any) -> bool:
-    return bool(value is None or value == "" or value != value)
 
 
 def _entry_of_row(faults: Faults, name: str, cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -358,7 +355,7 @@ def dictionary_of_schema(metadata: Mapping[bytes, bytes] | None) -> Dictionary:
 
 def not_read(where: str, what: str, remedy: str) -> InputError:
     """Return the error of a dictionary that cannot be read."""
-    return InputError("dictionary", [Fault(where, what, remedy=remedy)])
+    return InputError.of("dictionary", where, what, remedy)
 
 
 def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:
@@ -367,11 +364,6 @@ def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value):
         return None
     return tuple((first, second) for first, second in value)
-
-
-def _toml_key(name: str) -> str:
-    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if plain else toml_value(name)
 
 
 def toml_value(value: Any) -> str:

@@ -72,7 +72,11 @@ def map_blocks(
     kind, _, target = str(workers).partition(":")
     if kind == "dask":
         with _telling_what_cannot_travel():
-            yield from _on_cluster(function, plans, "tcp:" + target.rstrip("/"), in_order)
+            from synthpop.microdata.cluster import DaskCluster
+
+            address = "tcp:" + target.rstrip("/")
+            with DaskCluster(address, CONNECT_SECONDS, PATIENCE_SECONDS, POLL_SECONDS) as cluster:
+                yield from cluster.map(function, plans, QUEUED, in_order)
         return
     n_asked = int(target if kind == "processes" else kind)
     number = min(n_asked, max(len(plans), 1), THREADS_PER_CORE * (os.cpu_count() or 1))
@@ -171,12 +175,3 @@ def _windowed(
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:
             yield future.result()
-
-
-def _on_cluster(
-    function: Task, plans: Sequence[Any], address: str, in_order: bool
-) -> Iterator[Any]:
-    from synthpop.microdata.cluster import DaskCluster
-
-    with DaskCluster(address, CONNECT_SECONDS, PATIENCE_SECONDS, POLL_SECONDS) as cluster:
-        yield from cluster.map(function, plans, QUEUED, in_order)

@@ -14,7 +14,7 @@ from synthpop.microdata.atomic import replacing
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.delimited import CsvOptions, read_delimited
 from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictionary
-from synthpop.microdata.errors import Fault, InputError, OutputError
+from synthpop.microdata.errors import InputError, OutputError
 from synthpop.microdata.fixed import read_fixed
 from synthpop.microdata.labelled import UserMissing, decoded
 from synthpop.microdata.rfiles import read_r, write_r
@@ -270,14 +270,6 @@ def _write_arrow_file(write: Callable[[pd.DataFrame, Path], Any]) -> Callable[..
     return written
 
 
-def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_parquet(path, index=False)
-
-
-def _to_feather(frame: pd.DataFrame, path: Path) -> None:
-    frame.reset_index(drop=True).to_feather(path)
-
-
 def _read_xlsx(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_excel(path, engine="openpyxl")
@@ -289,7 +281,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
 
 
 def _fault(path: Path, what: str, remedy: str) -> InputError:
-    return InputError("survey file", [Fault(str(path), what, remedy=remedy)])
+    return InputError.of("survey file", str(path), what, remedy)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -315,8 +307,8 @@ READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
 WRITERS: dict[str, Callable[..., None]] = {
     ".csv": _write_text(","),
     ".tsv": _write_text("\t"),
-    ".parquet": _write_arrow_file(_to_parquet),
-    ".arrow": _write_arrow_file(_to_feather),
+    ".parquet": _write_arrow_file(lambda frame, path: frame.to_parquet(path, index=False)),
+    ".arrow": _write_arrow_file(lambda frame, path: frame.reset_index(drop=True).to_feather(path)),
     ".xlsx": _write_xlsx,
     **labelled_write.WRITERS,
     ".rds": write_r,

@@ -16,7 +16,7 @@ def content_hash(data: Any) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
-def with_hash(data: Mapping[str, Any], key: str = KEY) -> dict[str, Any]:
+def with_hash(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain values as JSON gives them back, and the hash of all of them.
 
     Examples
@@ -25,12 +25,12 @@ def with_hash(data: Mapping[str, Any], key: str = KEY) -> dict[str, Any]:
     {'seed': 1}
     """
     plain = json.loads(json.dumps(dict(data)))
-    return {**plain, key: content_hash(plain)}
+    return {**plain, KEY: content_hash(plain)}
 
 
-def without_hash(data: Mapping[str, Any], key: str = KEY) -> dict[str, Any]:
+def without_hash(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that `with_hash` was given; a ValueError where one of them was changed."""
-    content = {name: value for name, value in data.items() if name != key}
-    if data.get(key) != content_hash(content):
+    content = {name: value for name, value in data.items() if name != KEY}
+    if data.get(KEY) != content_hash(content):
         raise ValueError("its content does not agree with its hash")
     return content

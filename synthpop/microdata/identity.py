@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 
 DIGEST_SIZE = 20
 OURS = ("synthpop", "riskeval")
@@ -85,16 +85,14 @@ class _State:
     def _column(self, value: pd.Series | pd.Index) -> None:
         self.text("column", str(value.dtype))
         self.add(value.name)
-        self._hashes(pd.util.hash_pandas_object(pd.Series(value).reset_index(drop=True)))
+        hashes = pd.util.hash_pandas_object(pd.Series(value).reset_index(drop=True))
+        self.hash.update(np.ascontiguousarray(hashes.to_numpy()).tobytes())
 
     def _frame(self, value: pd.DataFrame) -> None:
         self.text("frame", str(value.shape))
         for position, name in enumerate(value.columns):
             self.add(name)
             self._column(value.iloc[:, position])
-
-    def _hashes(self, hashes: pd.Series) -> None:
-        self.hash.update(np.ascontiguousarray(hashes.to_numpy()).tobytes())
 
     def _mapping(self, value: Mapping[Any, Any]) -> None:
         self.text(type(value).__name__, str(len(value)))
@@ -187,13 +185,9 @@ class _State:
         elif type(value).__repr__ is not object.__repr__ and " at 0x" not in repr(value):
             self.text(repr(value))
         else:
-            faults = Faults("identity")
-            faults.add(
-                type(value).__qualname__,
-                "nothing tells this object from others of its class",
-                remedy="Give it attributes, or run without a folder.",
-            )
-            faults.raise_if_any()
+            what = "nothing tells this object from others of its class"
+            remedy = "Give it attributes, or run without a folder."
+            raise InputError.of("identity", type(value).__qualname__, what, remedy)
 
 
 _KINDS: tuple[tuple[Any, Any], ...] = (

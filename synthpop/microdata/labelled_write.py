@@ -178,11 +178,8 @@ def _letters(item: Coded) -> list[str]:
         return []
     values = item.values.dropna()
     texts = [value for value in values.unique() if isinstance(value, str)]
-    return sorted(texts) if len(texts) < values.nunique() or _is_number(item.variable) else []
-
-
-def _is_number(variable: Variable) -> bool:
-    return variable.kind in ("integer", "number")
+    is_number = item.variable.kind in ("integer", "number")
+    return sorted(texts) if len(texts) < values.nunique() or is_number else []
 
 
 def _value_labels(columns: dict[str, Coded]) -> dict[str, dict[Code, str]]:
@@ -292,8 +289,8 @@ def _faults_of_values(columns: dict[str, Coded], suffix: str) -> list[str]:
         if not (
             pd.api.types.is_numeric_dtype(item.values.dtype)
             or pd.api.types.is_datetime64_any_dtype(item.values.dtype)
-            or _is_text(item.values)
-            or _is_time(item.values)
+            or _holds_only(str, item.values)
+            or _holds_only((datetime.date, datetime.time), item.values)
             or _letters(item)
         )
     ]
@@ -307,7 +304,7 @@ def _faults_of_values(columns: dict[str, Coded], suffix: str) -> list[str]:
         wide = [
             name
             for name, item in columns.items()
-            if _is_text(item.values)
+            if _holds_only(str, item.values)
             and item.values.dropna().map(lambda text: len(text.encode())).max() > 200
         ]
         if wide:
@@ -315,12 +312,7 @@ def _faults_of_values(columns: dict[str, Coded], suffix: str) -> list[str]:
     return problems
 
 
-def _is_text(column: pd.Series) -> bool:
-    return bool(column.dropna().map(lambda value: isinstance(value, str)).all())
-
-
-def _is_time(column: pd.Series) -> bool:
-    kinds = (datetime.date, datetime.time)
+def _holds_only(kinds: type | tuple[type, ...], column: pd.Series) -> bool:
     return bool(column.dropna().map(lambda value: isinstance(value, kinds)).all())
 
 

@@ -55,9 +55,11 @@ def _sentences(pairs: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
 
 def _losses_of_plain(frame: pd.DataFrame, dictionary: Dictionary, suffix: str) -> list[str]:
     labels = [] if suffix == ".rds" else _named(dictionary, lambda v: v.label)
+    # codes that are more than places of the labels (1, 2, ...), which R numbers itself
+    codes = _named(dictionary, lambda v: v.values and v.kind != "text")
     pairs = [
         ("labels of variables", labels),
-        ("codes of categories (their labels are written)", _named(dictionary, _has_codes)),
+        ("codes of categories (their labels are written)", codes),
         ("missing codes", _named(dictionary, lambda v: v.missing or v.missing_ranges)),
         ("units", _named(dictionary, lambda v: v.unit)),
     ]
@@ -72,11 +74,6 @@ def _losses_of_plain(frame: pd.DataFrame, dictionary: Dictionary, suffix: str) -
     if suffix == ".xlsx" and len(frame) and bool(frame.iloc[-1].isna().all()):
         sentences.append("rows at the end in which every cell is missing")
     return sentences
-
-
-def _has_codes(variable: Variable) -> bool:
-    """Whether codes are more than places of the labels (1, 2, ...), which R numbers itself."""
-    return bool(variable.values) and variable.kind != "text"
 
 
 def _losses_of_labelled(

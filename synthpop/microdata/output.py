@@ -126,11 +126,6 @@ def answer(**values: Any) -> None:
     OUTPUT.answer(**values)
 
 
-def log_event(event: Event) -> None:
-    """Write an event to the log, as ``simulate 3/8 north``."""
-    LOGGER.info("%s %d/%d %s", event.job, event.done, event.total, event.detail)
-
-
 @contextmanager
 def progress() -> Iterator[Listener]:
     """Show a bar with elapsed and remaining time for each job; log it with ``--verbose``.
@@ -163,7 +158,7 @@ def _compiling_is_said() -> Iterator[None]:
 @contextmanager
 def _listener() -> Iterator[Listener]:
     if OUTPUT.verbose:
-        yield log_event
+        yield lambda one: LOGGER.info("%s %d/%d %s", one.job, one.done, one.total, one.detail)
         return
     if OUTPUT.quiet or OUTPUT.as_json or not sys.stderr.isatty():
         yield silent
@@ -251,13 +246,6 @@ def bars(console: Any = None) -> Iterator[Listener]:
         shown.progress.stop()
 
 
-def in_notebook() -> bool:
-    """Whether the code runs in a notebook."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return type(shell).__name__ == "ZMQInteractiveShell"
-
-
 def listener_of(on_event: Listener | None) -> Listener:
     """Return the listener of a long job: the one given, bars in a notebook, silence elsewhere.
 
@@ -265,7 +253,10 @@ def listener_of(on_event: Listener | None) -> Listener:
     """
     if on_event is not None and on_event is not silent:
         return on_event
-    if not in_notebook() or find_spec("ipywidgets") is None:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    in_notebook = type(shell).__name__ == "ZMQInteractiveShell"
+    if not in_notebook or find_spec("ipywidgets") is None:
         return silent
     from rich.console import Console
 

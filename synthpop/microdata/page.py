@@ -66,31 +66,22 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.globals["_"] = gettext
-    environment.finalize = _said
+    environment.finalize = lambda value: translated(value) if type(value) is str else value
     style = files(PAGES).joinpath("pages/style.css").read_text(encoding="utf-8")
     script = files(PAGES).joinpath("pages/page.js").read_text(encoding="utf-8").strip()
+    # a content security policy allows the inline script by its hash
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
     known = {
         **facts,
         "generator": f"{package} {__version__}",
         "language": current_language(),
         "style": Markup(style),
         "script": Markup(script),
-        "script_hash": _source_hash(script),
+        "script_hash": f"sha256-{base64.b64encode(digest).decode('ascii')}",
         "pictures": {key: Markup(svg) for key, svg in facts.get("pictures", {}).items()},
     }
     page: str = environment.get_template(template).render(known)
     return PERCENT.sub("\N{NO-BREAK SPACE}", page)
-
-
-def _said(value: Any) -> Any:
-    """Return a value as the page says it: plain sentences in the language of the page."""
-    return translated(value) if type(value) is str else value
-
-
-def _source_hash(script: str) -> str:
-    """Return the hash by which a content security policy allows an inline script."""
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 def write_for(

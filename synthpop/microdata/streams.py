@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import InputError
 
 WORDS = 4
 
@@ -30,14 +30,12 @@ def resolve_seed(seed: int | None) -> int:
     if seed is None:
         return secrets.randbits(63)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise _fault(f"must be a whole number or None, not {seed!r}")
-    if seed < 0:
-        raise _fault(f"must not be negative, got {seed}")
-    return int(seed)
-
-
-def _fault(what: str) -> InputError:
-    return InputError("random numbers", [Fault("seed", what, remedy="Give 0 or more, or none.")])
+        what = f"must be a whole number or None, not {seed!r}"
+    elif seed < 0:
+        what = f"must not be negative, got {seed}"
+    else:
+        return int(seed)
+    raise InputError.of("random numbers", "seed", what, "Give 0 or more, or none.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ RIVAL_SHARE = 0.1
 """Part of the largest contribution that the others must hide (the p% rule with p = 10)."""
 
 
-def rounded_count(records: float, base: int = SMALLEST_COUNT) -> float:
+def rounded_count(records: float) -> float:
     """Return a count as the nearest multiple of five; NaN for one that is too small to be shown.
 
     Examples
@@ -58,10 +58,14 @@ def rounded_count(records: float, base: int = SMALLEST_COUNT) -> float:
     >>> rounded_count(0), rounded_count(3), rounded_count(98.2)
     (0.0, nan, 100.0)
     """
-    return float("nan") if is_small(records, base) else float(base * np.rint(records / base))
+    return (
+        float("nan")
+        if is_small(records)
+        else float(SMALLEST_COUNT * np.rint(records / SMALLEST_COUNT))
+    )
 
 
-def rounded(records: Number, base: int = SMALLEST_COUNT) -> str:
+def rounded(records: Number) -> str:
     """Return a count for external readers: 0, "< 5", or a multiple of five.
 
     Rounded counts cannot be taken from each other: neither the records that a count leaves out of
@@ -74,17 +78,13 @@ def rounded(records: Number, base: int = SMALLEST_COUNT) -> str:
     """
     if records is None or np.isnan(float(records)):
         return BLANK
-    if is_small(records, base):
-        return f"< {base}"
-    return count(rounded_count(float(records), base))
+    if is_small(records):
+        return f"< {SMALLEST_COUNT}"
+    return count(rounded_count(float(records)))
 
 
 def rounded_share(
-    share: Number,
-    records: Number,
-    *,
-    text: Callable[[Number], str] = short_percent,
-    base: int = SMALLEST_COUNT,
+    share: Number, records: Number, *, text: Callable[[Number], str] = short_percent
 ) -> str:
     """Return a share of `records` for external readers, rounded as its count is.
 
@@ -95,19 +95,24 @@ def rounded_share(
     >>> rounded_share(1.0, 4)  # a share of so few is not shown
     '–'
     """
-    if share is None or records is None or np.isnan(float(share)) or float(records) < base:
+    if (
+        share is None
+        or records is None
+        or np.isnan(float(share))
+        or float(records) < SMALLEST_COUNT
+    ):
         return BLANK
     n = float(records)
-    if is_small(float(share) * n, base):
-        return f"< {text(base / n)}"
-    return text(min(rounded_count(float(share) * n, base) / n, 1.0))
+    if is_small(float(share) * n):
+        return f"< {text(SMALLEST_COUNT / n)}"
+    return text(min(rounded_count(float(share) * n) / n, 1.0))
 
 
-def is_dominated(contributions: ArrayLike, rival_share: float = RIVAL_SHARE) -> bool:
+def is_dominated(contributions: ArrayLike) -> bool:
     """Whether the largest contribution to a total can be told from it (p% rule).
 
     The second largest contributor takes the own part off the total; what the others add must hide
-    at least `rival_share` of the largest one (Hundepool et al. 2012, section 4.2.2).
+    at least a tenth of the largest one (Hundepool et al. 2012, section 4.2.2).
 
     contributions: float, shape (n,); signs are ignored, missing ones left out
 
@@ -121,7 +126,7 @@ def is_dominated(contributions: ArrayLike, rival_share: float = RIVAL_SHARE) -> 
     largest = sizes.max(initial=0.0)
     if largest == 0 or len(sizes) < 3:
         return bool(largest > 0)
-    return bool(np.partition(sizes, -2)[:-2].sum() < rival_share * largest)
+    return bool(np.partition(sizes, -2)[:-2].sum() < RIVAL_SHARE * largest)
 
 
 def is_safe_statistic(values: ArrayLike, smallest: int = SMALLEST_COUNT) -> bool:

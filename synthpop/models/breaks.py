@@ -79,7 +79,9 @@ def breaks(
     array([-20.,  10.,  inf])
     """
     faults = Faults("breaks")
-    probabilities = np.sort(np.asarray(_default(probs, equidist), dtype=np.float64))
+    if probs is None:
+        probs = STEPS if equidist else TAIL_STEPS
+    probabilities = np.sort(np.asarray(probs, dtype=np.float64))
     if not bool(np.all((probabilities >= 0) & (probabilities <= 1))):
         faults.add("probs", "not between 0 and 1", remedy="Give shares, not percent.")
     x, w, _ = clean(values, weights)
@@ -92,12 +94,6 @@ def breaks(
         zeros = bool((x == 0).any())
     limits = _around_zero(x, w, probabilities) if zeros else _plain(x, w, probabilities)
     return _outer(limits, lower, upper)
-
-
-def _default(probs: Sequence[float] | None, equidist: bool) -> Sequence[float]:
-    if probs is not None:
-        return probs
-    return STEPS if equidist else TAIL_STEPS
 
 
 def _group_means(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.weighted import quantile
 
 FEW_VALUES = 20
@@ -132,7 +132,7 @@ def strides(coding: Sequence[Encoding]) -> tuple[list[int], int]:
             f"{len(coding)} variables have {float(total):.2g} combinations of classes, more than "
             f"the {float(MOST_CELLS):.2g} that can be told apart"
         )
-        raise InputError("recipe", [Fault("predictors", what, remedy="Name fewer predictors.")])
+        raise InputError.of("recipe", "predictors", what, "Name fewer predictors.")
     return steps, total
 
 

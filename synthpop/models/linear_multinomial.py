@@ -126,7 +126,9 @@ def _maximise(
     def log_shares(flat: np.ndarray) -> np.ndarray:
         eta = np.zeros(counts.shape)
         eta[:, free] = z @ flat.reshape(rank, -1)
-        return _log_shares(eta, barred)
+        eta[barred] = -np.inf
+        eta -= eta.max(axis=1, keepdims=True)
+        return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         log_p = log_shares(flat)
@@ -153,10 +155,3 @@ def _maximise(
     coefficients[:, free] = back @ minimum.x.reshape(rank, -1)
     gap = x.T @ (totals[:, None] * np.exp(log_shares(minimum.x)) - counts)
     return coefficients, int(minimum.nit), float(np.abs(gap).max())
-
-
-def _log_shares(eta: np.ndarray, barred: np.ndarray) -> np.ndarray:
-    """Return log probabilities, minus infinity for barred classes."""
-    eta = np.where(barred, -np.inf, eta)
-    eta = eta - eta.max(axis=1, keepdims=True)
-    return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.environment import one_thread
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import InputError
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.numeric_predictors import (
     Numbers,
@@ -310,4 +310,4 @@ def _fit_weighted(estimator: Any, x: np.ndarray, y: np.ndarray, weights: np.ndar
         what = f"cannot be fitted: {problem}"
         remedy = "Choose another regressor, or other values for it."
         name = type(estimator).__name__
-        raise InputError("regressor", [Fault(name, what, remedy=remedy)]) from problem
+        raise InputError.of("regressor", name, what, remedy) from problem

@@ -164,10 +164,10 @@ def fingerprint(sample: Sample) -> str:
     return digest.hexdigest()
 
 
-def check_count(argument: str, n: object) -> None:
-    """Refuse a number of things to make that is no whole number of 1 or more."""
+def check_replicates(n: object) -> None:
+    """Refuse a number of replicates that is no whole number of 1 or more."""
     if not (_is_a(n, int) and n >= 1):  # type: ignore[operator]
-        raise InputError.of(argument, "n", f"is {n!r}", "Give a whole number, 1 or more.")
+        raise InputError.of("replicates", "n", f"is {n!r}", "Give a whole number, 1 or more.")
 
 
 def replicate_seed(seed: int, number: int) -> int:

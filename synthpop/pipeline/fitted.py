@@ -24,7 +24,7 @@ from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
 from synthpop.pipeline.fingerprint import (
     check_arguments,
-    check_count,
+    check_replicates,
     check_run,
     chosen_strata,
     replicate_seed,
@@ -288,7 +288,7 @@ class FittedPipeline(FittedRecipe):
         """
         faults = Faults("replicates")
         with faults.gathering():
-            check_count("replicates", n)
+            check_replicates(n)
         with faults.gathering():
             check_run(workers, out, on_event)
         known = check_refit(faults, refit, margins)

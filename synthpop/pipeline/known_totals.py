@@ -66,9 +66,9 @@ def calibrate_coarsely(
     from synthpop.calibration.calibrate_survey import calibrate
 
     complete = _with_columns(survey, sample, stages, margins)
-    coarse = list(
-        coarse_margins(complete.frame, margins, survey.roles.strata, _one_of_each(survey))
-    )
+    first = np.zeros(survey.n_persons, dtype=bool)
+    first[survey.household_order[survey.household_offsets[:-1]]] = True
+    coarse = list(coarse_margins(complete.frame, margins, survey.roles.strata, first))
     note = "no table has enough survey persons in each cell"
     while coarse:
         try:
@@ -161,12 +161,6 @@ def _collapsed(margin: Margin, columns: tuple[str, ...]) -> Margin:
     frame = margin.frame.assign(**{margin.total: margin.targets})
     summed = frame.groupby(list(columns), observed=True, sort=False)[margin.total].sum()
     return Margin(summed.reset_index(), level=margin.level, total=margin.total)
-
-
-def _one_of_each(survey: Survey) -> np.ndarray:
-    first = np.zeros(survey.n_persons, dtype=bool)
-    first[survey.household_order[survey.household_offsets[:-1]]] = True
-    return first
 
 
 def _with_columns(

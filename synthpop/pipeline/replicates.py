@@ -62,7 +62,12 @@ class BootstrapReplicates:
             "recipe": [stage_to_dict(step) for step in steps],
             "rules": [rule.text for rule in fitted.rules.rules],
             "survey": fingerprint(fitted.sample),
-            "design": design_hash(fitted.survey),
+            "design": digest(
+                [
+                    (one.unit, one.stratum, one.fraction, one.factor)
+                    for one in fitted.survey.sampled_units.stages
+                ]
+            ),
             "margins": [margin_to_dict(margin) for margin in self.margins],
             "options": {name: self.options[name] for name in ("scale", "strata", "rows_per_block")},
             "note": FULL,
@@ -122,12 +127,6 @@ def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
         weights = frame[name].to_numpy(dtype=np.float64)
         frame = frame.assign(**{name: weights * factors[rows]})
     return Survey(frame.reset_index(drop=True), **roles.named())
-
-
-def design_hash(survey: Survey) -> str:
-    """Return a hash of strata, units and sampling fractions."""
-    units = survey.sampled_units
-    return digest([(one.unit, one.stratum, one.fraction, one.factor) for one in units.stages])
 
 
 def check_design(survey: Survey) -> None:

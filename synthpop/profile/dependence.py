@@ -156,7 +156,9 @@ def parts_of_total(
     rounding = max(SUM_TOLERANCE * scale, 0.51 * _unit(y))
     if float(split.mean()) < LEAST_SPLIT or float((gap > rounding).mean()) > ROWS_OFF:
         return ()
-    return () if _leading(parts, columns, is_finite, y) else tuple(parts)
+    # 3. No part alone is the total for nearly everybody: then the sum says nothing.
+    equal = [float(np.mean(np.nan_to_num(columns[part][is_finite]) == y)) for part in parts]
+    return () if max(equal) > 0.995 else tuple(parts)
 
 
 def _coefficients(matrix: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -166,14 +168,6 @@ def _coefficients(matrix: np.ndarray, y: np.ndarray) -> np.ndarray:
     except RuntimeError:
         return np.zeros(matrix.shape[1])
     return coefficients
-
-
-def _leading(
-    parts: Sequence[str], columns: Mapping[str, np.ndarray], known: np.ndarray, y: np.ndarray
-) -> bool:
-    """Whether one part alone is the total for nearly everybody: then the sum says nothing."""
-    equal = [float(np.mean(np.nan_to_num(columns[p][known]) == y)) for p in parts]
-    return max(equal) > 0.995
 
 
 def _unit(values: np.ndarray) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import level_text
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.missing_codes import suspected_missing_codes
 from synthpop.microdata.names import (
     AGE,
@@ -64,7 +65,12 @@ class ColumnReader:
         self.weights = self._weights()
         free = [name for name in frame.columns if name not in self.roles.values()]
         self.age = self._age(free)
-        self.sex = next((c for c in named_or_containing(SEX, free) if self._few(c)), None)
+        few = (
+            name
+            for name in named_or_containing(SEX, free)
+            if name.lower() in SEX or int(self.codes[name].max()) < MOST_SEXES
+        )
+        self.sex = next(few, None)
         self.relation: str | None = None
         self.derived: dict[str, dict[str, Any]] = {}
 
@@ -167,9 +173,6 @@ class ColumnReader:
         in_range = bool(np.all((values >= -1) & (values <= OLDEST)))
         return in_range and are_whole(values) and len(np.unique(values)) >= FEWEST_AGES
 
-    def _few(self, name: str) -> bool:
-        return name.lower() in SEX or int(self.codes[name].max()) < MOST_SEXES
-
     # one column by itself
 
     def _plain(self, name: str) -> ColumnProfile:
@@ -188,7 +191,9 @@ class ColumnReader:
             return ColumnProfile(name, "left out", "a further weight")
         if self._is_inverse_weight(values):
             return ColumnProfile(name, "left out", "the inverse of the weight")
-        if self._is_id(name, codes, values):
+        unique = int(codes.max()) + 1 == len(codes) and len(codes) > 1
+        unique = unique and (values is None or (len(codes) > FEW_NUMBERS and are_whole(values)))
+        if unique and name not in (self.age, self.sex):
             return ColumnProfile(name, "left out", "an id: another value in each row")
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             return ColumnProfile(name, "left out", "a date: derive a number or classes from it")
@@ -220,19 +225,10 @@ class ColumnReader:
         of_households = self.index is not None and self.index.constant(self.codes[name])
         return POSSIBLE_WEIGHT if of_households else ""
 
-    def _is_id(self, name: str, codes: np.ndarray, values: np.ndarray | None) -> bool:
-        if name in (self.age, self.sex):
-            return False
-        unique = int(codes.max()) + 1 == len(codes) and len(codes) > 1
-        return unique and (values is None or (len(codes) > FEW_NUMBERS and are_whole(values)))
-
 
 def number_column(column: pd.Series) -> np.ndarray | None:
     """Return a numeric column as float64, NaN where it is missing; None for another kind."""
-    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
-        return None
-    values: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return values
+    return as_numbers(column) if is_number(column) else None
 
 
 def are_whole(values: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
 from synthpop.microdata.language import said
 from synthpop.microdata.page_facts import Svg, table
-from synthpop.microdata.text import BLANK, number, percent, points, short_percent
+from synthpop.microdata.text import number, percent, points, short_percent
 
 MOST_SHOWN = 6
 MOST_CELLS = 400
@@ -67,7 +67,7 @@ def _grid(cells: pd.DataFrame, effective: float) -> dict[str, Any]:
     for i, level in enumerate(levels):
         entries = [
             {
-                "text": _cell_text(sample[i, j], population[i, j]),
+                "text": points(population[i, j] - sample[i, j]),
                 "kind": _kind(z[i, j]),
                 "title": said(
                     "{levels}: survey {survey}, population {population}",
@@ -86,10 +86,6 @@ def _matrix(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     matrix = cells.pivot(index="level_a", columns="level_b", values=column).astype(float)
     rows, columns = dict.fromkeys(cells["level_a"]), dict.fromkeys(cells["level_b"])
     return matrix.loc[list(rows), list(columns)]
-
-
-def _cell_text(q: float, p: float) -> str:
-    return points(p - q) if np.isfinite(q) and np.isfinite(p) else BLANK
 
 
 def _kind(z: float) -> str:

@@ -81,7 +81,12 @@ def profile_facts(frame: pd.DataFrame, profile: SurveyProfile) -> dict[str, Any]
     return {
         "cards": [
             card("Rows", count(len(frame)), "one a person"),
-            card("Columns", count(len(profile.columns)), _uses(profile)),
+            card(
+                "Columns",
+                count(len(profile.columns)),
+                f"{len(profile.with_use(*STEPS))} to simulate, "
+                f"{len(profile.with_use('left out'))} left out",
+            ),
             card(
                 "Cells missing", short_percent(float(frame.isna().to_numpy().mean()), 2), "of all"
             ),
@@ -92,11 +97,6 @@ def profile_facts(frame: pd.DataFrame, profile: SurveyProfile) -> dict[str, Any]
         "relations": _relations(profile),
         "predictors": _predictors(profile),
     }
-
-
-def _uses(profile: SurveyProfile) -> str:
-    by_steps, left = profile.with_use(*STEPS), profile.with_use("left out")
-    return f"{len(by_steps)} to simulate, {len(left)} left out"
 
 
 def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, str]]:

@@ -102,7 +102,9 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "contributions": None if external else _contributions(getattr(risk, "contributions", None)),
         "combinations": None if external else _combinations(getattr(risk, "combinations", None)),
         "copies": _copies(getattr(risk, "copies", None), external),
-        "interval": _interval_note(rows),
+        "interval": said(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
+        if "populations" in rows
+        else "",
         "baseline": "" if external else _baseline_note(rows),
         "own_words": [] if external else risk.summary().splitlines()[:1],
     }
@@ -269,12 +271,6 @@ def _interval(rows: pd.DataFrame, external: bool) -> list[str]:
     if external or not np.isfinite(values["mean"]):
         return [BLANK]
     return [said(MEAN_AND_INTERVAL, **{name: number(value) for name, value in values.items()})]
-
-
-def _interval_note(rows: pd.DataFrame) -> str:
-    if "populations" not in rows:
-        return ""
-    return said(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
 
 
 def _baseline_note(rows: pd.DataFrame) -> str:

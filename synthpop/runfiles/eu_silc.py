@@ -117,10 +117,11 @@ def _variables(frame: pd.DataFrame, faults: Faults) -> pd.DataFrame:
         variables["age"] = age
     variables |= _present(frame, next(((name,) for name in STATUS if name in frame.columns), ()))
     variables |= _present(frame, KEPT["P"])
-    variables |= _sum_with_parts(frame, "income", PERSON_PARTS)
+    variables |= _sum_of(frame, "income", PERSON_PARTS)
+    variables |= _present(frame, _columns(frame, PERSON_PARTS))
     variables |= _present(frame, KEPT["H"])
-    variables |= _household_sum(frame, "hgrossIncome", HOUSEHOLD_PARTS)
-    variables |= _household_sum(frame, "hgrossminus", HOUSEHOLD_OUTLAYS)
+    variables |= _sum_of(frame, "hgrossIncome", HOUSEHOLD_PARTS)
+    variables |= _sum_of(frame, "hgrossminus", HOUSEHOLD_OUTLAYS)
     return pd.DataFrame(variables)
 
 
@@ -146,14 +147,6 @@ def _columns(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
     return []
 
 
-def _sum_with_parts(frame: pd.DataFrame, name: str, names: Sequence[str]) -> dict[str, pd.Series]:
-    parts = _columns(frame, names)
-    if not parts:
-        return {}
-    total = frame[parts].sum(axis=1, min_count=1)
-    return {name: total, **{part: frame[part] for part in parts}}
-
-
-def _household_sum(frame: pd.DataFrame, name: str, names: Sequence[str]) -> dict[str, pd.Series]:
+def _sum_of(frame: pd.DataFrame, name: str, names: Sequence[str]) -> dict[str, pd.Series]:
     parts = _columns(frame, names)
     return {name: frame[parts].sum(axis=1, min_count=1)} if parts else {}

@@ -15,7 +15,7 @@ from synthpop.conditional.pooling.regression_methods import RegressionPooling
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import NONE, OneOf, Whole
@@ -162,22 +162,16 @@ def as_names(argument: str, names: Any) -> tuple[str, ...]:
     """
     names = [names] if isinstance(names, str) else names
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        fault = Fault(argument, f"is {names!r}", remedy="Give a list of names.")
-        raise InputError("recipe", [fault])
+        raise InputError.of("recipe", argument, f"is {names!r}", "Give a list of names.")
     return tuple(names)
 
 
-def check_in_survey(
-    faults: Faults, label: str, names: Sequence[str], schema: Schema, role: str
-) -> None:
+def check_in_survey(faults: Faults, label: str, names: Sequence[str], schema: Schema) -> None:
     """Note names that are not columns of the survey."""
     for name in names:
         if name not in schema.survey:
-            faults.add(
-                label,
-                f"{role} {name!r} is not a column of the survey",
-                remedy=did_you_mean(name, schema.survey),
-            )
+            what = f"variable {name!r} is not a column of the survey"
+            faults.add(label, what, remedy=did_you_mean(name, schema.survey))
 
 
 def check_numeric_field(faults: Faults, label: str, name: str, schema: Schema) -> None:

@@ -167,7 +167,7 @@ class Categorical(BlockStage):
         if not self.provides:
             faults.add(self.label, "has no name", remedy="Name a column of the survey.")
             return
-        check_in_survey(faults, self.label, self.provides, schema, "variable")
+        check_in_survey(faults, self.label, self.provides, schema)
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
         pooling_options(self.pooling).check(faults, self.label)

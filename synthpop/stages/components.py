@@ -16,7 +16,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
-from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.parameters import Flag, check
 from synthpop.microdata.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
@@ -124,7 +124,7 @@ class Components(BlockStage):
         """Note everything in the options that cannot work."""
         check_available(faults, self.label, [self.total], schema, "total")
         check_available(faults, self.label, self.by, schema, "by")
-        check_in_survey(faults, self.label, [self.total, *self.parts], schema, "variable")
+        check_in_survey(faults, self.label, [self.total, *self.parts], schema)
         for name in (self.total, *self.parts):
             check_numeric_field(faults, self.label, name, schema)
         check_choice(faults, f"{self.label}: empty", self.empty, EMPTY)
@@ -151,7 +151,7 @@ class Components(BlockStage):
         if not np.any(has_total & ~near_zero):
             why = "parts nearly cancel" if has_total.any() else f"{self.total!r} is zero or missing"
             what = f"{why} for everybody: there are no fractions"
-            raise InputError("recipe", [Fault(self.label, what, remedy="Leave the step out.")])
+            raise InputError.of("recipe", self.label, what, "Leave the step out.")
         terms = [(name,) for name in self.by]
         coding = make_coding(sample, terms, probs=DECILES_AND_TAILS)
         if strides(coding.variables)[1] > DENSE_CELLS:
@@ -160,7 +160,7 @@ class Components(BlockStage):
                 f"{count_text(DENSE_CELLS)}"
             )
             remedy = "Condition on fewer variables or classes."
-            raise InputError("recipe", [Fault(self.label, what, remedy=remedy)])
+            raise InputError.of("recipe", self.label, what, remedy)
         columns = [sample.columns[item.name] for item in coding.variables]
         cells = coding.cells(columns, sample.n_persons)
         ordered = tuple(
@@ -196,8 +196,7 @@ class Components(BlockStage):
                 f"parts do not add up to {self.total!r} (largest difference {gap[wrong].max():g})"
             )
             remedy = "Correct the total or name all its parts."
-            rows = tuple(int(row) for row in np.sort(where[wrong])[:5])
-            raise InputError("recipe", [Fault(self.label, what, rows, len(wrong), remedy)])
+            raise InputError.of("recipe", self.label, what, remedy, rows=np.sort(where[wrong]))
 
     def observed(self, model: ComponentsModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""

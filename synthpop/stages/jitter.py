@@ -29,7 +29,7 @@ import numpy as np
 from synthpop.conditional.coding import make_coding, sample_digits
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import MISSING
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.text import count
 from synthpop.models.encoding import Encoding, cell_codes, distinct_cells, response_limits
 
@@ -143,8 +143,7 @@ def _check_numbers(name: str, known: np.ndarray) -> None:
     if whole and known.max() - known.min() < MOST_VALUES:
         return
     what = f"takes whole numbers less than {count(MOST_VALUES)} apart, as ages; {name!r} has others"
-    remedy = f"Take {name!r} out of jitter."
-    raise InputError("recipe", [Fault("structure: jitter", what, remedy=remedy)])
+    raise InputError.of("recipe", "structure: jitter", what, f"Take {name!r} out of jitter.")
 
 
 def _first_law(

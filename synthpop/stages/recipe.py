@@ -119,7 +119,9 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     known |= columns.fields
     fixed = _fixed_names(survey)
     schema = Schema(known, fixed, fixed)
-    used_names = {*fixed, *(name for name in _id_names(survey) if name)}
+    used_names = {*fixed, survey.roles.person or PERSON_NAME}
+    if survey.roles.household is not None:
+        used_names.add(survey.roles.household)
     areas = tuple(name for item in steps.population_stages for name in item.provides)
     schemas = [schema]
     for number, stage in enumerate(stages):
@@ -259,10 +261,6 @@ def _fixed_names(survey: Survey) -> tuple[str, ...]:
     roles = survey.roles
     size = (roles.household_size or SIZE_NAME) if roles.household is not None else None
     return tuple(name for name in (roles.strata, size) if name is not None)
-
-
-def _id_names(survey: Survey) -> tuple[str | None, str]:
-    return survey.roles.household, survey.roles.person or PERSON_NAME
 
 
 def make_layout(survey: Survey, columns: Columns) -> IdColumns:

@@ -127,7 +127,7 @@ class Relation(BlockStage):
 
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        check_in_survey(faults, self.label, [self.name], schema, "variable")
+        check_in_survey(faults, self.label, [self.name], schema)
         check_available(faults, self.label, [self.relationship], schema, "relationship")
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
@@ -152,7 +152,8 @@ class Relation(BlockStage):
         field = coded_field(sample, self.name)
         classes = codes_of(sample, self.name, field).astype(np.int64) + 1
         n_classes = len(field.levels) + 1
-        relation = self._relation_codes(sample.fields[self.relationship])
+        code_of = sample.fields[self.relationship].levels.index
+        relation = code_of(self.head), tuple(code_of(level) for level in self.direct)
         codes = sample.columns[self.relationship]
         heads, missing = head_of_each(codes, relation[0], sample.offsets)
         members = members_beside(heads, sample.offsets, np.isin(codes, relation[1]))
@@ -203,9 +204,6 @@ class Relation(BlockStage):
                 for one in (coding, wide)
             ),
         )
-
-    def _relation_codes(self, field: Field) -> tuple[int, tuple[int, ...]]:
-        return field.levels.index(self.head), tuple(field.levels.index(x) for x in self.direct)
 
     def _fit_fallbacks(self, missing: int, n_parts: int) -> tuple[Fallback, ...]:
         notes = []

@@ -117,7 +117,7 @@ class Structure(BlockStage):
 
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        check_in_survey(faults, self.label, self.variables, schema, "variable")
+        check_in_survey(faults, self.label, self.variables, schema)
         check_choice(faults, f"{self.label}: method", self.method, METHODS)
         amount = self.pooling
         number = isinstance(amount, Real) and not isinstance(amount, bool)

@@ -29,7 +29,12 @@ def before_and_after(session: ProtectionSession, names: list[str]) -> dict[str, 
     if not names:
         return {"texts": [], "tables": [], "pictures": []}
     original, current = _in_classes(session.original, session.data, names)
-    recoded = [name for name in names if _is_recoded(original[name], current[name])]
+    # columns with other values than before, whose cells cannot be compared
+    recoded = []
+    for name in names:
+        new = set(current[name].dropna()) - set(original[name].dropna())
+        if current[name].isin(new).sum() > 0.5 * current[name].notna().sum():
+            recoded.append(name)
     if recoded:
         return _each_for_itself(original, current, names, recoded)
     result = table_distance(original, current, names)
@@ -39,12 +44,6 @@ def before_and_after(session: ProtectionSession, names: list[str]) -> dict[str, 
     heads = {"original": t("Original"), "released": t("Current"), "difference": t("Difference")}
     table = plain_table(cells.rename(columns=heads))
     return {"texts": [text], "tables": [table], "pictures": [picture]}
-
-
-def _is_recoded(before: pd.Series, after: pd.Series) -> bool:
-    """Tell whether a column has other values than before, so that cells cannot be compared."""
-    new = set(after.dropna()) - set(before.dropna())
-    return bool(after[after.isin(new)].size > 0.5 * after.notna().sum())
 
 
 def _each_for_itself(

@@ -28,7 +28,7 @@ from synthpop.conditional.rules.syntax import (
 )
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Fault, InputError, did_you_mean
+from synthpop.microdata.errors import InputError, did_you_mean
 from synthpop.microdata.indicators.equivalised import equivalised_size
 
 NEARLY = 1e-9  # differences of sums of amounts, as a share, that are rounding errors
@@ -94,7 +94,7 @@ class People:
 
 
 def _fault(text: str, what: str, remedy: str) -> InputError:
-    return InputError("rules", [Fault(repr(text), what, remedy=remedy)])
+    return InputError.of("rules", repr(text), what, remedy)
 
 
 def condition_of(people: People, node: Node) -> np.ndarray:

@@ -83,7 +83,7 @@ def parse_expression(text: str) -> Node:
 
 def _fault(text: str, what: str) -> InputError:
     remedy = 'Write it like "spouse: age >= 16" or "pension = 0 if age < 55".'
-    return InputError("rules", [Fault(f"rule {text!r}", what, remedy=remedy)])
+    return InputError.of("rules", f"rule {text!r}", what, remedy)
 
 
 def _tokens(text: str) -> list[Token]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from synthpop.microdata.design_variance import sampled_units, t_quantile
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.measures import mean, prepare, quantile
 from synthpop.microdata.indicators.results import Indicator
@@ -48,13 +48,12 @@ def proportion(
     """
     column = condition if isinstance(condition, pd.Series) else pd.Series(np.asarray(condition))
     plain = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=np.float64)
-    faults = Faults("proportion")
     wrong = (np.isnan(plain) & column.notna().to_numpy()) | ((plain != 0) & (plain != 1))
     wrong &= column.notna().to_numpy()
     if wrong.any():
         rows = np.flatnonzero(wrong)
-        faults.add("condition", "is neither true nor false", rows=rows, remedy="Compare first.")
-    faults.raise_if_any()
+        what = "is neither true nor false"
+        raise InputError.of("proportion", "condition", what, "Compare first.", rows=rows)
     result = mean(plain, weights, by=by)
     return replace(result, name="proportion", meaning="The weighted proportion is {value}.")
 

@@ -71,12 +71,8 @@ class TailFit(Result):
             series = strata if isinstance(strata, pd.Series) else pd.Series(np.asarray(strata))
             h = encode(series)[0].astype(np.int64)
             if len(h) != len(self.values) or (h < 0).any():
-                faults = Faults("reweighting")
-                faults.add(
-                    "strata", "is missing or of another length", remedy="Give one value per row."
-                )
-                faults.raise_if_any()
-        new = np.where(self.outlier, 1.0, self.weights)
+                what = "is missing or of another length"
+                raise InputError.of("reweighting", "strata", what, "Give one value per row.")
         before = np.bincount(h, weights=self.weights)
         fixed = np.bincount(h, weights=np.where(self.outlier, 1.0, 0.0))
         free = np.bincount(h, weights=np.where(self.outlier, 0.0, self.weights))
@@ -115,7 +111,6 @@ class TailFit(Result):
             raise InputError.of(
                 "tail", "which", f"{which!r} is not allowed", "Use 'tail' or 'outliers'."
             )
-        assert rows is not None
         new = self.values.copy()
         units, first, back = np.unique(self.unit[rows], return_index=True, return_inverse=True)
         rng = Streams(resolve_seed(seed)).at("pareto tail", which)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.tails import van_kerm_threshold
 from synthpop.microdata.weighted import quantile
 from synthpop.models.breaks import breaks as quantile_breaks
@@ -80,9 +80,8 @@ def value_classes(
     outside = (codes < 0) & ~np.isnan(values)
     if outside.any():
         what = f"{int(outside.sum())} sample values lie outside {limits[0]:g} ... {limits[-1]:g}"
-        rows = tuple(int(row) for row in np.sort(where[outside])[:5])
-        remedy = "Widen breaks."
-        raise InputError("recipe", [Fault(label, what, rows, int(outside.sum()), remedy)])
+        rows = np.sort(where[outside])
+        raise InputError.of("recipe", label, what, "Widen breaks.", rows=rows)
     low, high = class_bounds(limits, zeros=zeros)
     high = np.where(high == np.nextafter(low, np.inf), low, high)
     return Classes(codes.astype(np.int64) + 1, _with_missing(low), _with_missing(high))

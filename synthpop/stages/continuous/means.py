@@ -32,7 +32,7 @@ from synthpop.conditional.coding import Coding
 from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.fallback import LevelFactors, RememberingSequence
 from synthpop.microdata.block import Block
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import InputError
 from synthpop.models.tilted import rate_of_ranks, tilted_uniforms
 from synthpop.stages.continuous.binned import WithinClass
 from synthpop.stages.continuous.distributions import codes_of_rows
@@ -152,7 +152,7 @@ def _term_of(name: str, coding: Coding, label: str) -> int:
         if len(term) == 1 and variable.name == name and variable.numbers is None:
             return t
     what = f"means_by names {name!r}, which is no predictor by its levels"
-    raise InputError("recipe", [Fault(label, what, remedy="Name one of its predictors.")])
+    raise InputError.of("recipe", label, what, "Name one of its predictors.")
 
 
 def _means(group: np.ndarray, values: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.parameters import NONE, Constraint, Flag, OneOf, check
 from synthpop.models.leaves import has_leaves
 from synthpop.models.residuals import log_constant, trimmed
@@ -296,9 +296,8 @@ class Counted(ValueMethod):
         wrong = np.flatnonzero((values < 0) | (values != np.round(values)))
         if len(wrong):
             what = f"{len(wrong)} sample values are not whole numbers from 0 on"
-            first = tuple(int(row) for row in rows[wrong[:5]])
             remedy = 'Round them, or use method "regression".'
-            raise InputError("recipe", [Fault(label, what, first, len(wrong), remedy)])
+            raise InputError.of("recipe", label, what, remedy, rows=rows[wrong])
         shift = int(bool(self.zeros))
         return ValueRule("counts", self.distribution, shift=shift, lower=float(shift), upper=upper)
 
@@ -312,4 +311,4 @@ def _bounds(values: np.ndarray, bound: float | None, label: str) -> tuple[float,
 
 
 def _fail(label: str, what: str, remedy: str) -> None:
-    raise InputError("recipe", [Fault(label, what, remedy=remedy)])
+    raise InputError.of("recipe", label, what, remedy)

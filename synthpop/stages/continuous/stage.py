@@ -192,7 +192,7 @@ class Continuous(BlockStage):
 
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        check_in_survey(faults, self.label, [self.name], schema, "variable")
+        check_in_survey(faults, self.label, [self.name], schema)
         check_numeric_field(faults, self.label, self.name, schema)
         check_predictors(faults, self.label, self.predictors, schema)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
