@@ -56,25 +56,16 @@ def stored_name(name: str) -> str:
 
     suffix = Path(name).suffix.lower()
     if suffix not in (*READERS, ARCHIVE, ".toml"):
-        faults = Faults("upload")
-        faults.add(
-            "file",
-            f"files of type {suffix or '(none)'} are not read",
-            remedy=f"Choose one of {', '.join(READERS)}.",
-        )
-        faults.raise_if_any()
+        what = f"files of type {suffix or '(none)'} are not read"
+        raise InputError.of("upload", "file", what, f"Choose one of {', '.join(READERS)}.")
     return f"data-{secrets.token_hex(8)}{suffix}"
 
 
 def too_large(size: int, limit: int) -> InputError:
     """Return the error of an upload that is too large."""
-    faults = Faults("upload")
-    faults.add(
-        "file",
-        f"has {count(size / MEBI)} MB, more than {count(limit / MEBI)} MB",
-        remedy="Start the app with a larger --upload-limit, or leave out columns.",
-    )
-    return InputError(faults.subject, faults.found)
+    what = f"has {count(size / MEBI)} MB, more than {count(limit / MEBI)} MB"
+    remedy = "Start the app with a larger --upload-limit, or leave out columns."
+    return InputError.of("upload", "file", what, remedy)
 
 
 def pack(project: Project, folder: Path, target: Path) -> None:
@@ -111,6 +102,6 @@ def unpack(source: Path, folder: Path, limit: int) -> Project:
                 with archive.open(member) as stream, (folder / member.filename).open("wb") as new:
                     shutil.copyfileobj(stream, new)
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError):
-        faults.add("file", "is damaged or no archive", remedy="Choose one that the app has saved.")
-        raise InputError(faults.subject, faults.found) from None
+        what, remedy = "is damaged or no archive", "Choose one that the app has saved."
+        raise InputError.of("project", "file", what, remedy) from None
     return load(folder)

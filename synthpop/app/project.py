@@ -142,17 +142,15 @@ def load(folder: Path) -> Project:
 
     Raises InputError: the folder has no project, or it is none of this version.
     """
-    faults = Faults("project")
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        faults.add(FILE, "cannot be read", remedy="Choose a project that the app has saved.")
-        raise InputError(faults.subject, faults.found) from None
+        remedy = "Choose a project that the app has saved."
+        raise InputError.of("project", FILE, "cannot be read", remedy) from None
     try:
         project = Project.model_validate_json(text)
     except ValidationError as problem:
         raise _input_error(FILE, problem) from None
     if project.protect.position > len(project.protect.steps):
-        faults.add("position", "lies behind the last step")
-    faults.raise_if_any()
+        raise InputError.of("project", "position", "lies behind the last step")
     return project

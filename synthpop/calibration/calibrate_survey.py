@@ -192,8 +192,8 @@ def _check_options(
 
 def _is_pair(value: Any) -> bool:
     numbers = np.asarray(value, dtype=object).reshape(-1)
-    fine = len(numbers) == 2 and all(isinstance(n, (int, float, np.number)) for n in numbers)
-    return fine and bool(numbers[0] < numbers[1])
+    is_pair = len(numbers) == 2 and all(isinstance(n, (int, float, np.number)) for n in numbers)
+    return is_pair and bool(numbers[0] < numbers[1])
 
 
 def _prepare(
@@ -217,8 +217,8 @@ def _prepare(
     faults.raise_if_any()
     assert controls is not None
     if len(controls.targets) == 0:
-        faults.add("margins", "there is nothing to meet: no cell with a total")
-        faults.raise_if_any()
+        what = "there is nothing to meet: no cell with a total"
+        raise InputError.of("calibrate", "margins", what)
     problem = set_up(
         controls,
         survey.weights,

@@ -203,9 +203,9 @@ def _levels_there(margin: Margin, codings: dict[str, tuple[np.ndarray, tuple[Any
     sentences = []
     for name in margin.columns:
         levels = codings[name][1]
-        more = ", ..." if len(levels) > SHOWN_CELLS else ""
+        ellipsis = ", ..." if len(levels) > SHOWN_CELLS else ""
         sentences.append(
-            f"{name!r} has {', '.join(map(str, levels[:SHOWN_CELLS])) or 'none'}{more}."
+            f"{name!r} has {', '.join(map(str, levels[:SHOWN_CELLS])) or 'none'}{ellipsis}."
         )
     return " ".join(sentences)
 
@@ -267,15 +267,15 @@ def _check_cells(
     targets, labels = margin.targets, margin.cell_labels()
     inside = np.flatnonzero(cell >= 0)
     counts = np.bincount(cell[inside], minlength=len(targets))
-    absent = (counts == 0) & (targets != 0)
-    if absent.any() and (counts == 0).all():
+    empty_cells = (counts == 0) & (targets != 0)
+    if empty_cells.any() and (counts == 0).all():
         where = ", ".join(margin.columns)
         what = f"no category of {where} occurs in the sample as given"
         faults.add(margin.label, what, remedy=place)
     _note(
         faults,
         margin,
-        absent,
+        empty_cells,
         targets,
         labels,
         "total {total}, but nobody of the sample is in it",
@@ -292,12 +292,12 @@ def _check_cells(
         amount = np.nan_to_num(values[inside])
         low = np.bincount(cell[inside], np.minimum(amount, 0.0), minlength=len(targets))
         high = np.bincount(cell[inside], np.maximum(amount, 0.0), minlength=len(targets))
-        wrong = (counts > 0) & (
+        out_of_reach = (counts > 0) & (
             ((targets >= 0) & (high == 0) & ~((targets == 0) & (low == 0)))
             | ((targets <= 0) & (low == 0) & ~((targets == 0) & (high == 0)))
         )
         what = f"total {{total}}, which no sum of {margin.variable} in the sample can reach"
-        _note(faults, margin, wrong, targets, labels, what, "Correct the total or its sign.")
+        _note(faults, margin, out_of_reach, targets, labels, what, "Correct the total or its sign.")
     keep = (counts > 0) & ~((targets == 0) & _blank(cell, values, len(targets)))
     new = np.full(len(targets) + 1, -1, dtype=np.int32)
     new[:-1][keep] = np.arange(keep.sum())

@@ -102,17 +102,19 @@ def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults:
         least = _total(positive, low) + _total(negative, high)
         most = _total(positive, high) + _total(negative, low)
     slack = tolerance * np.abs(problem.targets)
-    wrong = problem.hard & ((problem.targets > most + slack) | (problem.targets < least - slack))
-    unreachable = np.flatnonzero(wrong)
-    now = problem.matrix.T @ problem.start
+    out_of_reach = problem.hard & (
+        (problem.targets > most + slack) | (problem.targets < least - slack)
+    )
+    unreachable = np.flatnonzero(out_of_reach)
+    start_totals = problem.matrix.T @ problem.start
     for k in unreachable[:SHOWN]:
         faults.add(
             controls.label(int(k)),
             f"total {number(problem.targets[k], 8)} is out of reach: the sample has "
-            f"{number(now[k], 8)}, and "
+            f"{number(start_totals[k], 8)}, and "
             f"the bounds allow {number(least[k], 8)} to {number(most[k], 8)}",
-            remedy=f"Widen the bounds to hold {problem.targets[k] / now[k]:.4g}, or give the "
-            "margin an importance.",
+            remedy=f"Widen the bounds to hold {problem.targets[k] / start_totals[k]:.4g}, or give "
+            "the margin an importance.",
         )
     if len(unreachable) > SHOWN:
         faults.add("bounds", f"{len(unreachable) - SHOWN} more controls are out of reach")

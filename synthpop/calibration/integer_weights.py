@@ -176,7 +176,7 @@ def round_weights(
         if np.abs(residual * np.sqrt(scale)).max() < NEAR_ENOUGH:
             break
         candidates, partners = _pairs(up, open_units, rng, single=batch % 4 == 3)
-        last = batch == BATCHES - 1
+        is_last_batch = batch == BATCHES - 1
         changes += repair_rounding(
             matrix.indptr,
             matrix.indices,
@@ -188,7 +188,7 @@ def round_weights(
             candidates,
             partners,
             1.0 - rng.random(len(candidates)),
-            0.0 if last else COOLING**batch,
+            0.0 if is_last_batch else COOLING**batch,
         )
     return (base + up).astype(np.int64), int(changes)
 

@@ -131,9 +131,9 @@ def trim_weights(
     w = np.asarray(weights, dtype=np.float64)
     labels = np.zeros(len(w), dtype=np.int64) if groups is None else np.asarray(groups)
     faults = Faults("trim_weights")
-    wrong = ~(np.isfinite(w) & (w > 0))
-    if wrong.any():
-        rows = np.flatnonzero(wrong)
+    is_invalid = ~(np.isfinite(w) & (w > 0))
+    if is_invalid.any():
+        rows = np.flatnonzero(is_invalid)
         faults.add("weights", "not positive and finite", rows=rows, remedy="Repair these rows.")
     if not 0 <= lower < upper:
         faults.add("limits", f"lower {lower} and upper {upper}", remedy="0 <= lower < upper")
@@ -180,6 +180,6 @@ def _trimmed(w: np.ndarray, lower: float, upper: float, total: float) -> np.ndar
     out = np.clip(high * w, lower, upper)
     free = (high * w > lower) & (high * w < upper)
     if free.any():
-        rest = total - float(out[~free].sum())
-        out[free] = np.clip(w[free] * (rest / float(w[free].sum())), lower, upper)
+        remaining_total = total - float(out[~free].sum())
+        out[free] = np.clip(w[free] * (remaining_total / float(w[free].sum())), lower, upper)
     return out

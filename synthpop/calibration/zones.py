@@ -195,8 +195,8 @@ def balance_zones(
         spread, items, method=method, tolerance=tolerance, max_iterations=max_iterations,
         household_equal=True,
     )  # fmt: skip
-    whole = integerise(fitted.survey, items, seed=seed)
-    frame = _positive(whole.survey.frame, ALLOTTED)
+    integer_weights = integerise(fitted.survey, items, seed=seed)
+    frame = _positive(integer_weights.survey.frame, ALLOTTED)
     if other_zones is not None:
         shifted = other_zones.assign(
             **{ALLOTTED: other_zones[ALLOTTED] + int(frame[ALLOTTED].max()) + 1}
@@ -241,17 +241,17 @@ def _check(
         if unknown or not len(only):
             faults.add("only", f"{unknown or 'nothing'} is no zone", remedy="Name zones.")
         for item in margins:
-            plain = item.variable is None
-            if not plain and zone not in item.columns:
+            is_count = item.variable is None
+            if not is_count and zone not in item.columns:
                 what = f"{item.label} is a sum over larger geographies"
                 faults.add("margins", what, remedy="Balance all zones at once.")
     if within is None:
         faults.raise_if_any()
         return
     faults.raise_if_any()
-    absent = ~survey.frame[within].isin(set(table[within]))
-    if absent.all():
-        faults.add(within, "no household lies in any zone", rows=np.flatnonzero(absent))
+    outside_of_table = ~survey.frame[within].isin(set(table[within]))
+    if outside_of_table.all():
+        faults.add(within, "no household lies in any zone", rows=np.flatnonzero(outside_of_table))
     faults.raise_if_any()
 
 

@@ -113,8 +113,8 @@ def _shares(
     coding: Coding, sequence: FallbackSequence, block: Block, label: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return number of persons and probabilities of each cell of a block."""
-    plain = replace(sequence, factors=None)
-    cells, row_of_cell, probabilities, *_ = evaluate_cells(coding, plain, block, label=label)
+    unadjusted = replace(sequence, factors=None)
+    cells, row_of_cell, probabilities, *_ = evaluate_cells(coding, unadjusted, block, label=label)
     persons = np.bincount(row_of_cell[cells], minlength=len(probabilities))
     return persons.astype(np.float64), probabilities
 

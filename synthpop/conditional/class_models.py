@@ -92,8 +92,8 @@ class PoolingOptions(Options):
         """Return the pooling that is meant: as asked, or the default of the model of classes."""
         if self.amount is not None:
             return self.amount
-        plain = isinstance(model, str) and model == "multinomial"
-        return "cross-validated" if plain else "none"
+        is_multinomial = isinstance(model, str) and model == "multinomial"
+        return "cross-validated" if is_multinomial else "none"
 
 
 @dataclass(frozen=True, slots=True)

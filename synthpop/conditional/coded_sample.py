@@ -86,10 +86,10 @@ def code_sample(
     if options.by_household not in GIVEN_MEMBERS or not has_others(sample.offsets):
         return CodedSample(coding, sample, make_up)
     # 3. What the members before have.
-    others = first_members(sample.offsets).others
+    other_members = first_members(sample.offsets).others
     relation = None if make_up is None else make_up.relation
     coding, sample = with_members_before(
-        options.by_household, coding, sample, values, others, n_levels, relation
+        options.by_household, coding, sample, values, other_members, n_levels, relation
     )
     # 4. What the first member has.
     if n_levels is None:

@@ -103,8 +103,8 @@ def make_coding(
         if numeric == "values" and len(term) == 1 and sample.fields[term[0]].kind == "numeric"
     }  # fmt: skip
     keys = [(name, term in as_values) for term in terms for name in term]
-    beside = [*conditions, *([] if by is None else [by])]
-    keys = list(dict.fromkeys([*keys, *((name, False) for name in beside)]))
+    rule_names = [*conditions, *([] if by is None else [by])]
+    keys = list(dict.fromkeys([*keys, *((name, False) for name in rule_names)]))
     variables = []
     for name, by_value in keys:
         field = sample.fields[name]

@@ -109,9 +109,9 @@ def evaluate_cells(
     step = np.zeros(len(distinct), dtype=np.int64)
     for number in np.unique(group):
         rows = np.flatnonzero(group == number)
-        some = None if mask is None else mask[rows]
+        allowed_rows = None if mask is None else mask[rows]
         probabilities[rows], step[rows] = predict_with_fallback(
-            sequence, int(number), digits[rows], some
+            sequence, int(number), digits[rows], allowed_rows
         )
     return cells, row_of_cell, probabilities, step, group
 

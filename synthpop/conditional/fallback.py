@@ -229,12 +229,14 @@ def predict_with_fallback(
             probabilities[rows] = shares / total[:, None]
             step[rows] = number
             continue
-        some = np.flatnonzero(waiting)[known]
-        probabilities[some] = shares[known] / total[known, None]
-        step[some] = number
-    rest = step > MARGINAL
-    if rest.any() and allowed is not None:
-        probabilities[rest] = allowed[rest] / allowed[rest].sum(axis=1, keepdims=True)
+        answered = np.flatnonzero(waiting)[known]
+        probabilities[answered] = shares[known] / total[known, None]
+        step[answered] = number
+    unanswered = step > MARGINAL
+    if unanswered.any() and allowed is not None:
+        probabilities[unanswered] = allowed[unanswered] / allowed[unanswered].sum(
+            axis=1, keepdims=True
+        )
     if sequence.pooling.kind == "complete":
         step[step == POOLED] = STRATUM  # what was asked for is no step down
     return probabilities, step
@@ -308,6 +310,6 @@ def cumulative(probabilities: np.ndarray) -> np.ndarray:
     """
     table = np.cumsum(probabilities, axis=1)
     n_classes = probabilities.shape[1]
-    last = n_classes - 1 - np.argmax(probabilities[:, ::-1] > 0, axis=1)
-    table[np.arange(n_classes) >= last[:, None]] = 1.0
+    last_possible = n_classes - 1 - np.argmax(probabilities[:, ::-1] > 0, axis=1)
+    table[np.arange(n_classes) >= last_possible[:, None]] = 1.0
     return np.ascontiguousarray(table)

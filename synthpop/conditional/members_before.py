@@ -104,9 +104,11 @@ class Before:
 
     def columns(self, households: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return both predictors of members of some households."""
-        other = np.where(self.kind_of_second[households] == kinds, np.nan, self.second[households])
+        other_value = np.where(
+            self.kind_of_second[households] == kinds, np.nan, self.second[households]
+        )
         first = self.values[households, kinds]
-        return self.rule.as_column(first), self.rule.as_column(other)
+        return self.rule.as_column(first), self.rule.as_column(other_value)
 
 
 def rounds(rows: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -89,7 +89,11 @@ def notes_by_level(
     if by is None:
         return tuple(notes)
     occurs = np.bincount(sample.strata, minlength=len(sample.strata_levels)) > 0
-    nobody = {name for name, some in zip(sample.strata_levels, occurs, strict=True) if not some}
+    nobody = {
+        name
+        for name, is_present in zip(sample.strata_levels, occurs, strict=True)
+        if not is_present
+    }
     notes_of_levels = (note for note in notes if note.stratum not in nobody)
     return tuple(replace(note, what=of_levels(note.what, by)) for note in notes_of_levels)
 

@@ -139,8 +139,8 @@ class AllowedRule:
         """Return False where a class is impossible, shape (c, n_classes)."""
         allowed = np.tile(self.present, (len(digits), 1))
         for conditions, classes in self.rules:
-            hit = np.ones(len(digits), dtype=bool)
+            matches = np.ones(len(digits), dtype=bool)
             for position, wanted in conditions:
-                hit &= np.isin(digits[:, position], wanted)
-            allowed[np.ix_(hit, np.asarray(classes, dtype=np.int64))] = False
+                matches &= np.isin(digits[:, position], wanted)
+            allowed[np.ix_(matches, np.asarray(classes, dtype=np.int64))] = False
         return allowed

@@ -62,8 +62,8 @@ def load_demo_population(
 
 
 def _check_whole(faults: Faults, name: str, value: object, least: int, most: int | None) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):  # type: ignore[operator]
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):  # type: ignore[operator]
         span = f"of {least} or more" if most is None else f"from {least} to {count_text(most)}"
         what = f"{value!r} is not a whole number {span}"
         faults.add(name, what, remedy=f"Give a whole number {span}.")

@@ -64,8 +64,8 @@ def labelled(candidates: Any) -> dict[str, Any]:
     elif isinstance(candidates, Sequence) and not isinstance(candidates, str):
         stages = [_of_one_name(stage) for stage in candidates]
         labels = _labels(stages)
-        again = {label for label in labels if labels.count(label) > 1}
-        for label in sorted(again):
+        repeated_labels = {label for label in labels if labels.count(label) > 1}
+        for label in sorted(repeated_labels):
             faults.add("candidates", f"{label} is there twice", remedy="Leave one of them.")
         stage_by_label = dict(zip(labels, stages, strict=True))
     else:
@@ -102,8 +102,8 @@ def _settings(
     for stage, item in zip(stages, options, strict=True):
         if name in item:
             field = type(stage).__dataclass_fields__.get(name) if name != KIND else None
-            plain = field is not None and item[name] == _text(field.default)
-            values.add(None if plain else item[name])
+            is_default = field is not None and item[name] == _text(field.default)
+            values.add(None if is_default else item[name])
     return values
 
 

@@ -105,15 +105,15 @@ def beside_the_best(table: pd.DataFrame) -> list[str]:
     following = table.iloc[1:]
     if following.empty:
         return []
-    same = following["difference"] == 0
-    near = ~same & (following["difference"] <= 2 * following["standard_error"])
+    is_equal = following["difference"] == 0
+    is_near = ~is_equal & (following["difference"] <= 2 * following["standard_error"])
     lines = []
-    if same.any():
-        lines.append(f"The same score: {'; '.join(following['candidate'][same])}.")
-    if near.any():
-        labels = "; ".join(following["candidate"][near])
+    if is_equal.any():
+        lines.append(f"The same score: {'; '.join(following['candidate'][is_equal])}.")
+    if is_near.any():
+        labels = "; ".join(following["candidate"][is_near])
         lines.append(f"Not significantly different (within two standard errors): {labels}.")
-    worse = int((~same & ~near).sum())
+    worse = int((~is_equal & ~is_near).sum())
     if worse:
         others = plural(worse, "other candidate is", "other candidates are")
         lines.append(f"{others} worse by more than two standard errors of the difference.")
@@ -253,8 +253,8 @@ def _prepared(
     """Return the sample as a stage sees it behind these steps; everything is checked first."""
     faults = Faults("cross-validation")
     steps = split_recipe(before)
-    others: list[Any] = [*steps.survey_stages, *steps.population_stages]
-    for other in others:
+    other_steps: list[Any] = [*steps.survey_stages, *steps.population_stages]
+    for other in other_steps:
         what = "works on the survey or on the finished population"
         faults.add(other.label, what, remedy="Leave it out, or prepare the survey first.")
     faults.raise_if_any()
@@ -304,10 +304,10 @@ def _ranked(by_fold: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
             row[column] = float(mean)
         rows.append(row)
     table = pd.DataFrame(rows).sort_values(score, kind="stable", ignore_index=True)
-    wide = by_fold.pivot(index="fold", columns="candidate", values=score)
-    apart = wide.sub(wide[table["candidate"].iloc[0]], axis=0)
+    score_by_fold = by_fold.pivot(index="fold", columns="candidate", values=score)
+    apart = score_by_fold.sub(score_by_fold[table["candidate"].iloc[0]], axis=0)
     table["difference"] = table[score] - table[score].iloc[0]
-    error = apart.std(ddof=1) / np.sqrt(len(wide))
+    error = apart.std(ddof=1) / np.sqrt(len(score_by_fold))
     table["standard_error"] = error.reindex(table["candidate"]).to_numpy()
     scores = [column for column in columns if column not in ("zero", "fallbacks")]
     order = ["variable", "candidate", *scores, "difference", "standard_error", "zero", "fallbacks"]

@@ -161,9 +161,9 @@ def _sums_off(
     for total, parts in request.components.items():
         gaps = []
         for side in (sample, population):
-            whole = numbers_of(side.frame[total])
+            totals = numbers_of(side.frame[total])
             parts_sum = np.nansum([numbers_of(side.frame[part]) for part in parts], axis=0)
-            gaps.append(np.abs(parts_sum - whole))
+            gaps.append(np.abs(parts_sum - totals))
             gaps[-1][np.isnan(gaps[-1])] = 0.0
         scale = max(1.0, float(np.nanmax(np.abs(numbers_of(sample.frame[total])), initial=1.0)))
         limit = max(1.5 * float(np.quantile(gaps[0], 0.999)), SUM_TOLERANCE * scale)

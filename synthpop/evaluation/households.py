@@ -351,9 +351,9 @@ def _gaps_of_side(
     if relation is not None:
         texts = side.frame[relation].astype("str").to_numpy()
         first = side.starts[side.index]
-        others = np.flatnonzero(np.arange(len(age)) != first)
-        for level in np.unique(texts[others]).tolist():
-            rows = others[texts[others] == level]
+        other_members = np.flatnonzero(np.arange(len(age)) != first)
+        for level in np.unique(texts[other_members]).tolist():
+            rows = other_members[texts[other_members] == level]
             where = f"the first member and {level}"
             gaps.append((where, age[first[rows]] - age[rows], side.index[rows]))
     return gaps

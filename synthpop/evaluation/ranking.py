@@ -94,16 +94,16 @@ def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> p
     A variable stands in at most two rows, so that one fault does not hide the others.
     """
     places: list[int] = []
-    seen: set[tuple[frozenset[str], bool]] = set()
+    listed: set[tuple[frozenset[str], bool]] = set()
     times: dict[str, int] = {}
     for at, row in enumerate(ranking.to_dict("records")):
         if row["ratio"] <= least_ratio or len(places) == most:
             break
         variables = frozenset({str(row["variable"]), str(row["given"])} - {""})
         key = (variables, row["kind"] in KINDS.values())
-        if key in seen or any(times.get(name, 0) >= MOST_OF_ONE for name in variables):
+        if key in listed or any(times.get(name, 0) >= MOST_OF_ONE for name in variables):
             continue
-        seen.add(key)
+        listed.add(key)
         for name in variables:
             times[name] = times.get(name, 0) + 1
         places.append(at)

@@ -15,7 +15,7 @@ from synthpop.evaluation.source import PopulationChunks, make_source
 from synthpop.evaluation.tabulate import TabulationPlan, all_pairs, numbers_of
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.distances import effective_size
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.weighted import mean
@@ -64,8 +64,8 @@ def make_request(
     """
     faults = Faults("assess_fit")
     if not isinstance(survey, Survey):
-        faults.add("survey", f"is a {type(survey).__name__}", remedy="Give a Survey.")
-        faults.raise_if_any()
+        what = f"is a {type(survey).__name__}"
+        raise InputError.of("assess_fit", "survey", what, "Give a Survey.")
     source = make_source(population)
     frame, size = _with_size(survey, source)
     source = _sized(survey, source, size)

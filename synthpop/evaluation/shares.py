@@ -43,8 +43,8 @@ class ShareTables:
 
 def shares(counts: np.ndarray, axis: int | None = None) -> np.ndarray:
     """Return counts divided by their sum, over everything or along an axis; 0 / 0 is 0."""
-    whole = counts.sum(axis=axis, keepdims=axis is not None)
-    return np.divide(counts, whole, out=np.zeros(counts.shape), where=whole > 0)
+    totals = counts.sum(axis=axis, keepdims=axis is not None)
+    return np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
 
 
 def one_way(sides: ShareTables, names: Sequence[str]) -> pd.DataFrame:

@@ -158,7 +158,7 @@ def components(request: FitRequest, sides: ShareTables, groupings: Sequence[str]
                 values.moments(side, sides, total, by)["absolute"]
                 for side in (sides.sample, sides.population)
             )
-            some = (q0 > 0) | (p0 > 0)
+            occurs = (q0 > 0) | (p0 > 0)
             n_rows = values.moments(sides.rows, sides, total, by)["n"]
             for part in (*parts, total):
                 q, p = (side.numbers[part].total[by] for side in (sides.sample, sides.population))
@@ -172,7 +172,7 @@ def components(request: FitRequest, sides: ShareTables, groupings: Sequence[str]
                     "n_with_value": _users(sides.rows, sides, part, by),
                 }
                 names = {"total": total, "part": part, "by": by}
-                tables.append({**names, **{key: x[some] for key, x in table.items()}})
+                tables.append({**names, **{key: x[occurs] for key, x in table.items()}})
     return joined(tables)
 
 

@@ -44,14 +44,14 @@ def eta_squared(counts: Counts, centre: float, name: str, by: str) -> float:
     """Share of the variance of a number that lies between the groups of a factor."""
     sums = counts.numbers[name]
     n, total = sums.cells[by].sum(axis=1), sums.total[by]
-    some = n > 0
-    if not some.any():
+    occurs = n > 0
+    if not occurs.any():
         return float("nan")
     mean = total.sum() / n.sum()
-    between = float(np.sum(n[some] * (total[some] / n[some] - mean) ** 2))
+    between = float(np.sum(n[occurs] * (total[occurs] / n[occurs] - mean) ** 2))
     shift = mean - centre
-    whole = float(sums.squares - n.sum() * shift**2)
-    return between / whole if whole > 0 else float("nan")
+    total_squares = float(sums.squares - n.sum() * shift**2)
+    return between / total_squares if total_squares > 0 else float("nan")
 
 
 def statistics(
@@ -198,7 +198,7 @@ def by_group(sides: ShareTables, name: str, by: str) -> dict[str, Any]:
     everybody = s["n"] + sides.sample.numbers[name].missing[by]
     share = np.divide(s["n"], everybody, out=np.zeros(len(everybody)), where=everybody > 0)
     effective = sides.effective_by[by] * share
-    some = (s["n"] > 0) | (p["n"] > 0)
+    occurs = (s["n"] > 0) | (p["n"] > 0)
     table = {
         "level": np.array(sides.plan.factors[by].labels, dtype=object),
         "n_sample": rows["n"].astype(np.int64),
@@ -211,7 +211,7 @@ def by_group(sides: ShareTables, name: str, by: str) -> dict[str, Any]:
     errors = {"simulation": p["n"], "sampling": effective * sides.ratio(name)}
     for kind, sizes in errors.items():
         table[f"expected_{kind}_error"] = np.array([expected_ks(n) for n in sizes])
-    return {"variable": name, "by": by, **{key: x[some] for key, x in table.items()}}
+    return {"variable": name, "by": by, **{key: x[occurs] for key, x in table.items()}}
 
 
 def ks_distances(

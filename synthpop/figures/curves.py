@@ -67,8 +67,8 @@ def _panels(
         axes.set_visible(False)
     if not own_x:
         for column in range(n_columns):  # the last panel of a column may be above an empty place
-            last = max(r for r in range(n_rows) if r * n_columns + column < len(groups))
-            grid[last, column].tick_params(labelbottom=True)
+            last_row = max(r for r in range(n_rows) if r * n_columns + column < len(groups))
+            grid[last_row, column].tick_params(labelbottom=True)
     figure.supxlabel(wrapped(xlabel, 90), fontsize=9, color="#52606d")
     figure.supylabel("Share of persons at or below", fontsize=9, color="#52606d")
     _legend(figure)

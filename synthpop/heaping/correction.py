@@ -265,13 +265,13 @@ def _net_share(surpluses: Sequence[_Surplus]) -> float:
 
 
 def _surplus(people: _People, of_group: np.ndarray, heap: float) -> _Surplus:
-    whole = np.where(of_group, np.floor(people.ages), np.nan)
+    whole_ages = np.where(of_group, np.floor(people.ages), np.nan)
 
     def count(age: float) -> float:
-        rows = whole == age
+        rows = whole_ages == age
         return float(rows.sum() if people.weights is None else people.weights[rows].sum())
 
-    rows = np.flatnonzero(whole == heap)
+    rows = np.flatnonzero(whole_ages == heap)
     persons = count(heap) if people.weights is not None else len(rows)
     return _Surplus(rows, people.weights, persons, (count(heap - 1) + count(heap + 1)) / 2.0)
 

@@ -87,9 +87,9 @@ def clean_ages(
     if amounts.shape != values.shape:
         faults.add("weights", f"{amounts.shape[0]} weights for {len(values)} ages")
         return np.empty(0, dtype=np.int64), np.empty(0)
-    wrong = ~(np.isfinite(amounts) & (amounts >= 0))
-    if wrong.any():
-        faults.add("weights", "missing, infinite or negative", rows=np.flatnonzero(wrong))
+    is_invalid = ~(np.isfinite(amounts) & (amounts >= 0))
+    if is_invalid.any():
+        faults.add("weights", "missing, infinite or negative", rows=np.flatnonzero(is_invalid))
     is_finite = np.isfinite(values)
     if (np.abs(values[is_finite]) > OLDEST).any():
         rows = np.flatnonzero(is_finite & (np.abs(values) > OLDEST))

@@ -84,9 +84,9 @@ def sprague(five_year_counts: npt.ArrayLike, *, open_ended: bool = True) -> pd.S
             f"{plural(len(values), 'group')}",
             remedy="The formula needs five or more.",
         )
-    wrong = ~np.isfinite(values) | (values < 0)
-    if wrong.any():
-        faults.add("five_year_counts", "missing or negative", rows=np.flatnonzero(wrong))
+    is_invalid = ~np.isfinite(values) | (values < 0)
+    if is_invalid.any():
+        faults.add("five_year_counts", "missing or negative", rows=np.flatnonzero(is_invalid))
     faults.raise_if_any()
     n = len(values)
     n_split = n - 1 if open_ended else n

@@ -90,9 +90,9 @@ def _named_by_text(frame: pd.DataFrame, subject: str) -> pd.DataFrame:
     """Return the frame with column names as text, where they stay distinct."""
     names = pd.Index([str(name) for name in frame.columns])
     if names.nunique() < frame.columns.nunique():
-        again = sorted(set(names[names.duplicated()]))
+        repeated_names = sorted(set(names[names.duplicated()]))
         faults = Faults(subject)
-        for name in again:
+        for name in repeated_names:
             what = "several columns have this name once names are text"
             faults.add(repr(name), what, remedy="Rename them.")
         faults.raise_if_any()
@@ -106,7 +106,7 @@ def _same_name(column: object, name: object) -> bool:
 
 def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
     """Note each of `names` that `frame` lacks or holds twice; return whether all are there."""
-    fine = True
+    all_once = True
     for name in names:
         count = sum(1 for column in frame.columns if _same_name(column, name))
         if count == 0:
@@ -117,20 +117,20 @@ def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: 
             )
         elif count > 1:
             faults.add(repr(name), f"{count} columns have this name", remedy="Rename them.")
-        fine = fine and count == 1
-    return fine
+        all_once = all_once and count == 1
+    return all_once
 
 
 def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
     """Note columns that are absent, there twice, or hold lists; return whether all are fine."""
-    fine = True
+    all_usable = True
     for name in names:
         occurs = check_once(faults, frame, [name], role)
         where = unhashable(frame[name]) if occurs else np.empty(0, dtype=np.int64)
         if len(where):
             faults.found.append(unhashable_fault(repr(name), frame[name], where))
-        fine = fine and occurs and len(where) == 0
-    return fine
+        all_usable = all_usable and occurs and len(where) == 0
+    return all_usable
 
 
 def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | None:
@@ -158,15 +158,15 @@ def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | 
 
 def check_numeric(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str) -> bool:
     """Note each column that is not numeric (missing values are allowed)."""
-    fine = check_columns(faults, frame, names, role)
+    all_numeric = check_columns(faults, frame, names, role)
     for name in names:
         if (frame.columns == name).sum() != 1:
             continue
         if not is_number(frame[name]):
             what = f"{role} must be numeric, is {frame[name].dtype}"
             faults.add(name, what, remedy="Convert it first.")
-            fine = False
-    return fine
+            all_numeric = False
+    return all_numeric
 
 
 def check_choice(faults: Faults, argument: str, value: object, allowed: Iterable[object]) -> None:

@@ -201,7 +201,9 @@ def _blocks(population: Any, name: str, columns: Sequence[str]) -> Iterable[Any]
         return population.iter_blocks()
     if callable(getattr(population, "frame", None)):
         return [population.frame()]
-    is_table = any(hasattr(population, it) for it in ("frame", "to_pandas", "__arrow_c_stream__"))
+    is_table = any(
+        hasattr(population, attribute) for attribute in ("frame", "to_pandas", "__arrow_c_stream__")
+    )
     if (
         not is_table
         and isinstance(population, Iterable)

@@ -86,9 +86,9 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     where = unhashable(series)
     if len(where):
         raise InputError("categories", [unhashable_fault(str(series.name), series, where)])
-    whole = _whole_numbers(series)
-    if whole is not None:
-        return whole
+    coded_numbers = _whole_numbers(series)
+    if coded_numbers is not None:
+        return coded_numbers
     codes, uniques = pd.factorize(series, use_na_sentinel=True)
     order, plain = _in_order(uniques)
     rank = np.empty(len(plain) + 1, dtype=np.int64)

@@ -64,11 +64,11 @@ def _with_output_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **options)
 
     signature = inspect.signature(function, eval_str=True)
-    more = [
+    output_parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
         for name, kind in _OUTPUT_OPTIONS.items()
     ]
-    parameters = [*signature.parameters.values(), *more]
+    parameters = [*signature.parameters.values(), *output_parameters]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command
 

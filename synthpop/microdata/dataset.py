@@ -190,8 +190,8 @@ def _as_original(original: str, values: np.ndarray) -> Any:
     if original.endswith(ARROW):
         return _as_arrow(original, values)
     if not original[0].islower():  # a nullable type
-        whole = "int" not in original.lower() or _whole(values)
-        return pd.array(values, dtype=original) if whole else values  # type: ignore[call-overload]
+        keeps_values = "int" not in original.lower() or _whole(values)
+        return pd.array(values, dtype=original) if keeps_values else values  # type: ignore[call-overload]
     if values.dtype.kind == "f" and not original.startswith("float"):
         return values if np.isnan(values).any() or not _whole(values) else values.astype(original)
     return values.astype(original)

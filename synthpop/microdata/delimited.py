@@ -142,8 +142,8 @@ def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFram
     if len(frame) == 0:
         raise ValueError("there is a header but no row")
     _check_columns(frame, options)
-    typed, more = with_numbers(frame, separator != ",", options)
-    typed.attrs["reading"] = [*notes, *more]
+    typed, guesses = with_numbers(frame, separator != ",", options)
+    typed.attrs["reading"] = [*notes, *guesses]
     return typed
 
 
@@ -252,8 +252,8 @@ def _check_types(
         name = str(frame.columns[j])
         if options.types.get(name) == "number" and j not in readings:
             cells = frame.iloc[:, j]
-            bad = cells.notna() & pd.to_numeric(cells, errors="coerce").isna()
-            rows = np.flatnonzero(bad.to_numpy())
+            is_no_number = cells.notna() & pd.to_numeric(cells, errors="coerce").isna()
+            rows = np.flatnonzero(is_no_number.to_numpy())
             faults.add(
                 f"types.{name}",
                 "has cells that are no numbers",
@@ -282,11 +282,11 @@ def _read_numbers(cells: pd.Series, may_have_commas: bool, options: CsvOptions) 
     thousands = options.thousands
     marks = options.decimal or (".," if may_have_commas or thousands == "." else ".")
     for mark in marks:
-        plain = texts
+        ungrouped = texts
         grouped = _has_thousands(texts, mark, thousands)
         if grouped is not None:
-            plain = texts.str.replace(grouped, "", regex=False)
-        values = _numbers(plain, mark)
+            ungrouped = texts.str.replace(grouped, "", regex=False)
+        values = _numbers(ungrouped, mark)
         if values is not None and not _loses(values, codes):
             has_mark = texts.str.contains(mark, regex=False).any()
             certain = grouped is not None or not _may_be_thousands(texts, mark)

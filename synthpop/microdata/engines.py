@@ -32,12 +32,12 @@ POLL_SECONDS = 0.5
 def check_workers(workers: Workers) -> None:
     """Raise an InputError where `workers` is not understood."""
     kind, _, number = str(workers).partition(":")
-    fine = str(workers).isascii() and (
+    is_understood = str(workers).isascii() and (
         (kind.isdigit() and not number and int(kind) > 0)
         or (kind == "processes" and number.isdigit() and int(number) > 0)
         or (kind == "dask" and number.startswith("//") and len(number) > 2)
     )
-    if not fine:
+    if not is_understood:
         remedy = 'Give a number of threads, "processes:4" or "dask://host:port".'
         raise InputError.of("workers", "workers", f"{workers!r} is not understood", remedy)
 
@@ -164,14 +164,14 @@ def _windowed(
             yield queue.popleft().result()
         return
     waiting: set[Future[Any]] = set()
-    rest = iter(plans)
+    remaining_plans = iter(plans)
     while True:
-        for plan in rest:
+        for plan in remaining_plans:
             waiting.add(submit(plan))
             if len(waiting) >= (1 + QUEUED) * number:
                 break
         if not waiting:
             return
-        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in done:
+        finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in finished:
             yield future.result()

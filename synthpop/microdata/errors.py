@@ -77,9 +77,9 @@ class Fault:
         text = f"line {self.line}: " if self.line else ""
         text += f"{self.where}: {self.what}"
         if self.rows:
-            more = ", ..." if self.n_rows > len(self.rows) else ""
+            ellipsis = ", ..." if self.n_rows > len(self.rows) else ""
             noun = "row" if self.n_rows == 1 else "rows"
-            text += f" ({self.n_rows} {noun}: {', '.join(map(str, self.rows))}{more})"
+            text += f" ({self.n_rows} {noun}: {', '.join(map(str, self.rows))}{ellipsis})"
         return f"{text}. {self.remedy}" if self.remedy else text
 
 

@@ -146,11 +146,13 @@ def _values(texts: list[str], column: _Column) -> pd.Series:
     cells = pd.Series(texts, dtype=object, name=column.name).replace("", None)
     if not column.numeric:
         return cells
-    plain = cells.isin(column.missing)
+    is_missing_code = cells.isin(column.missing)
     numbers = pd.to_numeric(cells, errors="coerce")
-    if (numbers.isna() & cells.notna() & ~plain).any():
+    if (numbers.isna() & cells.notna() & ~is_missing_code).any():
         raise ValueError(f"column {column.name} is numeric and holds text")
     if column.decimals:
-        implied = cells.notna() & ~cells.astype(str).str.contains(".", regex=False) & ~plain
+        implied = (
+            cells.notna() & ~cells.astype(str).str.contains(".", regex=False) & ~is_missing_code
+        )
         numbers = numbers.where(~implied, numbers / 10**column.decimals)
     return numbers.astype(np.float64)

@@ -271,19 +271,19 @@ def _faults_of_names(columns: list[str], suffix: str) -> list[str]:
     long = [name for name in columns if len(name.encode()) > longest]
     strange = [name for name in columns if not re.fullmatch(pattern, name)]
     lowered = [name.lower() for name in columns]
-    same = [name for name in columns if lowered.count(name.lower()) > 1]
+    alike = [name for name in columns if lowered.count(name.lower()) > 1]
     if long:
         problems.append(f"{names_text(long)}: names have at most {longest} bytes")
     if strange:
         problems.append(f"{names_text(strange)}: a name {rule}")
-    if same and suffix != ".dta":
-        problems.append(f"{names_text(same)}: names must differ in more than capital letters")
+    if alike and suffix != ".dta":
+        problems.append(f"{names_text(alike)}: names must differ in more than capital letters")
     return problems
 
 
 def _faults_of_values(columns: dict[str, Coded], suffix: str) -> list[str]:
     problems: list[str] = []
-    other = [
+    unsuited = [
         name
         for name, item in columns.items()
         if not (
@@ -294,8 +294,8 @@ def _faults_of_values(columns: dict[str, Coded], suffix: str) -> list[str]:
             or _letters(item)
         )
     ]
-    if other:
-        problems.append(f"{names_text(other)}: values are neither numbers, dates nor text")
+    if unsuited:
+        problems.append(f"{names_text(unsuited)}: values are neither numbers, dates nor text")
     undeclared = [name for name, item in columns.items() if item.undeclared]
     if undeclared:
         what = "more missing codes occur than SPSS can declare (three, or a range and one)"

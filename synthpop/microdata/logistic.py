@@ -104,10 +104,10 @@ class Categories:
         total = np.zeros(k * k)
         for i, one in enumerate(self.columns):
             for other in self.columns[i:]:
-                both = np.bincount(one * k + other, weights=values, minlength=k * k)
-                total += both
+                products = np.bincount(one * k + other, weights=values, minlength=k * k)
+                total += products
                 if one is not other:
-                    total += both.reshape(k, k).T.ravel()
+                    total += products.reshape(k, k).T.ravel()
         return total.reshape(k, k)
 
 

@@ -51,8 +51,8 @@ def named_or_containing(names: Iterable[str], columns: Iterable[str]) -> list[st
     """
     columns, names = list(columns), list(names)
     exact = [column for name in names if (column := first_named([name], columns)) is not None]
-    others = [column for column in columns if set(words_of(column).split()) & set(names)]
-    return list(dict.fromkeys([*exact, *others]))
+    containing = [column for column in columns if set(words_of(column).split()) & set(names)]
+    return list(dict.fromkeys([*exact, *containing]))
 
 
 def words_of(name: str) -> str:

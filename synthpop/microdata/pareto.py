@@ -241,8 +241,8 @@ def fit_pareto(
     y = x[start:] / x0
     shape = ESTIMATORS[method](np.log(y), w[start:] / w[start:].sum(), cutoff, trim)
     if not (np.isfinite(shape) and shape > 0):
-        faults.add("values", f"{method} has no solution in this tail", remedy="Use hill or pdc.")
-        faults.raise_if_any()
+        what = f"{method} has no solution in this tail"
+        raise InputError.of("Pareto tail", "values", what, "Use hill or pdc.")
     return ParetoTail(float(x0), float(shape), method, len(y), len(x))
 
 

@@ -76,9 +76,9 @@ def table_page(head: str, schema: Mapping[str, Any], text: str = "") -> list[str
 
 def first_sentences(text: str) -> str:
     """Return the part of a docstring before its sections, in one line, for Markdown."""
-    plain = inspect.cleandoc(text).split("\n\nParameters")[0].split("\n\nAttributes")[0]
-    plain = re.split(r"\n\n(?:Notes|Examples|Raises)\n-", plain)[0]
-    return " ".join(plain.replace("``", "`").split())
+    sentences = inspect.cleandoc(text).split("\n\nParameters")[0].split("\n\nAttributes")[0]
+    sentences = re.split(r"\n\n(?:Notes|Examples|Raises)\n-", sentences)[0]
+    return " ".join(sentences.replace("``", "`").split())
 
 
 def values_text(item: Mapping[str, Any]) -> str:

@@ -200,10 +200,10 @@ def safe_domains(
     safe = [it for it in range(len(names)) if is_safe_statistic(numbers[codes == it], smallest)]
     order = sorted(safe, key=lambda it: int(sizes[it]))
     while order and beside_all:
-        others = numbers[~np.isin(codes, order)]
+        values_beside = numbers[~np.isin(codes, order)]
         n_hidden = len(names) - len(order) + int((codes < 0).any())
-        none = np.isnan(others).all()
-        if none or (n_hidden >= 2 and is_safe_statistic(others, smallest)):
+        none = np.isnan(values_beside).all()
+        if none or (n_hidden >= 2 and is_safe_statistic(values_beside, smallest)):
             break
         order = order[1:]
     return [name for it, name in enumerate(names) if it in order]

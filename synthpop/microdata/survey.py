@@ -194,11 +194,11 @@ class Survey(Result):
         if size is not None:
             stated = pd.to_numeric(self.frame[size].astype(object), errors="coerce").to_numpy(float)
             counted = np.bincount(household[household >= 0], minlength=1)
-            wrong = (household >= 0) & ~(stated == counted[household])
-            if wrong.any():
+            differs = (household >= 0) & ~(stated == counted[household])
+            if differs.any():
                 what = "does not equal the number of rows of the household"
                 remedy = "Complete the households, or leave household_size out to count rows."
-                faults.add(size, what, rows=np.flatnonzero(wrong), remedy=remedy)
+                faults.add(size, what, rows=np.flatnonzero(differs), remedy=remedy)
 
     def _differs_within_household(self, name: str) -> np.ndarray:
         codes = encode(self.frame[name])[0]
@@ -207,12 +207,14 @@ class Survey(Result):
 
     def _check_persons(self, faults: Faults, roles: dict[str, str]) -> None:
         names = [roles[role] for role in ("household", "person") if role in roles]
-        again = self.frame.duplicated(subset=names, keep="first").to_numpy()
-        again = again & self.frame[names].notna().all(axis=1).to_numpy()
-        if again.any():
+        is_repeated = self.frame.duplicated(subset=names, keep="first").to_numpy()
+        is_repeated = is_repeated & self.frame[names].notna().all(axis=1).to_numpy()
+        if is_repeated.any():
             what = "persons are in the file more than once"
             remedy = "Drop the repeated rows or correct the ids."
-            faults.add(str(self.roles.person), what, rows=np.flatnonzero(again), remedy=remedy)
+            faults.add(
+                str(self.roles.person), what, rows=np.flatnonzero(is_repeated), remedy=remedy
+            )
 
     @property
     def n_persons(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.amse import AmseThreshold, amse_threshold
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.pareto import ParetoTail, Tail, fit_pareto, van_kerm_threshold
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import check_option, clean
@@ -161,8 +161,8 @@ def fit_gpd(
     w = np.ones(len(y)) if w is None else w[above]
     if len(y) == 0 or np.isinf(y).any():
         what = "no value is above it" if len(y) == 0 else "infinite values are above it"
-        faults.add("threshold", what, remedy="Choose another threshold or drop these values.")
-        faults.raise_if_any()
+        remedy = "Choose another threshold or drop these values."
+        raise InputError.of("generalised Pareto tail", "threshold", what, remedy)
     sequence = [method, *[name for name in ("pwm", "moments") if name != method], "exponential"]
     for used in sequence:
         estimate = ESTIMATORS[used](y, w)
@@ -178,8 +178,8 @@ Estimate = tuple[float, float] | None
 
 
 def _usable(scale: float, shape: float) -> Estimate:
-    fine = np.isfinite(scale) and np.isfinite(shape) and scale > 0
-    return (float(scale), float(shape)) if fine else None
+    is_usable = np.isfinite(scale) and np.isfinite(shape) and scale > 0
+    return (float(scale), float(shape)) if is_usable else None
 
 
 def _exponential(y: np.ndarray, w: np.ndarray) -> Estimate:

@@ -84,8 +84,8 @@ def _in_words(error: Any) -> tuple[str, str]:
     if kind == "missing":
         return "is not given", ""
     if kind.startswith(("int_", "float_")):
-        whole = "a whole number" if kind.startswith("int_") else "a number"
-        return f"is {value!r}", f"Give {whole}."
+        number = "a whole number" if kind.startswith("int_") else "a number"
+        return f"is {value!r}", f"Give {number}."
     if kind.startswith("bool_"):
         return f"is {value!r}", "Give true or false."
     if kind in ("string_type", "literal_error"):

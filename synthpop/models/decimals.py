@@ -52,9 +52,9 @@ def rounded(
         return out
     # 1. Values at the ends of their class, or beyond them.
     smallest, largest = np.minimum(*ends)[classes], np.maximum(*ends)[classes]
-    some = np.flatnonzero((out <= smallest) | (out >= largest))
-    before, after = values[some], out[some]
-    low, high = (end[classes[some]] for end in ends)
+    at_the_ends = np.flatnonzero((out <= smallest) | (out >= largest))
+    before, after = values[at_the_ends], out[at_the_ends]
+    low, high = (end[classes[at_the_ends]] for end in ends)
     # 2. Inwards by one unit at the nearer end; as they were where that leaves the class.
     sign, edge = np.nan_to_num(np.sign(high - low)), np.nan_to_num(low)
     changed = (sign != 0) & (after != before)
@@ -62,5 +62,5 @@ def rounded(
     after = np.where(inwards, np.round(after + sign * unit, decimals), after)
     outside = (sign != 0) & (after != before)
     outside &= (sign * (after - high) > 0) | (sign * (after - edge) <= 0)
-    out[some] = np.where(outside, before, after)
+    out[at_the_ends] = np.where(outside, before, after)
     return out

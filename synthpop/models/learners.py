@@ -167,10 +167,10 @@ def existence_of(
     for j, size in enumerate(sizes):
         persons = np.bincount(digits[:, j], minlength=size)
         with_value = np.bincount(digits[classes != NO_VALUE, j], minlength=size)
-        many = persons >= FEWEST_ALIKE
+        is_frequent = persons >= FEWEST_ALIKE
         level = np.full(size, SOME)
-        level[many & (with_value == 0) & ((1 - share) ** persons < LARGEST_CHANCE)] = NEVER
-        level[many & (with_value == persons) & (share**persons < LARGEST_CHANCE)] = ALWAYS
+        level[is_frequent & (with_value == 0) & ((1 - share) ** persons < LARGEST_CHANCE)] = NEVER
+        level[is_frequent & (with_value == persons) & (share**persons < LARGEST_CHANCE)] = ALWAYS
         existence.append(level)
     return tuple(existence)
 

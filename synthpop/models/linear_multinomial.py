@@ -63,19 +63,19 @@ def fit_linear_multinomial(
     """
     shares = weights / weights.sum()
     tables = scaled_numbers(digits, shares, numbers)
-    seen = levels_seen(digits, sizes, numbers)
+    levels = levels_seen(digits, sizes, numbers)
     first, inverse = distinct_cells(digits, sizes)
     counts = np.zeros((len(first), n_classes))
     np.add.at(counts, (inverse, classes), shares)
-    x = model_columns(digits[first], seen, tables)
-    absent = _absent(x, counts, seen, tables)
+    x = model_columns(digits[first], levels, tables)
+    absent = _absent(x, counts, levels, tables)
     with one_thread():
         coefficients, steps, gap = _maximise(x, counts, (x @ absent) > 0, tolerance, max_steps)
-    terms = [coefficients[:1], *level_terms(coefficients, seen, tables)]
-    barred = [absent[:1] > 0, *(item > 0 for item in level_terms(absent, seen, tables))]
+    terms = [coefficients[:1], *level_terms(coefficients, levels, tables)]
+    barred = [absent[:1] > 0, *(item > 0 for item in level_terms(absent, levels, tables))]
     factors = np.vstack([_factors(t, b) for t, b in zip(terms, barred, strict=True)])
     offsets = np.concatenate([[0], np.cumsum([1, *sizes])]).astype(np.int64)
-    known = np.concatenate([[True], *seen])
+    known = np.concatenate([[True], *levels])
     return MultinomialModel(offsets, factors, known, steps, gap)
 
 

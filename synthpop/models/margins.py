@@ -66,8 +66,8 @@ def scale_to_margins(
     probabilities[some] = of_cells
     if len(weighted) < len(totals):
         empty = np.flatnonzero(totals <= 0.0)
-        other = np.ascontiguousarray(levels[:, empty])
-        probabilities[empty] = changed(other, effects - first, base[empty])
+        weightless = np.ascontiguousarray(levels[:, empty])
+        probabilities[empty] = changed(weightless, effects - first, base[empty])
     return np.array([n_sweeps]), np.array([gap])
 
 

@@ -108,17 +108,17 @@ def log_linear(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, 
     basis = least_squares(x, y, w)[1]
     z = x @ basis  # columns that can be told apart
     unit = np.linalg.lstsq(z, np.full(len(y), np.log(level)), rcond=None)[0]
-    now = _poisson_likelihood(z @ unit, y, w)
+    start_likelihood = _poisson_likelihood(z @ unit, y, w)
     for _ in range(MAX_STEPS):
         mean = _mean(z @ unit)
         gram = z.T @ ((w * mean)[:, None] * z)
         step = np.linalg.lstsq(gram, z.T @ (w * (y - mean)), rcond=RANK_TOLERANCE)[0]
         likelihood = _poisson_likelihood(z @ (unit + step), y, w)
-        while likelihood < now and np.abs(step).max() > 1e-12:
+        while likelihood < start_likelihood and np.abs(step).max() > 1e-12:
             step = step / 2
             likelihood = _poisson_likelihood(z @ (unit + step), y, w)
-        gain, now, unit = likelihood - now, likelihood, unit + step
-        if gain <= 1e-13 * (np.abs(now) + 1):
+        gain, start_likelihood, unit = likelihood - start_likelihood, likelihood, unit + step
+        if gain <= 1e-13 * (np.abs(start_likelihood) + 1):
             break
     return basis @ unit, basis
 

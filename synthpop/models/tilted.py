@@ -45,9 +45,9 @@ def tilted_uniforms(uniforms: np.ndarray, rate: float | np.ndarray) -> np.ndarra
 def mean_of_rate(rate: np.ndarray) -> np.ndarray:
     """Return the mean of the truncated exponential distribution on (0, 1]; any shape."""
     rate = np.asarray(rate, dtype=np.float64)
-    near = np.abs(rate) < 1e-3
-    safe = np.where(near, 1.0, rate)
-    return np.where(near, 0.5 - rate / 12.0, 1.0 / safe - 1.0 / np.expm1(safe))
+    is_near_zero = np.abs(rate) < 1e-3
+    safe = np.where(is_near_zero, 1.0, rate)
+    return np.where(is_near_zero, 0.5 - rate / 12.0, 1.0 / safe - 1.0 / np.expm1(safe))
 
 
 def rate_of_mean(mean: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from synthpop.conditional.class_models import with_earlier_pooling
 from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.engines import Workers
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.places import Place, place
@@ -330,28 +330,29 @@ class FittedPipeline(FittedRecipe):
         """
         structure, model = self.stages[0], self.models[0]
         assert isinstance(structure, Structure)
-        used, wanted = self.seed, list(range(len(self.sample.strata_levels)))
-        every: list[BlockPlan] = []
+        used_seed, wanted = self.seed, list(range(len(self.sample.strata_levels)))
+        all_plans: list[BlockPlan] = []
         plans: list[BlockPlan] = []
         with faults.gathering():
-            used = self.seed if seed is None else resolve_seed(seed)
+            used_seed = self.seed if seed is None else resolve_seed(seed)
         with faults.gathering():
             wanted = self._wanted(strata)
         with faults.gathering():
             check_arguments(scale, rows_per_block)
-            every = make_plan(model, structure.method, scale, Streams(used), rows_per_block)
-            plans = [plan for plan in every if plan.stratum in wanted]
+            all_plans = make_plan(
+                model, structure.method, scale, Streams(used_seed), rows_per_block
+            )
+            plans = [plan for plan in all_plans if plan.stratum in wanted]
             household_table(model, plans)
         faults.raise_if_any()
-        return used, wanted, every, plans
+        return used_seed, wanted, all_plans, plans
 
     def _wanted(self, strata: Sequence[Any] | str | None) -> list[int]:
         """Return the strata to simulate, as positions."""
         if strata is None:
             return list(range(len(self.sample.strata_levels)))
         if self.population_stages:
-            faults = Faults("simulate")
             what = f"cannot be chosen: {self.population_stages[0].label} needs the whole population"
-            faults.add("strata", what, remedy="Leave it out, or take such steps out of the recipe.")
-            faults.raise_if_any()
+            remedy = "Leave it out, or take such steps out of the recipe."
+            raise InputError.of("simulate", "strata", what, remedy)
         return chosen_strata(strata, self.sample.strata_levels, self.sample.strata_name)

@@ -19,7 +19,7 @@ from synthpop.calibration.margins import Margin
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import restore_column
-from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
+from synthpop.microdata.errors import ConvergenceWarning, InputError
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
 from synthpop.stages.annealing import Anneal
@@ -38,10 +38,9 @@ def with_annealing(
     Raises InputError: the recipe has such a step already.
     """
     if any(isinstance(step, Anneal) for step in recipe):
-        faults = Faults("recipe")
         what = "are given, and the recipe has a step Anneal"
-        faults.add("known_totals", what, remedy="Give the totals in one of the two places.")
-        faults.raise_if_any()
+        remedy = "Give the totals in one of the two places."
+        raise InputError.of("recipe", "known_totals", what, remedy)
     named = {name for margin in margins for name in (*margin.columns, margin.variable) if name}
     split = strata if strata and all(strata in margin.columns for margin in margins) else None
     makers = [k for k, step in enumerate(recipe) if named & set(step.provides)]

@@ -72,9 +72,9 @@ class PartStore:
 
     def write_record(self, number: int, part: int, data: Mapping[str, Any]) -> dict[str, Any]:
         """Write what a round gave in a part; returns it as it is read again."""
-        plain = with_hash(json_values({**data, "run": self.run}, float))
-        write_text(self._file(number, part, "json"), json.dumps(plain), remaining=KEPT)
-        return plain
+        record = with_hash(json_values({**data, "run": self.run}, float))
+        write_text(self._file(number, part, "json"), json.dumps(record), remaining=KEPT)
+        return record
 
     def record(self, number: int, part: int, persons: bool = True) -> dict[str, Any] | None:
         """Return what a round gave in a part; None where it has to be made (again).
@@ -191,7 +191,7 @@ class PartByPart:
     ) -> dict[str, Any]:
         """Run the steps of a round on a part, and store what they gave."""
         steps, (number, part) = self.steps, place
-        last = stages.stop == len(steps.stages)
+        is_last = stages.stop == len(steps.stages)
         notes: list[Fallback] = []
         if number == 0:
             n_before = sum(map(len, self.parts[:part]))
@@ -207,10 +207,10 @@ class PartByPart:
                 state, donors = with_donors(state, outside, part)
             state, counts = steps.step(stage, state, part=True, outside=donors)
             step_counts.append(counts.to_plain())
-        final = steps.final_counts(state, part=True) if last else {}
+        final = steps.final_counts(state, part=True) if is_last else {}
         state = steps.before(stages.stop, state, notes)
         scarce: list[int] = []
-        if not last:
+        if not is_last:
             scarce = steps.stages[stages.stop].scarce(state.frame(), state.household)
         return store.write_record(number, part, {
             "strata": self._strata(part),
@@ -219,8 +219,8 @@ class PartByPart:
             "scarce": scarce,
             "notes": [asdict(note) for note in notes],
             "fields": [item.to_dict() for item in state.fields.values()],
-            "state": "" if last else store.write_state(number, part, state),
-            "blocks": self._written(state) if last else [],
+            "state": "" if is_last else store.write_state(number, part, state),
+            "blocks": self._written(state) if is_last else [],
         })  # fmt: skip
 
     def _written(self, state: WholeStrata) -> list[dict[str, Any]]:

@@ -95,11 +95,9 @@ class BootstrapReplicates:
                 return self.refit(survey, seed=seed, same_pooling=True)
             except InputError as problem:
                 problems.append(str(problem))
-        faults = Faults(f"replicate {number}")
         what = f"{MOST_ATTEMPTS} bootstrap samples cannot be calibrated or fitted: {problems[0]}"
-        faults.add("refit", what, remedy="Use coarser margins, or fewer strata in the recipe.")
-        faults.raise_if_any()
-        raise AssertionError
+        remedy = "Use coarser margins, or fewer strata in the recipe."
+        raise InputError.of(f"replicate {number}", "refit", what, remedy)
 
     def survey(self, number: int, attempt: int = 0) -> Survey:
         """Return one bootstrap sample of the survey, calibrated where there are margins."""

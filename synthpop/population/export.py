@@ -65,23 +65,23 @@ def household_table(
     unit = roles.household or roles.person
     size = roles.size if roles.household else None
     head = [name for name in (unit, roles.strata, size) if name]
-    more = [name for name in columns if name not in head]
+    further_columns = [name for name in columns if name not in head]
     differing: set[str] = set()
     parts = []
-    for block in population.iter_blocks([*head, *more]):
+    for block in population.iter_blocks([*head, *further_columns]):
         homes = pd.factorize(block[head[0]])[0]
         is_first = ~block.duplicated(head[0]).to_numpy()
         parts.append(block[is_first])
-        for name in more:
+        for name in further_columns:
             codes = pd.factorize(block[name])[0]
             if (codes != codes[is_first][homes]).any():
                 differing.add(name)
     faults = Faults("households")
-    for name in more if not only_shared else ():
+    for name in further_columns if not only_shared else ():
         if name in differing:
             faults.add(name, "differs between members of a household", remedy="Leave it out.")
     faults.raise_if_any()
-    names = [name for name in [*head, *more] if name not in differing]
+    names = [name for name in [*head, *further_columns] if name not in differing]
     if not parts:
         return population.frame(names)
     table = pd.concat(parts, ignore_index=True)[names]

@@ -65,18 +65,20 @@ def stratum_folders(levels: Sequence[Any]) -> tuple[str, ...]:
 @lru_cache(maxsize=16)
 def _folders(levels: tuple[str, ...]) -> tuple[str, ...]:
     names = [_readable(level) for level in levels]
-    whole = [_readable(level, len(level) * 12) for level in levels]
+    readable = [_readable(level, len(level) * 12) for level in levels]
     marked = [
         name != full or name == "" or name.casefold().partition(".")[0] in RESERVED
-        for name, full in zip(names, whole, strict=True)
+        for name, full in zip(names, readable, strict=True)
     ]
     while True:
-        now = [f"{n}-{i}" if m else n for i, (n, m) in enumerate(zip(names, marked, strict=True))]
-        folded = [unicodedata.normalize("NFC", name).casefold() for name in now]
+        numbered = [
+            f"{n}-{i}" if m else n for i, (n, m) in enumerate(zip(names, marked, strict=True))
+        ]
+        folded = [unicodedata.normalize("NFC", name).casefold() for name in numbered]
         counts = Counter(folded)
         clash = [counts[name] > 1 and not m for name, m in zip(folded, marked, strict=True)]
         if not any(clash):
-            return tuple(now)
+            return tuple(numbered)
         marked = [m or c for m, c in zip(marked, clash, strict=True)]
 
 

@@ -113,10 +113,10 @@ def _open_locked(path: Path, token: str) -> int | None:
             os.close(descriptor)
             return None
         try:
-            same = os.path.samestat(os.fstat(descriptor), path.stat())
+            is_same_file = os.path.samestat(os.fstat(descriptor), path.stat())
         except FileNotFoundError:
-            same = False
-        if same:
+            is_same_file = False
+        if is_same_file:
             os.ftruncate(descriptor, 0)
             os.write(descriptor, f"{os.getpid()} {token}".encode())
             return descriptor

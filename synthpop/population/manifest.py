@@ -287,7 +287,7 @@ def _columns(items: Sequence[Any]) -> tuple[Field, ...]:
         columns = tuple(Field.from_dict(item) for item in items)
     except (KeyError, TypeError, ValueError):
         raise ManifestError("columns are incomplete") from None
-    good = [f.kind in ("categorical", "numeric") and isinstance(f.name, str) for f in columns]
-    if not good or not all(good):
+    is_usable = [f.kind in ("categorical", "numeric") and isinstance(f.name, str) for f in columns]
+    if not is_usable or not all(is_usable):
         raise ManifestError("columns are incomplete")
     return columns

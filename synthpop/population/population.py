@@ -311,8 +311,8 @@ class Population(Result):
         for step in self.manifest.steps:
             text += f" {step.stage.capitalize()}: {step.summary}"
         if self.fallbacks:
-            many = plural(len(self.fallbacks), "fallback was", "fallbacks were")
-            text += f" {many} needed: see fallbacks."
+            fallbacks_text = plural(len(self.fallbacks), "fallback was", "fallbacks were")
+            text += f" {fallbacks_text} needed: see fallbacks."
         return text
 
     def __repr__(self) -> str:
@@ -376,8 +376,8 @@ def open_population(path: Place | str, *, workers: Workers = 1) -> Population:
         raise OutputError(f"{folder} holds an unfinished run: run it again to complete it.")
     problems = missing_parts(folder, manifest)
     if problems:
-        more = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        further = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
         raise OutputError(
-            f"{folder} is not complete: {'; '.join(problems[:SHOWN])}{more}. {REPAIR}"
+            f"{folder} is not complete: {'; '.join(problems[:SHOWN])}{further}. {REPAIR}"
         )
     return Population(manifest, path=folder, workers=workers)

@@ -157,8 +157,8 @@ def _check_claim(root: Place, identity: RunIdentity) -> None:
         if not _records_of_run(root, identity.hash):
             if (root / MANIFEST).exists():
                 raise
-            others = [item for item in root.iterdir() if item.name != LOCK]
-            if not all(is_temporary(item, "manifest[.]json") for item in others):
+            other_files = [item for item in root.iterdir() if item.name != LOCK]
+            if not all(is_temporary(item, "manifest[.]json") for item in other_files):
                 remedy = "Choose another folder."
                 raise OutputError(f"{root} is not empty and holds no run. {remedy}") from None
         write_manifest(root, Manifest(identity, RUNNING))

@@ -27,10 +27,10 @@ def first_age(age: np.ndarray, special: np.ndarray) -> float | None:
     >>> first_age(age, age < 16)
     16.0
     """
-    others = ~special & np.isfinite(age)
-    if others.sum() < FEWEST_OTHERS:
+    others_have_age = ~special & np.isfinite(age)
+    if others_have_age.sum() < FEWEST_OTHERS:
         return None
-    start = float(age[others].min())
+    start = float(age[others_have_age].min())
     return start if 1 <= start <= LARGEST_START and (age < start).any() else None
 
 

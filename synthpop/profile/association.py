@@ -18,10 +18,12 @@ Z_LIMIT = 3.0
 def classes_of_number(values: np.ndarray) -> np.ndarray:
     """Return codes of a number: zero, missing, and tenths of the other values."""
     codes = np.zeros(len(values), dtype=np.int64)
-    some = np.isfinite(values) & (values != 0)
-    if some.any():
-        limits = np.unique(np.quantile(values[some], np.linspace(0, 1, NUMBER_CLASSES + 1)[1:-1]))
-        codes[some] = 2 + np.searchsorted(limits, values[some], side="right")
+    is_amount = np.isfinite(values) & (values != 0)
+    if is_amount.any():
+        limits = np.unique(
+            np.quantile(values[is_amount], np.linspace(0, 1, NUMBER_CLASSES + 1)[1:-1])
+        )
+        codes[is_amount] = 2 + np.searchsorted(limits, values[is_amount], side="right")
     codes[~np.isfinite(values)] = 1
     return np.unique(codes, return_inverse=True)[1]
 
@@ -39,11 +41,11 @@ def information(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     joint = np.bincount(a * m + b, weights, minlength=k * m).reshape(k, m)
     p = joint / joint.sum()
     expected = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
-    some = p > 0
-    whole = float((p[some] * np.log(p[some] / expected[some])).sum())
+    occurs = p > 0
+    entropy = float((p[occurs] * np.log(p[occurs] / expected[occurs])).sum())
     levels = ((p.sum(axis=1) > 0).sum() - 1) * ((p.sum(axis=0) > 0).sum() - 1)
     chance = levels * float(np.square(weights).sum() / weights.sum() ** 2) / 2
-    return float(max(0.0, whole - NOISE_FACTOR * chance))
+    return float(max(0.0, entropy - NOISE_FACTOR * chance))
 
 
 def members_depend(
@@ -92,10 +94,10 @@ def members_correlate(
     n_cells = int(cells.max()) + 1
     numbers = np.bincount(cells[finite], minlength=n_cells)
     means = np.bincount(cells[finite], ranks[finite], minlength=n_cells) / np.maximum(numbers, 1)
-    rest = ranks - means[cells]
+    residuals = ranks - means[cells]
     first, second = pairs
     has_both = finite[first] & finite[second]
-    a, b = rest[first[has_both]], rest[second[has_both]]
+    a, b = residuals[first[has_both]], residuals[second[has_both]]
     if len(a) < 30 or not (a.std() > 0 and b.std() > 0):
         return False
     correlation = float(np.corrcoef(np.append(a, b), np.append(b, a))[0, 1])

@@ -46,8 +46,8 @@ class HouseholdIndex:
     def missing_together(self, missing: np.ndarray) -> bool:
         """Whether nearly all households of two and more miss a value for all members or none."""
         n_missing = np.add.reduceat(missing[self.order].astype(np.int64), self.starts)
-        some = (self.sizes > 1) & (n_missing > 0)
-        all_of_them = (n_missing == self.sizes)[some]
+        is_affected = (self.sizes > 1) & (n_missing > 0)
+        all_of_them = (n_missing == self.sizes)[is_affected]
         return len(all_of_them) >= FEWEST_MISSING and bool(all_of_them.mean() >= CONSTANT_SHARE)
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -104,10 +104,10 @@ def household_column(
     scattered: dict[str, HouseholdIndex] = {}
     for name, code in codes.items():
         column = frame[name]
-        whole = pd.api.types.is_integer_dtype(column.dtype)
+        is_integer = pd.api.types.is_integer_dtype(column.dtype)
         n_values = int(code.max()) + 1
         in_range = MOST_PER_ID * n_values > len(code) > FEWEST_PER_ID * n_values
-        if not in_range or column.isna().any() or not (whole or column.dtype.kind in "OTU"):
+        if not in_range or column.isna().any() or not (is_integer or column.dtype.kind in "OTU"):
             continue
         if n_values < FEWEST_HOUSEHOLDS:
             continue

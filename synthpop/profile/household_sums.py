@@ -171,18 +171,18 @@ def household_sum(
     """
     sums = np.bincount(index.index, np.nan_to_num(persons), minlength=len(index.sizes))
     first = values[index.order[index.starts]]
-    some = np.isfinite(first) & (np.abs(first) > 0) & (index.sizes > 1)
-    if some.sum() < FEWEST_HOUSEHOLDS:
+    is_amount = np.isfinite(first) & (np.abs(first) > 0) & (index.sizes > 1)
+    if is_amount.sum() < FEWEST_HOUSEHOLDS:
         return ""
-    ratio = sums[some] / first[some]
+    ratio = sums[is_amount] / first[is_amount]
     if np.mean(np.abs(ratio - 1) < 1e-4) >= CONSTANT_SHARE:
         return "sum"
     if age is not None:
         oecd = equivalised_size(age, index.index)[index.order[index.starts]]
-        if np.mean(np.abs(ratio - oecd[some]) < 1e-3) >= CONSTANT_SHARE:
+        if np.mean(np.abs(ratio - oecd[is_amount]) < 1e-3) >= CONSTANT_SHARE:
             return "modified"
     tenths = np.abs(ratio * 10 - np.rint(ratio * 10)) < 1e-3
-    scale = tenths & (ratio > 1) & (ratio <= index.sizes[some])
+    scale = tenths & (ratio > 1) & (ratio <= index.sizes[is_amount])
     return "scale" if np.mean(scale) >= 0.99 else ""
 
 

@@ -184,8 +184,8 @@ class _Profiler(ColumnReader):
             if item.use not in ("categorical", "continuous"):
                 continue
             if self.index.constant(self.codes[name]):
-                few = int(self.frame[name].nunique()) <= MOST_LEVELS
-                use = "structure" if few else "continuous"
+                has_few_values = int(self.frame[name].nunique()) <= MOST_LEVELS
+                use = "structure" if has_few_values else "continuous"
                 why = f"one value in each household, {item.why}"
                 columns[name] = replace(item, use=use, why=why, together="shared")
 

@@ -214,8 +214,8 @@ class ColumnReader:
     def _note_of_weight(self) -> str:
         if self.index is None or "household_weight" in self.roles:
             return ""
-        same = self.index.constant(self.codes[self.roles["weight"]])
-        return "" if same else "differs between members of a household: its mean is taken"
+        is_constant = self.index.constant(self.codes[self.roles["weight"]])
+        return "" if is_constant else "differs between members of a household: its mean is taken"
 
     def _note_of_possible_weight(self, name: str, values: np.ndarray) -> str:
         """Say that a number may be the weight, where none is known by its name."""

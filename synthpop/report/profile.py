@@ -105,10 +105,12 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     Roles are "complete" with weight and household; values ask for a look where numbers may stand
     for missing or levels have fewer than five persons; strata where they have fewer than 30.
     """
-    absent = [role for role in NEEDED if role not in profile.roles]
+    lacking = [role for role in NEEDED if role not in profile.roles]
     recognised = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
-    if absent:
-        reason = f"Not recognised: {join(map(role_text, absent))}. Name them in the table [survey]."
+    if lacking:
+        reason = (
+            f"Not recognised: {join(map(role_text, lacking))}. Name them in the table [survey]."
+        )
         roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
     else:
         roles = verdict("Roles", "complete", "good", f"Recognised: {recognised}.", "#columns")
@@ -140,8 +142,10 @@ def _strata(profile: SurveyProfile) -> dict[str, str]:
         return verdict("Strata", "none", "none", "One model for the whole country will be fitted.")
     if not profile.small_strata:
         return verdict("Strata", "large enough", "good", "Every stratum has at least 30 persons.")
-    few = join(f"{name} ({n})" for name, n in list(profile.small_strata.items())[:8])
-    reason = f"Fewer than 30 persons: {few}. Their models will fall back on those of all strata."
+    strata_text = join(f"{name} ({n})" for name, n in list(profile.small_strata.items())[:8])
+    reason = (
+        f"Fewer than 30 persons: {strata_text}. Their models will fall back on those of all strata."
+    )
     return verdict("Strata", "some small", "look", reason)
 
 
@@ -190,17 +194,17 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
     is_number = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(
         column.dtype
     )
-    many = is_number and column.nunique() > MOST_LEVELS
+    has_many_values = is_number and column.nunique() > MOST_LEVELS
     return folding_row(
         item.name,
         item.name,
         use,
-        _plot(column, many, item),
+        _plot(column, has_many_values, item),
         [count(column.nunique()), percent(missing, 1), _short_note(item)],
         {"look": urgency, "missing": missing},
         flagged=urgency >= 1,
         sentences=sentences,
-        tables=[{"title": "", "table": _numbers(column) if many else _levels(column)}],
+        tables=[{"title": "", "table": _numbers(column) if has_many_values else _levels(column)}],
     )
 
 

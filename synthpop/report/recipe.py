@@ -84,8 +84,8 @@ def _donors(item: Mapping[str, Any]) -> str:
     totals = "totals of each stratum preserved"
     if item["amount"] == "infinite":
         return f"; donors from all strata alike, {totals}"
-    many = number(item["amount"])
-    return f"; donors borrowed from other strata (prior size {many} households), {totals}"
+    households = number(item["amount"])
+    return f"; donors borrowed from other strata (prior size {households} households), {totals}"
 
 
 def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:

@@ -130,9 +130,9 @@ def _contributions(uniques: pd.DataFrame | None) -> dict[str, Any] | None:
     """Return how many sample uniques each key adds, the largest contribution first."""
     if uniques is None:
         return None
-    whole = int(uniques["unique"].iloc[0])
+    n_uniques = int(uniques["unique"].iloc[0])
     rows = [
-        [str(row["key"]), count(row["unique"]), count(whole - int(row["unique"]))]
+        [str(row["key"]), count(row["unique"]), count(n_uniques - int(row["unique"]))]
         for row in uniques.iloc[1:].sort_values("unique").to_dict("records")
     ]
     return table(["Key", "Unique without it", "Unique through it"], rows)
@@ -197,8 +197,8 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
     within = percent(worst["accuracy"], 0)
     tau, rate = float(worst["tau"]), float(worst["rate"])
     if external and is_small(tau):
-        few = FINDS_FEW_LEVELS if of_level else FINDS_FEW
-        text = said(few, within=within, n=SMALLEST_COUNT)
+        sentence_for_few = FINDS_FEW_LEVELS if of_level else FINDS_FEW
+        text = said(sentence_for_few, within=within, n=SMALLEST_COUNT)
     elif tau == 0:
         text = said(FINDS_NO_LEVEL if of_level else FINDS_NOBODY, within=within)
     else:

@@ -49,13 +49,14 @@ def households(fit: FitReport) -> dict[str, Any]:
             tables[column] = _counted(rows, column, title)
     sizes = fit.tables["sizes"]
     if len(sizes) and fit.strata is not None:
-        wide = sizes.pivot(index="stratum", columns="size", values="population")
+        persons_by_size = sizes.pivot(index="stratum", columns="size", values="population")
         gap = (sizes.assign(gap=sizes["population"] - sizes["estimate"])
                .pivot(index="stratum", columns="size", values="gap"))  # fmt: skip
         columns = list(fit.tables["households_by_size"]["size"])
         order = list(dict.fromkeys(sizes["stratum"]))
         body = [
-            [str(s), *(_with_gap(wide.loc[s, c], gap.loc[s, c]) for c in columns)] for s in order
+            [str(s), *(_with_gap(persons_by_size.loc[s, c], gap.loc[s, c]) for c in columns)]
+            for s in order
         ]
         head = [
             "Stratum",

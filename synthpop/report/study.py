@@ -285,10 +285,10 @@ def _row(
 
 def _part(study: Study, index: tuple[Any, ...]) -> pd.DataFrame:
     names = [*study.grid, "estimator", "domain"]
-    hit = np.ones(len(study.estimates), dtype=bool)
+    matches = np.ones(len(study.estimates), dtype=bool)
     for name, value in zip(names, index, strict=True):
-        hit &= (study.estimates[name] == value).to_numpy()
-    return study.estimates[hit]
+        matches &= (study.estimates[name] == value).to_numpy()
+    return study.estimates[matches]
 
 
 def _measures(row: Mapping[Any, Any]) -> dict[str, Any]:

@@ -157,10 +157,10 @@ def _components(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFram
     if table.empty:
         return table
     columns = ["sample", "population", "sample_share", "population_share"]
-    few = (table["n_with_value"] < smallest) | (table["n_sample"] < smallest)
-    few |= _unsafe(table, "part", safe)
-    few = few.groupby([table["total"], table["by"], table["level"]]).transform("any")
-    return hide(table, [*columns, "n_with_value"], few)
+    is_small = (table["n_with_value"] < smallest) | (table["n_sample"] < smallest)
+    is_small |= _unsafe(table, "part", safe)
+    is_small = is_small.groupby([table["total"], table["by"], table["level"]]).transform("any")
+    return hide(table, [*columns, "n_with_value"], is_small)
 
 
 def rounded(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:

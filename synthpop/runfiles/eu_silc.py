@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.files import read_table
 
 FILES = ("D", "H", "R", "P")
@@ -44,19 +44,18 @@ def read_eu_silc(paths: Sequence[Path]) -> pd.DataFrame:
     Templ (2017), Statistical Disclosure Control for Microdata. Ages are those of the end of the
     income reference period (RX020), or year of the survey less year of birth less one.
     """
-    faults = Faults("EU-SILC")
     if len(paths) not in (1, len(FILES)):
-        what = f"{len(paths)} files are given"
-        faults.add("files", what, remedy="Give D, H, R and P in this order, or one joined file.")
-        faults.raise_if_any()
+        remedy = "Give D, H, R and P in this order, or one joined file."
+        raise InputError.of("EU-SILC", "files", f"{len(paths)} files are given", remedy)
     tables = [_lower(read_table(Path(path))) for path in paths]
     if len(tables) == 1:
-        return _variables(tables[0], faults)
+        return _variables(tables[0])
     named = dict(zip(FILES, tables, strict=True))
+    faults = Faults("EU-SILC")
     for name, table in named.items():
         _check_key(faults, name, table)
     faults.raise_if_any()
-    return _variables(_joined(named, faults), faults)
+    return _variables(_joined(named))
 
 
 def _lower(table: pd.DataFrame) -> pd.DataFrame:
@@ -75,19 +74,19 @@ def _check_key(faults: Faults, name: str, table: pd.DataFrame) -> None:
                    remedy="Give the file of one year and country.")  # fmt: skip
 
 
-def _joined(named: dict[str, pd.DataFrame], faults: Faults) -> pd.DataFrame:
+def _joined(named: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Join persons with their interview, their household, and its interview."""
     register = named["R"]
     link = next((name for name in HOUSEHOLD_OF_PERSON if name in register.columns), None)
     if link is None:
-        faults.add("file R", "has no column RX030 with the household", remedy="Add it from DB030.")
-        faults.raise_if_any()
+        what = "has no column RX030 with the household"
+        raise InputError.of("EU-SILC", "file R", what, "Add it from DB030.")
     frame = register.assign(db030=register[link])
     unknown = ~frame["db030"].isin(named["D"]["db030"])
     if unknown.any():
         rows = frame.index[unknown].tolist()[:5]
-        faults.add("file R", "has persons of households that D does not have", rows=rows)
-        faults.raise_if_any()
+        what = "has persons of households that D does not have"
+        raise InputError.of("EU-SILC", "file R", what, rows=rows)
     for name, left, right in (
         ("P", "rb030", "pb030"),
         ("D", "db030", "db030"),
@@ -100,12 +99,11 @@ def _joined(named: dict[str, pd.DataFrame], faults: Faults) -> pd.DataFrame:
     return frame.sort_values("db030", kind="stable").reset_index(drop=True)
 
 
-def _variables(frame: pd.DataFrame, faults: Faults) -> pd.DataFrame:
+def _variables(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the variables of the book that the file has."""
     if "db030" not in frame.columns or "rb050" not in frame.columns:
         missing = [name.upper() for name in ("db030", "rb050") if name not in frame.columns]
-        faults.add("columns", f"{', '.join(missing)} are missing")
-        faults.raise_if_any()
+        raise InputError.of("EU-SILC", "columns", f"{', '.join(missing)} are missing")
     variables: dict[str, pd.Series] = {"db030": frame["db030"]}
     variables |= _present(frame, KEPT["D"])
     variables["hsize"] = frame.groupby("db030")["db030"].transform("size")

@@ -287,13 +287,13 @@ def _means_by(
     best, most = None, LEAST_SHARE_NAMED
     for predictor in coded:
         codes = pd.factorize(frame[predictor].where(frame[name].notna()))[0]
-        some = codes >= 0
-        if not some.any() or codes.max() >= MOST_GROUPS:
+        has_level = codes >= 0
+        if not has_level.any() or codes.max() >= MOST_GROUPS:
             continue
-        count = np.bincount(codes[some])
-        means = np.bincount(codes[some], values[some]) / np.maximum(count, 1)
-        variance = float(values[some].var())
-        share = float(means[codes[some]].var()) / variance if variance > 0 else 0.0
+        count = np.bincount(codes[has_level])
+        means = np.bincount(codes[has_level], values[has_level]) / np.maximum(count, 1)
+        variance = float(values[has_level].var())
+        share = float(means[codes[has_level]].var()) / variance if variance > 0 else 0.0
         if share > most:
             best, most = predictor, share
     return best

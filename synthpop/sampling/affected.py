@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import check_columns
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
 
@@ -26,9 +26,9 @@ def probabilities_of_rows(name: str, frame: pd.DataFrame, rate: Rate, by: str | 
             faults.add("rate", f"gave {p.shape} numbers for {plural(n, 'row')}")
     elif isinstance(rate, Mapping):
         if by is None:
-            faults.add("by", "is not given", remedy="Name the column of the levels in rate.")
-            faults.raise_if_any()
-        check_columns(faults, frame, [str(by)], "by")
+            remedy = "Name the column of the levels in rate."
+            raise InputError.of(name, "by", "is not given", remedy)
+        check_columns(faults, frame, [by], "by")
         faults.raise_if_any()
         levels = list(pd.unique(frame[by].dropna()))
         for level in levels:

@@ -63,9 +63,9 @@ def draw_balanced(
     variables = [as_numbers(faults, column, "auxiliary") for column in np.asarray(table).T]
     faults.raise_if_any()
     a = np.column_stack(variables)
-    bad = ~((p >= 0) & (p <= 1 + EDGE))
-    if bad.any():
-        faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(bad))
+    is_invalid = ~((p >= 0) & (p <= 1 + EDGE))
+    if is_invalid.any():
+        faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(is_invalid))
     if len(a) != len(p):
         faults.add("auxiliary", f"{plural(len(a), 'row')} for {plural(len(p), 'unit')}")
     gaps = ~np.isfinite(a).all(axis=1)

@@ -104,14 +104,14 @@ def _newton(target: np.ndarray, n: int, tolerance: float) -> tuple[np.ndarray, f
         logits, size = np.log(p / (1 - p)), 1.0
         while True:
             trial = _with_sum(logits + np.clip(size * move, -5, 5), n)
-            now = inclusion(trial, n)
-            gap = float(np.abs(now - target).max())
+            trial_inclusion = inclusion(trial, n)
+            gap = float(np.abs(trial_inclusion - target).max())
             if gap < error or size < 1e-3:
                 break
             size /= 2
         if gap >= error:  # rounding: no better point
             break
-        p, reached, error = trial, now, gap
+        p, reached, error = trial, trial_inclusion, gap
     return p, error
 
 

@@ -104,16 +104,16 @@ def prepare(
         what = f"is a {type(design).__name__}"
         raise InputError.of("sample", "design", what, "Give SimpleRandom(n) ...")
     source = open_source(population, columns)
-    every = _walk(design)
-    clusters = [part.unit for part in every if isinstance(part, Cluster)]
+    designs = _walk(design)
+    clusters = [part.unit for part in designs if isinstance(part, Cluster)]
     final = _final(design)
     if household is None and isinstance(final, Cluster):
         household = final.unit
-    strata = next((tuple(part.names) for part in every if isinstance(part, Stratified)), ())
+    strata = next((tuple(part.names) for part in designs if isinstance(part, Stratified)), ())
     name = None if not strata else (strata[0] if len(strata) == 1 else STRATUM)
     plan = design.plan(Units(source))
     psu = clusters[0] if clusters else None
-    return Sampler(source, plan, household, name, psu, strata, _replaced(every, household, psu))
+    return Sampler(source, plan, household, name, psu, strata, _replaced(designs, household, psu))
 
 
 def _replaced(every: list[Any], household: str | None, psu: str | None) -> tuple[str, ...]:

@@ -57,9 +57,9 @@ def inclusion_probabilities(size: npt.ArrayLike, n: int) -> np.ndarray:
     faults = Faults("inclusion probabilities")
     x = as_numbers(faults, size, "size")
     faults.raise_if_any()
-    bad = ~(np.isfinite(x) & (x >= 0))
-    if bad.any():
-        faults.add("size", "missing, infinite or negative", rows=np.flatnonzero(bad))
+    is_invalid = ~(np.isfinite(x) & (x >= 0))
+    if is_invalid.any():
+        faults.add("size", "missing, infinite or negative", rows=np.flatnonzero(is_invalid))
     elif not 0 <= n <= int((x > 0).sum()):
         faults.add(
             "n", f"is {n}, {plural(int((x > 0).sum()), 'unit has', 'units have')} a positive size"
@@ -73,21 +73,21 @@ def inclusion_probabilities(size: npt.ArrayLike, n: int) -> np.ndarray:
     certain = (left > 0) & (left * x[order] >= tail * (1 - 1e-12))
     n_certain = int(np.argmin(certain)) if not certain.all() else len(x)
     p = np.ones(len(x))
-    rest = order[n_certain:]
-    if len(rest):
-        p[rest] = 0.0  # also where only units of size 0 are left
+    uncertain = order[n_certain:]
+    if len(uncertain):
+        p[uncertain] = 0.0  # also where only units of size 0 are left
         if tail[n_certain] > 0:
-            p[rest] = (n - n_certain) * x[rest] / tail[n_certain]
+            p[uncertain] = (n - n_certain) * x[uncertain] / tail[n_certain]
     return p
 
 
 def _inside(faults: Faults, probabilities: npt.ArrayLike, fixed: bool) -> tuple[np.ndarray, int]:
     p = as_numbers(faults, probabilities, "probabilities")
-    bad = ~((p >= 0) & (p <= 1 + EDGE))
-    if bad.any():
-        faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(bad))
+    is_invalid = ~((p >= 0) & (p <= 1 + EDGE))
+    if is_invalid.any():
+        faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(is_invalid))
     total = float(p.sum())
-    if fixed and not faults and not bad.any() and abs(total - round(total)) > 1e-6:
+    if fixed and not faults and not is_invalid.any() and abs(total - round(total)) > 1e-6:
         faults.add(
             "probabilities",
             f"sum to {total:.6g}",

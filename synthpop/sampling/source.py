@@ -215,15 +215,15 @@ class ClusterSource:
             values = values.take(self.order).reset_index(drop=True)
         first = values.take(self.offsets[:-1]).reset_index(drop=True)
         raw = encode(values)[0] if not pd.api.types.is_numeric_dtype(values.dtype) else values
-        plain = np.asarray(raw)
-        same = plain == np.repeat(plain[self.offsets[:-1]], self.sizes)
-        if bool(np.all(same)):
+        numbers = np.asarray(raw)
+        is_same = numbers == np.repeat(numbers[self.offsets[:-1]], self.sizes)
+        if bool(np.all(is_same)):
             return first
         if not pd.api.types.is_numeric_dtype(values.dtype):
             what = "differs between the members of a drawn unit"
             remedy = "Strata must not cut through units."
-            raise InputError.of("design", name, what, remedy, rows=np.flatnonzero(~same))
-        return pd.Series(np.add.reduceat(plain.astype(np.float64), self.offsets[:-1]), name=name)
+            raise InputError.of("design", name, what, remedy, rows=np.flatnonzero(~is_same))
+        return pd.Series(np.add.reduceat(numbers.astype(np.float64), self.offsets[:-1]), name=name)
 
     def take(self, rows: np.ndarray) -> pd.DataFrame:
         """Return clusters as a frame of their columns."""

@@ -83,10 +83,10 @@ class Study(Result):
 
     def _n_failed(self, key: Mapping[str, Any]) -> int:
         failures = self.failures
-        hit = failures["estimator"].isin(["", key["estimator"]])
+        matches = failures["estimator"].isin(["", key["estimator"]])
         for name in self.grid:
-            hit &= failures[name].isna() | (failures[name] == key[name])
-        return int(failures.loc[hit, "repetition"].nunique())
+            matches &= failures[name].isna() | (failures[name] == key[name])
+        return int(failures.loc[matches, "repetition"].nunique())
 
     def to_frame(self) -> pd.DataFrame:
         """Return `table`."""

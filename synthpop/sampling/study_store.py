@@ -83,11 +83,11 @@ class StudyStore:
         if self.path is None:
             return
         first = int(rows["repetition"].iloc[0])
-        plain = rows.assign(
+        with_json = rows.assign(
             **{name: [json.dumps(label) for label in rows[name]] for name in TEXT if name in rows}
         )
         buffer = io.BytesIO()
-        plain.to_parquet(buffer)
+        with_json.to_parquet(buffer)
         content = buffer.getvalue()
         target = self.path / f"part-{first:07d}-{self._code(first, content)}.parquet"
         with replacing(target, remaining="Finished repetitions are kept.") as draft:

@@ -212,10 +212,10 @@ class Anneal(PopulationStage):
         result = annealed_of(results, self.tolerance, seed)
         faults = Faults("anneal")
         if len(results) > 1:
-            absent = result.margins[
+            without_region = result.margins[
                 result.margins["region"].isna() & (result.margins["target"] > 0)
             ]
-            for row in absent.iloc[:SHOWN].to_dict("records"):
+            for row in without_region.iloc[:SHOWN].to_dict("records"):
                 note_absent_region(f"{row['margin']}: {row['cell']}", row["target"], faults)
             n_households, n_asked = (sum(part.households[k] for part in results) for k in (0, 1))
             check_scale(n_households, n_asked, faults)

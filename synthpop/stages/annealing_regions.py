@@ -151,8 +151,8 @@ def scarce_cells(
     scarce: list[int] = []
     for number, (_, region) in regions.items():
         if region is not None:
-            lacking = region.totals() * max_copies < region.target
-            scarce += np.flatnonzero(region_of_control == number)[lacking].tolist()
+            is_scarce = region.totals() * max_copies < region.target
+            scarce += np.flatnonzero(region_of_control == number)[is_scarce].tolist()
     return scarce
 
 
@@ -170,12 +170,12 @@ def donors_of_cells(
         n_cells = len(margin.frame)
         rows = [k - start for k in scarce if start <= k < start + n_cells]
         start += n_cells
-        others = [name for name in margin.columns if name != split]
+        other_columns = [name for name in margin.columns if name != split]
         if not rows:
             continue
-        if not others:
+        if not other_columns:
             return np.ones(len(table.sizes), dtype=bool)
-        cells = margin.frame.iloc[rows][others].drop_duplicates()
+        cells = margin.frame.iloc[rows][other_columns].drop_duplicates()
         every_region = Margin(cells.assign(**{margin.total: 1.0}), total=margin.total)
         controls = resolve_margins(
             table.frame, [every_region], Faults("anneal"), household_index=table.index,

@@ -341,13 +341,13 @@ def _places(
 ) -> np.ndarray | None:
     """Return the rows whose region the persons have, where households came from other regions."""
     new = np.repeat(list(searches), [len(rows) for rows, _ in searches.values()])
-    came = new != table.region[donors]
-    if not came.any():
+    is_guest = new != table.region[donors]
+    if not is_guest.any():
         return None
     first = table.order[table.offsets[:-1]]
     of_region = {number: first[np.flatnonzero(table.region == number)[0]] for number in searches}
     rows = np.array([of_region[number] for number in new.tolist()])
-    each = np.repeat(came, table.sizes[donors])
+    each = np.repeat(is_guest, table.sizes[donors])
     return np.where(each, np.repeat(rows, table.sizes[donors]), sources)
 
 

@@ -85,9 +85,14 @@ def make_plan(
     household = person = 0
     for stratum, counts in enumerate(household_counts(model, method, scale, streams)):
         for number, part in enumerate(_cut_counts(model.sizes, counts, rows_per_block)):
-            used = np.flatnonzero(part)
+            sizes_in_block = np.flatnonzero(part)
             block = BlockPlan(
-                stratum, number, household, person, model.sizes[used].astype(np.int64), part[used]
+                stratum,
+                number,
+                household,
+                person,
+                model.sizes[sizes_in_block].astype(np.int64),
+                part[sizes_in_block],
             )
             household += block.n_households
             person += block.n_persons

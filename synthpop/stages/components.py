@@ -142,7 +142,7 @@ class Components(BlockStage):
         field = sample.fields[self.total]
         totals = numbers(field, sample.columns[self.total]).astype(np.float64)
         parts = np.column_stack([sample.columns[p].astype(np.float64) for p in self.parts])
-        lacking = np.isnan(parts).all(axis=1)
+        all_missing = np.isnan(parts).all(axis=1)
         parts = np.nan_to_num(parts)
         unsplit = ~parts.any(axis=1) & (totals != 0) & self.unsplit
         self._check_sums(totals[~unsplit], parts[~unsplit], sample.rows[~unsplit])
@@ -168,10 +168,10 @@ class Components(BlockStage):
         )
         fields = tuple(Field.number(name) for name in self.parts)
         donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
-        near = self.shares == "near the donor"
-        concentration = concentrations(donors[-1]) if near else np.zeros(len(donors[-1]))
+        near_donor = self.shares == "near the donor"
+        concentration = concentrations(donors[-1]) if near_donor else np.zeros(len(donors[-1]))
         if self.unsplit:
-            gaps = np.where(lacking & unsplit, np.nan, 0.0)[:, None] + np.zeros_like(parts)
+            gaps = np.where(all_missing & unsplit, np.nan, 0.0)[:, None] + np.zeros_like(parts)
             fractions = _collect(cells, np.where(near_zero, 0.0, totals), gaps, sample.weights)[-1]
             concentration[~donors[-1].any(axis=1)] = 0.0
             donors = (*donors[:-1], donors[-1] + fractions)
@@ -190,13 +190,12 @@ class Components(BlockStage):
     def _check_sums(self, totals: np.ndarray, parts: np.ndarray, where: np.ndarray) -> None:
         gap = np.abs(parts.sum(axis=1) - totals)
         scale = np.maximum(np.abs(parts).sum(axis=1), 1.0)
-        wrong = np.flatnonzero(gap > SUM_TOLERANCE * scale)
-        if len(wrong):
-            what = (
-                f"parts do not add up to {self.total!r} (largest difference {gap[wrong].max():g})"
-            )
+        rows_off = np.flatnonzero(gap > SUM_TOLERANCE * scale)
+        if len(rows_off):
+            largest = f"largest difference {gap[rows_off].max():g}"
+            what = f"parts do not add up to {self.total!r} ({largest})"
             remedy = "Correct the total or name all its parts."
-            raise InputError.of("recipe", self.label, what, remedy, rows=np.sort(where[wrong]))
+            raise InputError.of("recipe", self.label, what, remedy, rows=np.sort(where[rows_off]))
 
     def observed(self, model: ComponentsModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
@@ -276,9 +275,9 @@ def _round_parts(parts: np.ndarray, totals: np.ndarray, decimals: int) -> None:
     np.round(parts, decimals, out=parts)
     persons = np.arange(len(totals))
     exact = parts[largest, persons] + (totals - parts.sum(axis=0))
-    near = np.round(exact, decimals)
-    fine = np.abs(near - exact) <= NEARLY * np.maximum(np.abs(totals), 1.0)
-    parts[largest, persons] = np.where(fine, near, exact)
+    rounded = np.round(exact, decimals)
+    is_close = np.abs(rounded - exact) <= NEARLY * np.maximum(np.abs(totals), 1.0)
+    parts[largest, persons] = np.where(is_close, rounded, exact)
 
 
 def _collect(

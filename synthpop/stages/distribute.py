@@ -129,8 +129,8 @@ class Distribute(PopulationStage):
         if isinstance(areas.dtype, pd.CategoricalDtype):
             column = encode_column(areas)
         else:  # the type that holds the areas of all regions
-            every = all_areas(margin_list(self.margins), self.name, self.within)
-            field = encode_column(pd.Series(every, name=self.name))[0]
+            areas_of_all = all_areas(margin_list(self.margins), self.name, self.within)
+            field = encode_column(pd.Series(areas_of_all, name=self.name))[0]
             column = field, areas.to_numpy(dtype=field.dtype)
         return Finished(None, {self.name: column}, replace(result, data=pd.DataFrame()))
 

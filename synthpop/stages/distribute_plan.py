@@ -265,8 +265,8 @@ class Distributed(Result):
 
     def to_plain(self) -> dict[str, Any]:
         """Return all but the population as plain values."""
-        plain = ("converged", "tolerance", "proposals", "seed")
-        values = {name: getattr(self, name) for name in plain}
+        names = ("converged", "tolerance", "proposals", "seed")
+        values = {name: getattr(self, name) for name in names}
         return {**values, "margins": as_lists(self.margins)}
 
     @classmethod

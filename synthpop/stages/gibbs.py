@@ -161,14 +161,16 @@ class GibbsPass(BlockStage):
         self, model: GibbsPassModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw each variable of the block again, given the others as they are then."""
-        now = dict(block.columns)
+        columns = dict(block.columns)
         stratum = str(model.strata_levels[block.stratum])
         for _ in range(self.passes):
             for field, part in zip(model.revised, model.parts, strict=True):
-                current = Block(block.stratum, block.number, block.offsets, now, block.fallbacks)
+                current = Block(
+                    block.stratum, block.number, block.offsets, columns, block.fallbacks
+                )
                 label = f"{self.label}: {field.name}"
-                now[field.name] = _drawn(field, part, current, rng, label, stratum)
-        return {field.name: now[field.name] for field in model.revised}
+                columns[field.name] = _drawn(field, part, current, rng, label, stratum)
+        return {field.name: columns[field.name] for field in model.revised}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ class IdColumns:
     @property
     def fields(self) -> tuple[Field, ...]:
         """The fields that there are, in the order of the columns."""
-        every = (self.household, self.strata, self.size, self.person)
-        return tuple(field for field in every if field is not None)
+        all_fields = (self.household, self.strata, self.size, self.person)
+        return tuple(field for field in all_fields if field is not None)
 
     def columns(self, plan: BlockPlan) -> dict[str, np.ndarray]:
         """Return the columns of one block."""

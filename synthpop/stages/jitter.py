@@ -139,8 +139,8 @@ def jitter_laws(
 
 
 def _check_numbers(name: str, known: np.ndarray) -> None:
-    whole = bool((known == np.rint(known)).all())
-    if whole and known.max() - known.min() < MOST_VALUES:
+    is_whole = bool((known == np.rint(known)).all())
+    if is_whole and known.max() - known.min() < MOST_VALUES:
         return
     what = f"takes whole numbers less than {count(MOST_VALUES)} apart, as ages; {name!r} has others"
     raise InputError.of("recipe", "structure: jitter", what, f"Take {name!r} out of jitter.")
@@ -151,11 +151,11 @@ def _first_law(
 ) -> JitterLaw:
     """Return a law without factors."""
     lowest, k = int(known.min()), len(cells)
-    many = int(known.max()) - lowest + 1
+    n_values = int(known.max()) - lowest + 1
     nothing = np.zeros(0)
     return JitterLaw(
-        name, width, kinds, cells, lowest, np.ones((k, many)), np.zeros((k, k), dtype=np.int64),
-        np.ones((1, many)), nothing,
+        name, width, kinds, cells, lowest, np.ones((k, n_values)), np.zeros((k, k), dtype=np.int64),
+        np.ones((1, n_values)), nothing,
     )  # fmt: skip
 
 

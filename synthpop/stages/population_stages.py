@@ -15,7 +15,7 @@ from synthpop.calibration.margins import Margin, margin_list
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 from synthpop.microdata.survey import Survey
 from synthpop.stages.base import Stage
@@ -184,11 +184,13 @@ def check_strata(
         if name not in margin.columns:
             continue
         categories = margin.frame[name][margin.targets > 0].dropna().astype(object)
-        absent = [
+        unknown_levels = [
             value for value in dict.fromkeys(categories.tolist()) if level_text(value) not in texts
         ]
-        if absent and len(absent) < categories.nunique():  # all of them: said of the column already
-            what = f"there are totals of {name} {', '.join(map(str, absent[:SHOWN]))}"
+        if (
+            unknown_levels and len(unknown_levels) < categories.nunique()
+        ):  # all of them: said of the column already
+            what = f"there are totals of {name} {', '.join(map(str, unknown_levels[:SHOWN]))}"
             remedy = "The survey has no such stratum: leave them out, or rename them."
             faults.add(f"{label}, margin {margin.label}", what, remedy=remedy)
 
@@ -287,8 +289,8 @@ def cell_counts(
     controls = resolve_margins(
         frame, margins, faults, household_index=index, keep_all=True, part=part
     )
-    if controls is None or faults:
-        raise InputError(faults.subject, faults.found)
+    faults.raise_if_any()
+    assert controls is not None
     first = ~pd.Series(index).duplicated().to_numpy()
     achieved = np.zeros(len(controls.targets))
     for cell, values, of_households in zip(

@@ -207,13 +207,13 @@ def _check_population_stages(
             name for item in steps.population_stages[number + 1 :] for name in item.provides
         )
         later += tuple(name for item in steps.stages[place:] for name in item.provides)
-        now = replace(
+        schema_of_step = replace(
             schema,
             survey={**schema.survey, **dict.fromkeys(areas)},
             available=(*schema.available, *areas),
             later=later,
         )
-        step.expect(faults, PopulationSchema(now, households, varying, strata, levels))
+        step.expect(faults, PopulationSchema(schema_of_step, households, varying, strata, levels))
         names |= _check_names(faults, step, names)
         areas += step.provides
 
@@ -236,10 +236,10 @@ def _varying(stages: Sequence[BlockStage], survey: Survey, schema: Schema) -> fr
 
 def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Columns:
     roles = survey.roles
-    used = [name for stage in stages for name in stage.uses()]
-    used += [name for name in (roles.strata, roles.household_size) if name is not None]
+    names_read = [name for stage in stages for name in stage.uses()]
+    names_read += [name for name in (roles.strata, roles.household_size) if name is not None]
     columns = Columns({}, {})
-    for name in dict.fromkeys(used):
+    for name in dict.fromkeys(names_read):
         if (survey.frame.columns == name).sum() > 1:
             faults.add(name, "several columns have this name", remedy="Rename them.")
         elif name in survey.frame.columns:

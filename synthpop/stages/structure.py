@@ -196,8 +196,8 @@ class Structure(BlockStage):
         coding = make_coding(sample, [(name,) for name in self.variables], probs=TWENTIETHS)
         digits = sample_digits(sample, coding)
         kind = distinct_cells(digits, coding.sizes)[1]
-        many = int(kind.max(initial=-1)) >= MOST_KINDS
-        persons = persons_of_kinds(digits if many else kind[:, None], sample.offsets)
+        has_many_kinds = int(kind.max(initial=-1)) >= MOST_KINDS
+        persons = persons_of_kinds(digits if has_many_kinds else kind[:, None], sample.offsets)
         households = DonorHouseholds(strata, sizes, weights, persons, len(levels), n_sizes)
         if self.pooling in CHOICES:
             seed = int(rng.integers(2**31))

@@ -28,6 +28,8 @@ from synthpop.variance.bootstrap_plan import (
 )
 from synthpop.variance.resampling import rescaled_bootstrap
 
+INTERVALS = ("t", "normal", "percentile", "basic")
+
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap(Result):
@@ -211,7 +213,7 @@ def bootstrap(
     (33.2, True)
     """
     faults = Faults("bootstrap")
-    check_choice(faults, "interval", interval, tuple(INTERVALS))
+    check_choice(faults, "interval", interval, INTERVALS)
     _check_numbers(faults, replicates, level)
     survey = data if isinstance(data, Survey) else None
     if survey is not None:
@@ -245,7 +247,7 @@ def bootstrap(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # all replicates of a label may be NaN
         variances = np.nanvar(values, axis=0, ddof=1)
-        limits = INTERVALS[interval](estimates, values, variances, level, freedom)
+        limits = _limits(interval, estimates, values, variances, level, freedom)
     return Bootstrap(
         tuple(start), estimates, values, variances, np.column_stack(limits), level, interval,
         calibrate is not None, len(units.stratum), freedom, seed, failures,
@@ -277,35 +279,19 @@ def _check_numbers(faults: Faults, replicates: object, level: object) -> None:
         faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
 
 
-Limits = tuple[np.ndarray, np.ndarray]
-
-
-def _percentile(
-    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float, freedom: int
-) -> Limits:
-    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return low, high
-
-
-def _normal(
-    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float, freedom: int
-) -> Limits:
-    half = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(variances)
-    return estimates - half, estimates + half
-
-
-def _t(
-    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float, freedom: int
-) -> Limits:
-    half = t_quantile((1 + level) / 2, freedom) * np.sqrt(variances)
-    return estimates - half, estimates + half
-
-
-def _basic(
-    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float, freedom: int
-) -> Limits:
-    low, high = _percentile(estimates, values, variances, level, freedom)
-    return 2 * estimates - high, 2 * estimates - low
-
-
-INTERVALS = {"t": _t, "normal": _normal, "percentile": _percentile, "basic": _basic}
+def _limits(
+    interval: str,
+    estimates: np.ndarray,
+    values: np.ndarray,
+    variances: np.ndarray,
+    level: float,
+    freedom: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return both ends of the intervals, of the kind that is asked for."""
+    upper = (1 + level) / 2
+    if interval in ("t", "normal"):
+        factor = t_quantile(upper, freedom) if interval == "t" else NormalDist().inv_cdf(upper)
+        half = factor * np.sqrt(variances)
+        return estimates - half, estimates + half
+    low, high = np.nanquantile(values, [(1 - level) / 2, upper], axis=0)
+    return (low, high) if interval == "percentile" else (2 * estimates - high, 2 * estimates - low)

@@ -44,10 +44,10 @@ def sample_degrees_of_freedom(
     start = pd.Series(numbers_of_indicator(function(survey.frame, survey.weights)))
     rows = []
     for factors in delete_a_group(survey.sampled_units, groups):
-        used = factors > 0
-        part = survey.frame[used]
+        is_in_sample = factors > 0
+        part = survey.frame[is_in_sample]
         try:
-            numbers = numbers_of_indicator(function(part, (survey.weights * factors)[used]))
+            numbers = numbers_of_indicator(function(part, (survey.weights * factors)[is_in_sample]))
         except (InputError, ArithmeticError, ValueError):
             numbers = {}
         rows.append(numbers)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.design_variance import t_quantile
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import number, plural, short_percent
@@ -197,20 +197,19 @@ def _values(
     argument: str,
 ) -> pd.DataFrame:
     """Estimates of each population, one row a population."""
-    rows, faults = [], Faults("estimate over replicates")
+    rows = []
     for population in populations:
         manifest = getattr(population, "manifest", None)
         if argument == "replicates" and manifest is not None and not _is_refit(manifest):
             what = "are populations of one fit: they show the noise of the simulation only"
             remedy = 'Make them with fitted.replicates(n, refit="bootstrap").'
-            faults.add(argument, what, remedy=remedy)
-            faults.raise_if_any()
+            raise InputError.of("estimate over replicates", argument, what, remedy)
         frame = population if manifest is None else population.frame(columns)
         scale = 1.0 if manifest is None else manifest.identity.scale
         rows.append(numbers_of_indicator(function(frame, np.full(len(frame), 1.0 / scale))))
     if len(rows) < 2:
-        faults.add(argument, plural(len(rows), "population"), remedy="Give two or more.")
-    faults.raise_if_any()
+        what = plural(len(rows), "population")
+        raise InputError.of("estimate over replicates", argument, what, "Give two or more.")
     return pd.DataFrame(rows)
 
 

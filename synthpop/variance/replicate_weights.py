@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.design_variance import SampledUnits, t_quantile
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between, OneOf, Whole, check
 from synthpop.microdata.results import Result
@@ -235,10 +235,9 @@ def _balanced(units: SampledUnits, fay: float) -> tuple[np.ndarray, float, np.nd
 
     sizes = np.bincount(units.stratum)
     if (sizes != 2).any():
-        faults = Faults("replicate weights")
         what = f"{plural(int((sizes != 2).sum()), 'stratum has', 'strata have')} not two units"
-        faults.add("method", what, remedy="Use 'jackknife' or 'bootstrap', or join strata.")
-        faults.raise_if_any()
+        remedy = "Use 'jackknife' or 'bootstrap', or join strata."
+        raise InputError.of("replicate weights", "method", what, remedy)
     n_replicates = 1 << len(sizes).bit_length()  # more than strata: the first column is 1
     signs = hadamard(n_replicates)[:, 1 : len(sizes) + 1].T
     order = np.argsort(units.stratum, kind="stable")
@@ -322,9 +321,9 @@ def replicate_weights_from(
     good = good and check_numeric(faults, data, list(columns), "replicate weight")
     faults.raise_if_any()
     weights = data[list(columns)].to_numpy(dtype=np.float64)
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
-        rows = np.flatnonzero(wrong.any(axis=1))
+    is_invalid = ~(np.isfinite(weights) & (weights >= 0))
+    if is_invalid.any():
+        rows = np.flatnonzero(is_invalid.any(axis=1))
         faults.add("columns", "weights are missing or negative", rows=rows)
     n_replicates = weights.shape[1]
     factor = np.ones(n_replicates) if scales is None else np.asarray(scales, dtype=np.float64)

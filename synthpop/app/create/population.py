@@ -59,8 +59,8 @@ def _result(view: View, stamp: str) -> list[TagChild]:
         if not fault:
             return [card(t("Fit"), waiting(t("Creating the population")))]
         lines = [sentence(line, class_="fault") for line in fault.splitlines()]
-        again = button(t("Go on"), {"action": "again", "job": "create.run"}, key="run-again")
-        return [card(t("Fit"), *lines, again)]
+        retry = button(t("Go on"), {"action": "again", "job": "create.run"}, key="run-again")
+        return [card(t("Fit"), *lines, retry)]
     return [
         card(
             t("How well it fits the survey"),

@@ -76,9 +76,9 @@ def _described(view: View) -> Tag | None:
     text = t("Original: {n} records, {m} columns", n=count(described["records"]), m=len(names))
     lines = [tags.li(text)]
     for one in described["releases"]:
-        lacking = [name for name in names if name not in one["columns"]]
+        missing_names = [name for name in names if name not in one["columns"]]
         text = t("{name}: {n} records", name=one["label"], n=count(one["records"]))
-        if lacking:
-            text += "; " + t("without {names}", names=", ".join(lacking[:12]))
+        if missing_names:
+            text += "; " + t("without {names}", names=", ".join(missing_names[:12]))
         lines.append(tags.li(text))
     return card(t("What the files hold"), tags.ul(*lines))

@@ -52,7 +52,7 @@ def deal_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndar
     splits = [
         (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(FOLDS)
     ]
-    return [(rest, test) for rest, test in splits if len(rest) and len(test)]
+    return [(train, test) for train, test in splits if len(train) and len(test)]
 
 
 def log_score(probabilities: np.ndarray, weights: np.ndarray) -> float:
@@ -109,8 +109,8 @@ def best(scores: FoldScores, choice: str = CROSS_VALIDATED) -> float:
         behind = folds[highest] - folds
         errors = np.sqrt(folds.shape[1] * behind.var(axis=1, ddof=1))
         allowed = np.maximum(allowed, errors)
-    near = score[highest] - score <= allowed
-    return float(scores[int(np.argmax(near))][0])
+    is_near = score[highest] - score <= allowed
+    return float(scores[int(np.argmax(is_near))][0])
 
 
 def choice_record(amount: float, chosen: str, scores: Scores) -> dict[str, Any]:

@@ -111,8 +111,8 @@ def choose_mixture(
     if len(splits) < 2 or not enough[design.strata].any():
         return nothing
     parts = [
-        hold_out(model, design.rows(rest), design.rows(test), enough, seed, way)
-        for rest, test in splits
+        hold_out(model, design.rows(train), design.rows(test), enough, seed, way)
+        for train, test in splits
     ]
     weight = sum(float(part.weights.sum()) for part in parts)
 

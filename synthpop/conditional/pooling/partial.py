@@ -299,14 +299,14 @@ def choose_penalty(
     # 1. The pooled model of each fold, learned from the other households.
     cells = PoolingCells.of(design)
     coarse = COARSE_STEPS if with_numbers(design.numbers) else COARSE
-    bases = [fit_base(design, rest, cells, coarse)[1] for rest, _ in splits]
+    bases = [fit_base(design, train, cells, coarse)[1] for train, _ in splits]
     # 2. Penalty of the pairs of predictors, from the largest one down while the score rises.
     hold = np.inf
     if pairs:
         together = cells.together(design, pairs)
         trials = [
-            _Trial.of(design, cells, together, rest, test, base)
-            for (rest, test), base in zip(splits, bases, strict=True)
+            _Trial.of(design, cells, together, train, test, base)
+            for (train, test), base in zip(splits, bases, strict=True)
         ]
         hold, bases = _choose_pairs(together, trials, choice)
     # 3. Penalty of the strata, given that of the pairs.
@@ -316,8 +316,8 @@ def choose_penalty(
         of_totals = _choose_totals(design, cells, splits, strata_bases, coarse, choice)
         return Pooling("partial", np.inf, hold, choice, totals=of_totals)
     trials = [
-        _Trial.of(design, cells, layout, rest[of_strata[rest]], test[of_strata[test]], base)
-        for (rest, test), base in zip(splits, bases, strict=True)
+        _Trial.of(design, cells, layout, train[of_strata[train]], test[of_strata[test]], base)
+        for (train, test), base in zip(splits, bases, strict=True)
     ]
     scores = search(lambda amount: _score(trials, layout, amount), GRID, falls=2)
     amount = best(scores, choice)
@@ -347,14 +347,14 @@ def _choose_totals(
     if not small.any() or not uses_strata("multinomial", design):
         return 0.0
     folds = []
-    for (rest, test), by_cell in zip(splits, announced, strict=True):
-        common = _without_strata(design, rest, cells, tolerance)
+    for (train, test), by_cell in zip(splits, announced, strict=True):
+        common = _without_strata(design, train, cells, tolerance)
         persons = test[small[design.strata[test]]]
         places, classes = cells.of_person[persons], design.classes[persons]
         base, known = predict_multinomial(common, cells.digits[places])
         by_stratum = by_cell[places, classes]
         everybody = np.arange(len(persons))
-        sizes = np.bincount(design.strata[rest], minlength=design.n_strata)
+        sizes = np.bincount(design.strata[train], minlength=design.n_strata)
         folds.append(
             AnnouncedClasses(
                 by_stratum,

@@ -93,8 +93,8 @@ def centre_of(kind: str, design: ModelDesign, y: np.ndarray) -> tuple[Regression
 def _directions(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean of the columns, and the axes in which rows differ with their sums."""
     middle = weight @ x / weight.sum()
-    far = x - middle
-    values, vectors = np.linalg.eigh((far.T * weight) @ far)
+    deviations = x - middle
+    values, vectors = np.linalg.eigh((deviations.T * weight) @ deviations)
     keep = values > CURVATURE_TOLERANCE * max(float(values.max(initial=0.0)), 1e-300)
     return middle, values[keep], vectors[:, keep]
 
@@ -141,9 +141,9 @@ def _linear(z: np.ndarray, y: np.ndarray, w: np.ndarray) -> Callable[[float], So
     """Return what minimises sum w (y - a - z u)^2 + k |u|^2, as a function of k."""
     total = max(float(w.sum()), 1e-300)
     z_mean, mean = w @ z / total, float(w @ y) / total
-    far = z - z_mean
-    values, vectors = np.linalg.eigh((far.T * w) @ far)
-    pull = vectors.T @ (far.T @ (w * (y - mean)))
+    deviations = z - z_mean
+    values, vectors = np.linalg.eigh((deviations.T * w) @ deviations)
+    pull = vectors.T @ (deviations.T @ (w * (y - mean)))
 
     def solved(k: float) -> Solved:
         u = vectors @ (pull / (np.maximum(values, 0.0) + k))
@@ -167,17 +167,17 @@ def _log_linear(z: np.ndarray, y: np.ndarray, near: np.ndarray, w: np.ndarray, k
         eta = np.clip(near + x @ b, -bound, bound)
         return float(w @ (y * eta - np.exp(eta)) - ridge @ b**2 / 2)
 
-    now = value(coefficients)
+    current_value = value(coefficients)
     for _ in range(MAX_STEPS):
         mean = np.exp(np.clip(near + x @ coefficients, -bound, bound))
         slope = x.T @ (w * (y - mean)) - ridge * coefficients
         bend = (x.T * (w * mean)) @ x + np.diag(ridge)
         step = np.linalg.lstsq(bend, slope, rcond=None)[0]
         new = value(coefficients + step)
-        while new < now and np.abs(step).max() > 1e-12:
+        while new < current_value and np.abs(step).max() > 1e-12:
             step = step / 2
             new = value(coefficients + step)
-        gain, now, coefficients = new - now, new, coefficients + step
-        if gain <= 1e-13 * (np.abs(now) + 1):
+        gain, current_value, coefficients = new - current_value, new, coefficients + step
+        if gain <= 1e-13 * (np.abs(current_value) + 1):
             break
     return float(coefficients[0]), coefficients[1:]

@@ -132,10 +132,10 @@ def _choose(
 ) -> RegressionPooling:
     """Choose the amount that predicts persons of other households best."""
     folds: list[list[tuple[Unit, ModelDesign, np.ndarray]]] = []
-    for rest, _ in deal_splits(design.groups, seed):
+    for train, _ in deal_splits(design.groups, seed):
         trials: list[tuple[Unit, ModelDesign, np.ndarray]] = []
         learned = np.zeros(len(y), dtype=bool)
-        learned[rest] = True
+        learned[train] = True
         rows = np.flatnonzero(learned & inside)
         if not len(rows):
             continue

@@ -268,19 +268,19 @@ class _Look:
                 continue
             rows = _of_same_households(block.offsets, broken)
             part = part_of(block, rows)
-            wrong = np.flatnonzero(broken[rows])
-            best, distance = new[name][rows][wrong], np.full(len(wrong), np.inf)
+            broken_rows = np.flatnonzero(broken[rows])
+            best, distance = new[name][rows][broken_rows], np.full(len(broken_rows), np.inf)
             categorical = self.plan.fields[name].kind == "categorical"
             for place, value in enumerate(self.plan.candidates[name]):
                 trial = {key: values[rows] for key, values in new.items()}
-                trial[name][wrong] = value
-                valid = ~np.asarray(self.broken(part, trial).any(axis=0))[wrong]
-                gap = np.full(len(wrong), float(place))
+                trial[name][broken_rows] = value
+                valid = ~np.asarray(self.broken(part, trial).any(axis=0))[broken_rows]
+                gap = np.full(len(broken_rows), float(place))
                 if not categorical:
-                    gap = np.nan_to_num(np.abs(new[name][rows][wrong] - value), nan=1e300)
+                    gap = np.nan_to_num(np.abs(new[name][rows][broken_rows] - value), nan=1e300)
                 better = valid & (gap < distance)
                 best[better], distance[better] = value, gap[better]
-            new[name][rows[wrong]] = best
+            new[name][rows[broken_rows]] = best
             broken[:] = self.broken(block, new).any(axis=0)
             if not broken.any():
                 return

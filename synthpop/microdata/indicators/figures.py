@@ -41,8 +41,8 @@ def mean_excess(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> 
     above = np.cumsum(w[::-1])[::-1]
     worth = np.cumsum((w * x)[::-1])[::-1]
     u, start = np.unique(x, return_index=True)
-    nxt = start[1:]
-    excess = worth[nxt] / above[nxt] - u[:-1]
+    next_value = start[1:]
+    excess = worth[next_value] / above[next_value] - u[:-1]
     return pd.DataFrame({"threshold": u[:-1], "mean_excess": excess})
 
 

@@ -47,9 +47,9 @@ def density(x: np.ndarray, w: np.ndarray, at: float) -> float:
     h = 0.9 * spread * effective**-0.2
     if not h > 0:
         return float("nan")
-    near = slice(*np.searchsorted(x, [at - 9 * h, at + 9 * h]))
-    kernel = np.exp(-0.5 * ((x[near] - at) / h) ** 2)
-    height = float(np.dot(w[near], kernel) / (total * h * np.sqrt(2 * np.pi)))
+    window = slice(*np.searchsorted(x, [at - 9 * h, at + 9 * h]))
+    kernel = np.exp(-0.5 * ((x[window] - at) / h) ** 2)
+    height = float(np.dot(w[window], kernel) / (total * h * np.sqrt(2 * np.pi)))
     return height if height > 0 else float("nan")
 
 

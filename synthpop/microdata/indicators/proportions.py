@@ -48,10 +48,10 @@ def proportion(
     """
     column = condition if isinstance(condition, pd.Series) else pd.Series(np.asarray(condition))
     plain = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=np.float64)
-    wrong = (np.isnan(plain) & column.notna().to_numpy()) | ((plain != 0) & (plain != 1))
-    wrong &= column.notna().to_numpy()
-    if wrong.any():
-        rows = np.flatnonzero(wrong)
+    is_neither = (np.isnan(plain) & column.notna().to_numpy()) | ((plain != 0) & (plain != 1))
+    is_neither &= column.notna().to_numpy()
+    if is_neither.any():
+        rows = np.flatnonzero(is_neither)
         what = "is neither true nor false"
         raise InputError.of("proportion", "condition", what, "Compare first.", rows=rows)
     result = mean(plain, weights, by=by)

@@ -98,9 +98,9 @@ def checked_weights(faults: Faults, weights: npt.ArrayLike, n: int) -> np.ndarra
             f"{len(w)} weights for {plural(n, 'value')}",
             remedy="Give one value per row.",
         )
-    bad = ~np.isfinite(w)
-    if bad.any():
-        faults.add("weights", "missing or infinite", rows=np.flatnonzero(bad))
+    no_number = ~np.isfinite(w)
+    if no_number.any():
+        faults.add("weights", "missing or infinite", rows=np.flatnonzero(no_number))
     negative = w < 0
     if negative.any():
         faults.add("weights", "negative", rows=np.flatnonzero(negative))

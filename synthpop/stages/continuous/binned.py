@@ -142,9 +142,9 @@ def class_steps(
         end nearer to zero to the other; NaN beyond the steps of a class.
     """
     first, last = drawing_bounds(classes.low, classes.high)
-    wide = np.isfinite(first) & np.isfinite(last) & (first != last)
+    has_width = np.isfinite(first) & np.isfinite(last) & (first != last)
     count = np.bincount(classes.codes, minlength=len(first))
-    steps = np.where(wide, np.clip(count // FEWEST_IN_STEP, 1, MOST_STEPS), 1)
+    steps = np.where(has_width, np.clip(count // FEWEST_IN_STEP, 1, MOST_STEPS), 1)
     knots = np.full((len(first), int(steps.max()) + 1), np.nan)
     knots[:, 0], knots[:, 1] = first, last
     for r in np.flatnonzero(steps > 1):

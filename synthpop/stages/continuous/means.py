@@ -125,8 +125,10 @@ def group_means(
     """
     # 1. The mean of each group.
     term = _term_of(name, coding, label)
-    some = ~np.isnan(values) & (weights > 0)
-    group, values, classes, weights = (x[some] for x in (digits[:, term], values, classes, weights))
+    usable = ~np.isnan(values) & (weights > 0)
+    group, values, classes, weights = (
+        x[usable] for x in (digits[:, term], values, classes, weights)
+    )
     size, n_classes = coding.sizes[term], len(within.steps)
     targets = _means(group, values, weights, size)
     targets[np.bincount(group, minlength=size) < FEWEST_VALUES] = np.nan
@@ -141,8 +143,8 @@ def group_means(
     rates = np.zeros(means.shape)
     for r in np.flatnonzero(within.has_width):
         quantiles = np.abs(within.quantiles(int(r), RANKS))
-        some = count[:, r] > 0
-        rates[some, r] = rate_of_ranks(quantiles, RANKS, SHARES, np.abs(means[some, r]))
+        usable = count[:, r] > 0
+        rates[usable, r] = rate_of_ranks(quantiles, RANKS, SHARES, np.abs(means[usable, r]))
     return GroupMeans(term, targets, means, rates)
 
 
@@ -192,8 +194,8 @@ def calibrate_means(
 
 def _expected(model: Any, part: Block, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return persons, probabilities without level_factors and group of each cell of a block."""
-    coding, plain = model.coding, replace(model.sequence, level_factors=None)
-    cells, row_of_cell, shares, *_ = evaluate_cells(coding, plain, part, label=label)
+    coding, unadjusted = model.coding, replace(model.sequence, level_factors=None)
+    cells, row_of_cell, shares, *_ = evaluate_cells(coding, unadjusted, part, label=label)
     rows = row_of_cell[cells]
     groups = model.means.groups_of(coding, codes_of_rows(coding, part, rows, len(shares)))
     return np.bincount(rows, minlength=len(shares)), shares, groups
@@ -262,12 +264,12 @@ def tilt_to_mean(
     if not high > low:
         return np.ones(len(values))
     place = np.clip((values - low) / (high - low), 0.0, 1.0)
-    whole = shares.sum(axis=1)
+    row_totals = shares.sum(axis=1)
 
     def gap(rate: float) -> float:
         factors = np.exp(rate * place)
         total = shares @ factors
-        scale = np.divide(whole, total, out=np.zeros_like(total), where=total > 0)
+        scale = np.divide(row_totals, total, out=np.zeros_like(total), where=total > 0)
         each = persons * scale
         return float(each @ (shares @ (factors * values)) / (each @ total)) - target
 

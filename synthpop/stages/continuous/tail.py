@@ -152,13 +152,13 @@ def _fitted(
     if kind == "gpd":
         gpd = fit_gpd(values[above], threshold, weights=weights[above], method=method)
         return gpd, (Fallback(label, "all", gpd.fallback),) if gpd.fallback else ()
-    for used in dict.fromkeys((method, "hill")):
+    for estimator_used in dict.fromkeys((method, "hill")):
         try:
-            tail = fit_pareto(values, weights=weights, threshold=threshold, method=used)
+            tail = fit_pareto(values, weights=weights, threshold=threshold, method=estimator_used)
         except InputError:
             continue
-        what = f"no {method} estimate of the Pareto tail: {used} was used"
-        return tail, () if used == method else (Fallback(label, "all", what),)
+        what = f"no {method} estimate of the Pareto tail: {estimator_used} was used"
+        return tail, () if estimator_used == method else (Fallback(label, "all", what),)
     what = "no Pareto tail fits the top class: no tail, within the class"
     return None, (Fallback(label, "all", what),)
 
