@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_unique_frame, check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers, is_number
 
 ALL = "all"
 FEW_VALUES = 50
@@ -136,17 +137,11 @@ def variable_counts(table: PopulationTable, used: np.ndarray) -> dict[str, Count
 
 def _value_counts(column: pd.Series, before: np.ndarray, after: np.ndarray) -> Counts:
     if is_number(column):
-        column = pd.Series(_first_digits(column.to_numpy(dtype=np.float64, na_value=np.nan)))
+        column = pd.Series(_first_digits(as_numbers(column)))
     codes, levels = encode(column)
     position = codes.astype(np.int64) + 1
     sums = [np.bincount(position, times, len(levels) + 1).tolist() for times in (before, after)]
     return dict(zip((None, *levels), zip(*sums, strict=True), strict=True))
-
-
-def is_number(column: pd.Series) -> bool:
-    """Return whether a column holds numbers."""
-    dtype = column.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def _first_digits(values: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from synthpop.calibration.margins import Margin
 from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, plural
 
@@ -186,7 +187,7 @@ def match_margin(
     cell = _look_up(ids, table_ids, known, product)
     values = None
     if margin.variable is not None:
-        values = frame[margin.variable].to_numpy(dtype=np.float64, na_value=np.nan)
+        values = as_numbers(frame[margin.variable])
         if household_index is not None and margin.level == "household":
             filled = np.nan_to_num(values, nan=-np.inf)
             _check_constant(filled, household_index, margin, margin.variable, faults)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.frames import as_numbers, is_number
 
 LEVELS = ("person", "household")
 SHARE_TOLERANCE = 1e-6
@@ -93,10 +94,10 @@ class Margin:
             faults.add(repr(self.total), "several columns have this name", remedy="Rename them.")
             return
         totals, label = self.frame[self.total], f"{self.label}: {self.total}"
-        if not pd.api.types.is_numeric_dtype(totals) or pd.api.types.is_bool_dtype(totals):
+        if not is_number(totals):
             faults.add(label, f"totals are not numbers ({totals.dtype})", remedy="Give numbers.")
             return
-        values = totals.to_numpy(dtype=np.float64, na_value=np.nan)
+        values = as_numbers(totals)
         wrong = {"total is missing or infinite": ~np.isfinite(values)}
         if self.variable is None:
             wrong["total is negative"] = values < 0

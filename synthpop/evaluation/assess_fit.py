@@ -16,8 +16,9 @@ from synthpop.evaluation.quantiles import population_quantiles
 from synthpop.evaluation.request import FitRequest, make_request
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.shares import ShareTables
-from synthpop.evaluation.tabulate import ALL, count, count_population, numbers_of
+from synthpop.evaluation.tabulate import ALL, count, count_population
 from synthpop.microdata.distances import effective_size
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.survey import Survey
 
@@ -129,7 +130,7 @@ def _compare(request: FitRequest) -> FitReport:
 
 def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndarray]) -> FitReport:
     plan, weights, strata = request.plan, request.survey.weights, request.strata
-    numbers = {name: numbers_of(request.frame[name]) for name in plan.grids}
+    numbers = {name: as_numbers(request.frame[name]) for name in plan.grids}
     parts = {part for group in request.components.values() for part in group}
     probs_by_group = {
         name: {ALL: values.PROBS, **({} if name in parts else dict.fromkeys(plan.by, values.BOX))}

@@ -9,6 +9,7 @@ import pandas as pd
 
 from synthpop.evaluation.household_rows import HouseholdRows
 from synthpop.microdata.environment import one_thread
+from synthpop.microdata.frames import as_numbers
 
 MOST_PERSONS = 6_000
 MOST_HOUSEHOLDS = 4_000
@@ -120,7 +121,7 @@ def household_features(
             columns[f"{name} {level}"] = side.total((code == level).astype(float))
         columns[f"first {name}"] = code[side.starts].astype(float)
     for name in numbers:
-        x = side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        x = as_numbers(side.frame[name])
         filled = np.nan_to_num(x)
         low, high = (f.reduceat(filled, side.starts) for f in (np.minimum, np.maximum))
         columns |= {f"sum {name}": side.total(x), f"low {name}": low, f"high {name}": high}

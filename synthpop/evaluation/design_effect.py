@@ -11,6 +11,7 @@ import pandas as pd
 from synthpop.microdata.design_variance import SampledUnits
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.errors import InputError, SparseDataWarning
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.survey import Survey
 
 Ratios = Mapping[tuple[str, ...], float]
@@ -49,7 +50,7 @@ def design_ratios(
 
 def quantile_classes(values: pd.Series) -> np.ndarray:
     """Return the tenth of the values that each row lies in; missing values are a class."""
-    x = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    x = as_numbers(pd.to_numeric(values, errors="coerce"))
     finite = np.isfinite(x)
     limits = np.quantile(x[finite], np.arange(0.1, 1, 0.1)) if finite.any() else np.empty(0)
     return np.where(finite, np.searchsorted(limits, np.where(finite, x, 0.0)), len(limits) + 1)

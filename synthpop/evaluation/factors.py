@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import MISSING_LABEL, encode
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.text import number
 from synthpop.models.breaks import breaks, class_bounds, classify
 
@@ -36,7 +37,7 @@ class Factor:
     def code(self, values: pd.Series) -> np.ndarray:
         """Return the code of each value, shape (n,)."""
         if self.limits is not None:
-            numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+            numbers = as_numbers(values)
             codes = classify(numbers, self.limits, zeros=self.zeros).astype(np.int64)
             codes[codes < 0] = len(self.levels)
             return codes
@@ -81,7 +82,7 @@ def make_classes(sample: pd.Series, weights: np.ndarray) -> Factor:
     >>> make_classes(pd.Series(range(1, 11), name="x"), np.ones(10)).labels[:2]
     ('up to 2', 'over 2 to 4')
     """
-    values = sample.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = as_numbers(sample)
     has_value = ~np.isnan(values)
     zero = weights[has_value & (values == 0)].sum() > ZERO_SHARE * weights[has_value].sum()
     limits = breaks(values, weights, probs=CLASS_SHARES, zeros=bool(zero), equidist=True)

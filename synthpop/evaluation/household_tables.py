@@ -14,8 +14,8 @@ from synthpop.evaluation.household_rows import HouseholdRows, rows_of_population
 from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_distances
 from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.source import every_kth
-from synthpop.evaluation.tabulate import numbers_of
 from synthpop.microdata.distances import effective_size
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.names import AGE, RELATION, first_named
 from synthpop.microdata.survey import Survey
 
@@ -74,7 +74,7 @@ def _main_numbers(request: FitRequest) -> tuple[str, ...]:
     return tuple(
         name
         for name in request.plan.grids
-        if name not in parts and np.isfinite(numbers_of(request.frame[name])).any()
+        if name not in parts and np.isfinite(as_numbers(request.frame[name])).any()
     )
 
 
@@ -140,7 +140,7 @@ def _person_features(
     side: HouseholdRows, factors: Mapping[str, Factor], grids: list[str]
 ) -> pd.DataFrame:
     codes = {key: f.code(side.frame[f.name]).astype(float) for key, f in factors.items()}
-    return pd.DataFrame({**codes, **{name: numbers_of(side.frame[name]) for name in grids}})
+    return pd.DataFrame({**codes, **{name: as_numbers(side.frame[name]) for name in grids}})
 
 
 def _auc_row(units: str, auc: float, weights: np.ndarray, m: int, variables: int) -> dict[str, Any]:
@@ -161,11 +161,11 @@ def _sums_off(
     for total, parts in request.components.items():
         gaps = []
         for side in (sample, population):
-            totals = numbers_of(side.frame[total])
-            parts_sum = np.nansum([numbers_of(side.frame[part]) for part in parts], axis=0)
+            totals = as_numbers(side.frame[total])
+            parts_sum = np.nansum([as_numbers(side.frame[part]) for part in parts], axis=0)
             gaps.append(np.abs(parts_sum - totals))
             gaps[-1][np.isnan(gaps[-1])] = 0.0
-        scale = max(1.0, float(np.nanmax(np.abs(numbers_of(sample.frame[total])), initial=1.0)))
+        scale = max(1.0, float(np.nanmax(np.abs(as_numbers(sample.frame[total])), initial=1.0)))
         limit = max(1.5 * float(np.quantile(gaps[0], 0.999)), SUM_TOLERANCE * scale)
         off = [
             float(np.average(gap > limit, weights=side.person_weights)) if len(gap) else 0.0

@@ -18,6 +18,7 @@ from synthpop.microdata.distances import (
     gini,
     total_variation,
 )
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.weighted import quantile
 
 MEMBERS = "pairs of members"
@@ -161,7 +162,7 @@ def _correlation(
     """Correlation of a number between two members of a household, in either order."""
     estimates, errors = [], []
     for (side, first, second, household), w in zip(sides, weights, strict=True):
-        x: np.ndarray = side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        x = as_numbers(side.frame[name])
         a, b = x[first], x[second]
         is_finite = np.isfinite(a) & np.isfinite(b)
         a, b, w_known, owner = a[is_finite], b[is_finite], w[is_finite], household[is_finite]
@@ -219,17 +220,11 @@ def _member_counts(pair: HouseholdPair) -> list[dict[str, Any]]:
             marked = [code == level for code in codes]
             rows.append(_count_row(pair, name, factor.labels[level], marked))
     for name in pair.numbers:
-        marked = [
-            np.nan_to_num(side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)) != 0
-            for side in _sides(pair)
-        ]
+        marked = [np.nan_to_num(as_numbers(side.frame[name])) != 0 for side in _sides(pair)]
         if not marked[0].all():
             rows.append(_count_row(pair, name, "with a value other than 0", marked))
     if pair.age is not None:
-        marked = [
-            side.frame[pair.age].to_numpy(dtype=np.float64, na_value=np.nan) < CHILD
-            for side in _sides(pair)
-        ]
+        marked = [as_numbers(side.frame[pair.age]) < CHILD for side in _sides(pair)]
         rows.append(_count_row(pair, pair.age, f"below {CHILD}", marked))
     return rows
 
@@ -253,10 +248,7 @@ def _sums(pair: HouseholdPair) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     n, m = pair.sample.effective(), float(len(pair.population.sizes))
     for name in pair.numbers:
-        sums = [
-            side.total(side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
-            for side in _sides(pair)
-        ]
+        sums = [side.total(as_numbers(side.frame[name])) for side in _sides(pair)]
         base = {"scope": SUMS, "variable": name, "n_sample": len(pair.sample.sizes)}
         distance = ks_of_values(sums[1], pair.population.weights, sums[0], pair.sample.weights)
         none = {"sample": np.nan, "population": np.nan}
@@ -310,7 +302,7 @@ def _age_gaps(pair: HouseholdPair) -> list[dict[str, Any]]:
         return []
     gaps: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for side in _sides(pair):
-        age = side.frame[pair.age].to_numpy(dtype=np.float64, na_value=np.nan)
+        age = as_numbers(side.frame[pair.age])
         for where, values, household in _gaps_of_side(side, age, pair.relation):
             is_finite = np.isfinite(values)
             entry = (values[is_finite], side.weights[household[is_finite]])

@@ -15,6 +15,7 @@ import pandas as pd
 from synthpop.evaluation.factors import Factor, make_classes
 from synthpop.evaluation.request import MOST_LEVELS, FitRequest
 from synthpop.evaluation.source import every_kth
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.logistic import Categories, fit_logistic
 from synthpop.microdata.propensity import null_of_pmse, pmse, pmse_ratio
 
@@ -124,7 +125,6 @@ def _factors(request: FitRequest) -> list[Factor]:
         if len(plan.factors[name].levels) <= MOST_LEVELS and plan.factors[name].limits is None
     ]
     for name in plan.grids:
-        values = request.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        if name not in parts and np.isfinite(values).any():
+        if name not in parts and np.isfinite(as_numbers(request.frame[name])).any():
             results.append(make_classes(request.frame[name], request.survey.weights))
     return results

@@ -13,8 +13,9 @@ from functools import partial
 import numpy as np
 
 from synthpop.evaluation.source import PopulationChunks
-from synthpop.evaluation.tabulate import ALL, Counts, TabulationPlan, numbers_of
+from synthpop.evaluation.tabulate import ALL, Counts, TabulationPlan
 from synthpop.microdata.chunks import NumberedFrames
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.weighted import SHARE_TOLERANCE
 
 Wanted = Mapping[str, Mapping[str, Sequence[float]]]
@@ -113,7 +114,7 @@ def _values_in_cells(
     for _, frame in frames:
         coded = {f: plan.factors[f].code(frame[plan.factors[f].name]) for f in factors}
         for name, cells in needed.items():
-            x = numbers_of(frame[name])
+            x = as_numbers(frame[name])
             rows = np.flatnonzero((x != 0) & ~np.isnan(x))
             place = plan.grids[name].locate(x[rows])
             is_needed = cells[place]

@@ -12,11 +12,11 @@ import pandas as pd
 from synthpop.evaluation.factors import Factor, make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
 from synthpop.evaluation.source import PopulationChunks, make_source
-from synthpop.evaluation.tabulate import TabulationPlan, all_pairs, numbers_of
+from synthpop.evaluation.tabulate import TabulationPlan, all_pairs
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import as_numbers, is_number, listed_names
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.weighted import mean
 from synthpop.stages.derive import DeriveModel, derive
@@ -110,7 +110,7 @@ def _resolve(
         first = [strata] if strata is not None and strata in small else []
         keys = [*first, *(k for k in small if k != strata)]
     numbers = [name for name in needed if not is_factor[name]]
-    columns = {name: numbers_of(frame[name]) for name in numbers}
+    columns = {name: as_numbers(frame[name]) for name in numbers}
     _check_numbers(source, numbers)
     numeric_parts = {t: p for t, p in parts.items() if {t, *p} <= set(numbers)}
     grids = {name: make_grid(columns[name], survey.weights) for name in numbers}
@@ -169,7 +169,7 @@ def _with_derived(frame: pd.DataFrame, source: PopulationChunks) -> pd.DataFrame
         if stage.get("breaks") is not None:
             limits = np.asarray(stage["breaks"], dtype=np.float64)
             model = DeriveModel((field,), limits, None, Field.number(stage["source"]))
-            codes = derive(model, numbers_of(frame[stage["source"]]))
+            codes = derive(model, as_numbers(frame[stage["source"]]))
         else:
             position = {str(level): code for code, level in enumerate(field.levels)}
             to = {old: position[str(new)] for old, new in stage["mapping"].items()}
@@ -227,11 +227,11 @@ def _components(
 
 
 def _is_factor(values: pd.Series, field: Field | None) -> bool:
-    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+    if not is_number(values):
         return True
     if field is not None and field.kind == "categorical":
         return True
-    numbers = numbers_of(values)
+    numbers = as_numbers(values)
     distinct = np.unique(numbers[~np.isnan(numbers)])
     return 0 < len(distinct) <= FEW_VALUES and bool(np.all(distinct == np.rint(distinct)))
 

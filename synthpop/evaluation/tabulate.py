@@ -14,6 +14,7 @@ from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.grid import Grid
 from synthpop.evaluation.source import PopulationChunks
 from synthpop.microdata.chunks import NumberedFrames
+from synthpop.microdata.frames import as_numbers
 
 ALL = ""
 
@@ -141,7 +142,7 @@ def _add(
         table += _bincount(joint, weights, table.size).reshape(table.shape)
     codes[ALL] = np.zeros(len(frame), dtype=np.int64)
     persons[ALL] = _bincount(codes[ALL], weights, 1)
-    values_of = {name: numbers_of(frame[name]) for name in plan.grids}
+    values_of = {name: as_numbers(frame[name]) for name in plan.grids}
     for name, values in values_of.items():
         _add_number(plan, counts.numbers[name], name, values, codes, persons, weights)
     for total, parts in plan.sums.items():
@@ -205,11 +206,6 @@ def _squares(x: np.ndarray, w: np.ndarray | None, centre: float) -> float:
 
 def _bincount(codes: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
     return np.bincount(codes, weights=weights, minlength=size)
-
-
-def numbers_of(values: pd.Series) -> np.ndarray:
-    """Return a column as float64, missing as NaN."""
-    return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def all_pairs(names: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.text import count, plural
 
 STEPS = {"5year": 5, "10year": 10}
@@ -123,9 +124,8 @@ def predictor_matrix(predictors: Any, n: int, faults: Faults) -> np.ndarray | No
     parts = [np.ones((n, 1))]
     for name in frame.columns:
         column = frame[name]
-        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        if numeric:
-            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if is_number(column):
+            numbers = as_numbers(column)
             mean = float(np.nanmean(numbers)) if np.isfinite(numbers).any() else 0.0
             parts.append(np.where(np.isfinite(numbers), numbers, mean)[:, None])
         else:

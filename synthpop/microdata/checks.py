@@ -11,7 +11,7 @@ import pandas as pd
 from synthpop.microdata.codes import unhashable, unhashable_fault
 from synthpop.microdata.dictionary import ATTRIBUTE, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import is_number
+from synthpop.microdata.frames import as_numbers, is_number
 
 
 def _readable(data: Any, columns: Sequence[Any]) -> list[str] | None:
@@ -138,7 +138,7 @@ def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | 
     if not is_number(values):
         faults.add(name, f"weights are not numbers ({values.dtype})", remedy="Give a number.")
         return None
-    weights = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    weights = as_numbers(values)
     problems = {
         "weight is missing": np.isnan(weights),
         "weight is infinite": np.isinf(weights),

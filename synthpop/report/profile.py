@@ -10,6 +10,7 @@ import pandas as pd
 from synthpop.microdata.charts import columns as column_chart
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import level_text
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.language import gettext, said, use_language
 from synthpop.microdata.page import check_page, render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
@@ -191,10 +192,7 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
         sentences.append("Members of a household are more alike than age and sex explain.")
     if profile.predictors.get(item.name):
         sentences.append(f"Predictors that tell most of it: {join(profile.predictors[item.name])}.")
-    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(
-        column.dtype
-    )
-    has_many_values = is_number and column.nunique() > MOST_LEVELS
+    has_many_values = is_number(column) and column.nunique() > MOST_LEVELS
     return folding_row(
         item.name,
         item.name,

@@ -24,7 +24,7 @@ PERSONS_ONLY = (
 def key_figures(fit: FitReport, population: Any) -> list[dict[str, str]]:
     """Return the numbers at the head of the report."""
     cards = [
-        _card(
+        card(
             "Persons",
             count(fit.n_population),
             said("from {n} in the survey", n=count(fit.n_sample)),
@@ -33,14 +33,10 @@ def key_figures(fit: FitReport, population: Any) -> list[dict[str, str]]:
     if isinstance(population, Population) and fit.size is not None:
         per_household = fit.n_population / max(population.n_households, 1)
         cards.append(
-            _card("Households", count(population.n_households),
+            card("Households", count(population.n_households),
                   said("{n} persons on average", n=number(per_household)))
         )  # fmt: skip
     return cards
-
-
-def _card(title: str, value: str, note: str) -> dict[str, str]:
-    return card(title, value, note)
 
 
 def what_it_is(fit: FitReport, survey: SurveySize, population: Any) -> str:

@@ -21,37 +21,37 @@ Groups = set[tuple[str, str, str]]
 BOX = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.25, "p95": 0.05}
 
 
-def suppressed(fit: FitReport, smallest: int = SMALLEST_COUNT) -> FitReport:
+def suppressed(fit: FitReport) -> FitReport:
     """Return the report without small cells and without values of single persons.
 
-    smallest: cells of the sample with fewer persons become NaN; where household size is one of the
-        variables, cells with fewer households. Where one cell of a distribution alone would go, the
-        next smallest goes with it, as the others add up to one.
+    Cells of the sample with fewer than five persons become NaN; where household size is one of the
+    variables, cells with fewer households. Where one cell of a distribution alone would go, the
+    next smallest goes with it, as the others add up to one.
 
-    Smallest and largest values go; a quantile stays where at least `smallest` sample persons lie
+    Smallest and largest values go; a quantile stays where at least five sample persons lie
     on both sides of it, rounded to three digits; distribution functions keep the points with at
-    least `smallest` sample persons in between. Means, deviations and totals stay in the groups of
+    least five sample persons in between. Means, deviations and totals stay in the groups of
     the table ``safe``: no value dominates them, nor what is left beside the groups shown. Numbers
     of sample persons in groups are rounded.
     """
     tables = {name: _in_households(table, fit.size) for name, table in fit.tables.items()}
     shown = ["sample", "population"]
-    tables["one_way"] = _masked(tables["one_way"], [["variable"]], shown, smallest)
+    tables["one_way"] = _masked(tables["one_way"], [["variable"]], shown)
     crossed = [["a", "b", "level_a"], ["a", "b", "level_b"]]
-    tables["two_way"] = _masked(tables["two_way"], crossed, shown, smallest)
-    tables["by_stratum"] = _masked(tables["by_stratum"], crossed[:1], shown, smallest)
+    tables["two_way"] = _masked(tables["two_way"], crossed, shown)
+    tables["by_stratum"] = _masked(tables["by_stratum"], crossed[:1], shown)
     counts = ["estimate", "population"]
-    tables["sizes"] = _masked(tables["sizes"], [["stratum"], ["size"]], counts, smallest)
+    tables["sizes"] = _masked(tables["sizes"], [["stratum"], ["size"]], counts)
     for name in ("households_by_size", "households_by_stratum"):
-        tables[name] = _masked(tables[name], [[]], counts, smallest)
+        tables[name] = _masked(tables[name], [[]], counts)
     safe = _safe_groups(tables)
-    tables["statistics"] = _statistics(tables["statistics"], safe, smallest)
-    tables["quantiles"] = _quantiles(tables["quantiles"], smallest)
-    tables["boxes"] = _boxes(tables["boxes"], safe, smallest)
-    tables["groups"] = _groups(tables["groups"], safe, smallest)
-    tables["curves"] = _curves(tables["curves"], smallest)
+    tables["statistics"] = _statistics(tables["statistics"], safe)
+    tables["quantiles"] = _quantiles(tables["quantiles"])
+    tables["boxes"] = _boxes(tables["boxes"], safe)
+    tables["groups"] = _groups(tables["groups"], safe)
+    tables["curves"] = _curves(tables["curves"])
     for name in ("components", "components_by"):
-        tables[name] = _components(tables[name], safe, smallest)
+        tables[name] = _components(tables[name], safe)
     return replace(fit, tables=tables)
 
 
@@ -77,12 +77,10 @@ def _in_households(table: pd.DataFrame, size: str | None) -> pd.DataFrame:
     return table.assign(n_sample=table["n_sample"] // members)
 
 
-def _masked(
-    table: pd.DataFrame, within: list[list[str]], columns: list[str], smallest: int
-) -> pd.DataFrame:
+def _masked(table: pd.DataFrame, within: list[list[str]], columns: list[str]) -> pd.DataFrame:
     if table.empty:
         return table
-    hidden = (table["n_sample"] < smallest).to_numpy().copy()
+    hidden = (table["n_sample"] < SMALLEST_COUNT).to_numpy().copy()
     for keys in within:
         groups = table.groupby(keys, sort=False).indices.values() if keys else [range(len(table))]
         for rows in map(np.asarray, groups):
@@ -92,30 +90,30 @@ def _masked(
     return hide(table, [*columns, "n_sample"], hidden)
 
 
-def _statistics(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFrame:
+def _statistics(table: pd.DataFrame, safe: Groups) -> pd.DataFrame:
     table = table[~table["statistic"].isin(["smallest", "largest"])].reset_index(drop=True)
     empty = (table["n_sample"] == 0) & table["statistic"].isin(["zero", "negative", "missing"])
     sums = table["statistic"].isin(["mean", "sd", "gini"])
     unsafe = sums & np.array([(name, "", "all") not in safe for name in table["variable"]], bool)
-    return hide(table, COMPARED, unsafe | (~empty & (table["n_sample"] < smallest)))
+    return hide(table, COMPARED, unsafe | (~empty & (table["n_sample"] < SMALLEST_COUNT)))
 
 
-def _quantiles(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+def _quantiles(table: pd.DataFrame) -> pd.DataFrame:
     beyond = table["n_sample"] * np.fmin(table["p"], 1 - table["p"])
-    table = hide(table, COMPARED, beyond < smallest)
+    table = hide(table, COMPARED, beyond < SMALLEST_COUNT)
     for column in ("sample", "population", "difference"):
         table[column] = rounded(table[column].to_numpy(dtype=float))
     return table
 
 
-def _boxes(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFrame:
+def _boxes(table: pd.DataFrame, safe: Groups) -> pd.DataFrame:
     if table.empty:
         return table
     table = table.copy()
     for column, share in BOX.items():
-        hidden = table["n_sample"] * share < smallest
+        hidden = table["n_sample"] * share < SMALLEST_COUNT
         table[column] = rounded(table[column].mask(hidden).to_numpy(dtype=float))
-    unsafe = _unsafe(table, "variable", safe) | (table["n_sample"] < smallest)
+    unsafe = _unsafe(table, "variable", safe) | (table["n_sample"] < SMALLEST_COUNT)
     table["mean"] = table["mean"].mask(unsafe)
     return table
 
@@ -126,38 +124,40 @@ def _unsafe(table: pd.DataFrame, variable: str, safe: Groups) -> np.ndarray:
     return np.array([(str(a), str(b), str(c)) not in safe for a, b, c in places], dtype=bool)
 
 
-def _groups(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFrame:
+def _groups(table: pd.DataFrame, safe: Groups) -> pd.DataFrame:
     if table.empty:
         return table
     numbers = [c for c in table.columns if c not in ("variable", "by", "level")]
-    unsafe = _unsafe(table, "variable", safe) | (table["n_sample"] < smallest)
+    unsafe = _unsafe(table, "variable", safe) | (table["n_sample"] < SMALLEST_COUNT)
     table = table.assign(n_sample=[rounded_count(n) for n in table["n_sample"]])
     return hide(table, numbers, unsafe)
 
 
-def _curves(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+def _curves(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     tables = []
     for _, part in table.groupby(["variable", "by", "level"], sort=False):
         total = int(part["n_sample"].iloc[0])
-        if total < 2 * smallest:
+        if total < 2 * SMALLEST_COUNT:
             continue
         points, last = [], 0
         for row, below in zip(part.index, part["n_below"], strict=True):
-            if below - last >= smallest and (total - below >= smallest or below == total):
+            if below - last >= SMALLEST_COUNT and (
+                total - below >= SMALLEST_COUNT or below == total
+            ):
                 points.append(row)
                 last = below
         tables.append(part.loc[points])
     return pd.concat(tables) if tables else table.iloc[:0]
 
 
-def _components(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFrame:
+def _components(table: pd.DataFrame, safe: Groups) -> pd.DataFrame:
     """Hide all parts of a total of which one is not safe: the others would tell it."""
     if table.empty:
         return table
     columns = ["sample", "population", "sample_share", "population_share"]
-    is_small = (table["n_with_value"] < smallest) | (table["n_sample"] < smallest)
+    is_small = (table["n_with_value"] < SMALLEST_COUNT) | (table["n_sample"] < SMALLEST_COUNT)
     is_small |= _unsafe(table, "part", safe)
     is_small = is_small.groupby([table["total"], table["by"], table["level"]]).transform("any")
     return hide(table, [*columns, "n_with_value"], is_small)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import as_numbers, listed_names
 from synthpop.microdata.survey import Survey
 from synthpop.sampling.affected import Rate, affected_rows, frame_to_change
 
@@ -72,7 +72,7 @@ class ContaminateAtRandom:
                 draws = rng.normal(self.mean, self.sd, size)
             else:
                 draws = np.asarray(self.draw(rng, size), dtype=np.float64)
-            values = frame[column].to_numpy(dtype=np.float64, na_value=np.nan).copy()
+            values = as_numbers(frame[column]).copy()
             values[rows] = draws[group]
             frame[column] = values
         return Survey(frame, **survey.roles.named())
@@ -118,7 +118,7 @@ class ContaminateDependent:
         frame = frame_to_change(self.name, survey, self.columns)
         hit = affected_rows(self.name, survey.frame, self.rate, self.by, self.whole, rng)
         for column in self.columns:
-            values = frame[column].to_numpy(dtype=np.float64, na_value=np.nan).copy()
+            values = as_numbers(frame[column]).copy()
             if self.change is None:
                 values[hit] = self.factor * values[hit] + self.shift
             else:

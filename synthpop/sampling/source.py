@@ -14,7 +14,7 @@ from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.chunks import NumberedFrames, map_portions, reads_blocks
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import as_numbers, listed_names
 
 
 class SamplingFrame(Protocol):
@@ -139,7 +139,7 @@ class Units:
         values = self.column(name, role)
         if not pd.api.types.is_numeric_dtype(values.dtype):
             raise InputError.of("design", name, f"{role} must be numeric, is {values.dtype}")
-        x = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        x = as_numbers(values)
         rows = np.flatnonzero(~np.isfinite(x))
         if len(rows):
             raise InputError.of("design", name, f"{role} is missing", rows=rows)

@@ -14,11 +14,11 @@ from synthpop.annealing.population_table import (
     PopulationTable,
     added_counts,
     expand,
-    is_number,
     variable_counts,
     variable_distances,
 )
 from synthpop.annealing.search import Exchanged
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number as number_text

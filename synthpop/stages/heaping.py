@@ -14,6 +14,7 @@ from synthpop.heaping.correction import METHODS, correct_heaps
 from synthpop.heaping.index import whipple_index
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.survey import Survey
 from synthpop.stages.population_stages import SurveyStage, as_lists
 
@@ -86,7 +87,7 @@ class CorrectHeaping(SurveyStage):
 
     def _check_column(self, faults: Faults, survey: Survey) -> None:
         column = survey.frame[self.name]
-        if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        if not is_number(column):
             remedy = "Give ages in years."
             faults.add(self.label, f"{self.name!r} is not numeric ({column.dtype})", remedy=remedy)
         elif column.isna().all():
@@ -99,7 +100,7 @@ class CorrectHeaping(SurveyStage):
     def prepare(self, survey: Survey, seed: int) -> tuple[Survey, dict[str, Any]]:
         """Return the survey with corrected ages, of the type they had, and what was done."""
         column = survey.frame[self.name]
-        ages = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        ages = as_numbers(column)
         result = correct_heaps(
             ages,
             heaps=self.heaps,

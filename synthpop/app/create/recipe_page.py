@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -182,13 +183,7 @@ def _plain(value: Any) -> Any:
         text = ", ".join(map(str, value))
         if read_value(text) == value:
             return text
-    return _json(value) if isinstance(value, (list, dict)) else value
-
-
-def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value
 
 
 def set_stage(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -8,13 +8,16 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList, tags
 
 from synthpop.app.elements import (
+    button,
     card,
     checks,
+    choose,
     command,
     entry,
     framed_table,
     pending,
     select,
+    sending,
     table,
     upload,
 )
@@ -160,8 +163,6 @@ def _columns(view: View, source: Source) -> Tag:
 
 
 def _edit_button(view: View, name: str, pressed: bool) -> Tag:
-    from synthpop.app.elements import button, choose
-
     return button(
         view.t("Edit"), choose(column="" if pressed else name), kind="small", pressed=pressed,
         key=f"edit-{name}", label=f"{view.t('Edit')} {name}",
@@ -170,8 +171,6 @@ def _edit_button(view: View, name: str, pressed: bool) -> Tag:
 
 def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
     """Return the form of label, type, value labels, missing codes and records of one column."""
-    from synthpop.app.elements import sending
-
     t, name = view.t, column["name"]
     meaning = column.get("meaning", {})
     values = "\n".join(f"{code} = {text}" for code, text in meaning.get("values", []))
@@ -204,8 +203,6 @@ def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
 
 def _records(view: View, column: dict[str, Any]) -> Tag | None:
     """Return the form of the records to work on: ticked values, or a range of numbers."""
-    from synthpop.app.elements import sending
-
     t, name = view.t, column["name"]
     levels = [level for level, _ in column["levels"]]
     subset = next((item for item in view.project.protect.subset if item.column == name), None)
