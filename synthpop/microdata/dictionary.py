@@ -331,7 +331,7 @@ def with_dictionary(frame: Frame, dictionary: Dictionary) -> Frame:
 def _described(table: Any, dictionary: Dictionary) -> Any:
     if not hasattr(table, "replace_schema_metadata"):
         what, remedy = "has no room for it", "Give a pandas DataFrame or an Arrow table."
-        raise InputError("dictionary", [Fault(type(table).__name__, what, remedy=remedy)])
+        raise InputError.of("dictionary", type(table).__name__, what, remedy=remedy)
     metadata = schema_metadata(dictionary.only(table.schema.names)) or {}
     return table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
 
