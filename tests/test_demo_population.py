@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import check_rules, load_demo_survey
+from synthpop import Categorical, Continuous, Pipeline, check_rules, load_demo_survey
 from synthpop.runfiles.demo import PARTS, RULES
 from synthpop.stages.components import ComponentsModel
 from tests import numbers
@@ -29,6 +29,25 @@ def test_the_demo_keeps_its_rules() -> None:
     checked = check_rules(numbers.demo_population())
     assert set(checked.broken) == {0}
     assert len(checked.rules) == len(RULES)
+
+
+@pytest.mark.slow
+def test_the_demo_says_what_cross_validation_chooses() -> None:
+    stated = numbers.fitted_demo()
+    stages = [
+        replace(stage, pooling=None) if isinstance(stage, (Categorical, Continuous)) else stage
+        for stage in stated.stages
+    ]
+    chosen = Pipeline(stages, RULES).fit(load_demo_survey(), seed=1)
+    assert chosen.pooling.keys() == stated.pooling.keys()
+    for label, pooling in chosen.pooling.items():
+        asked = stated.pooling[label]
+        assert pooling.amount == asked.amount, label
+        if label != "structure":
+            assert (pooling.chosen, asked.chosen) == ("cross-validated", "given")
+            assert (pooling.pairs, pooling.totals) == (asked.pairs, asked.totals), label
+    people = chosen.simulate(seed=1, scale=0.1).frame()
+    assert people.equals(numbers.demo_population().frame())
 
 
 def test_couples_of_the_demo_go_together() -> None:

@@ -27,7 +27,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import Options
-from synthpop.microdata.parameters import Between, OneOf, check
+from synthpop.microdata.parameters import NONE, POSITIVE, Between, Either, OneOf, check
 from synthpop.microdata.text import plural
 
 SMALLEST_STRATUM = 30
@@ -64,18 +64,28 @@ class PoolingOptions(Options):
         that the model of all strata expects, by an amount that cross-validation chooses together
         with the pooling (`synthpop.conditional.pooling.class_totals`). "own": every stratum keeps
         the totals of its sample.
+    pairs : number, optional
+        With a number as ``amount``: the pooled multinomial model has effects of pairs of
+        predictors, shrunk to none with the weight of so many persons. So a recipe can say what
+        cross-validation chose in an earlier fit (`FittedPipeline.pooling`), and need not choose
+        again. Default: no pairs where ``amount`` is a number.
 
     Examples
     --------
     >>> PoolingOptions("none", smallest_stratum=5)
-    PoolingOptions(amount='none', smallest_stratum=5, totals='shrunk')
+    PoolingOptions(amount='none', smallest_stratum=5, totals='shrunk', pairs=None)
     """
 
-    PARAMETERS: ClassVar = {"smallest_stratum": Between(0, None), "totals": OneOf(*TOTALS)}
+    PARAMETERS: ClassVar = {
+        "smallest_stratum": Between(0, None),
+        "totals": OneOf(*TOTALS),
+        "pairs": Either((POSITIVE, NONE)),
+    }
 
     amount: str | float | None = None
     smallest_stratum: int = SMALLEST_STRATUM
     totals: str = "shrunk"
+    pairs: float | None = None
 
     def check(self, faults: Faults, label: str) -> None:
         """Note options that cannot work."""
@@ -87,9 +97,15 @@ class PoolingOptions(Options):
         elif self.amount not in (None, *POOLING):
             remedy = did_you_mean(self.amount, [*POOLING, "a number"])
             faults.add(f"{label}: pooling", f"{self.amount!r} is not allowed", remedy=remedy)
+        if self.pairs is not None and not isinstance(self.amount, Real):
+            remedy = "Give a number as amount too, or leave pairs out."
+            faults.add(f"{label}: pairs", f"needs a number as amount, not {self.amount!r}",
+                       remedy=remedy)  # fmt: skip
 
     def amount_for(self, model: Any) -> str | float | Pooling:
         """Return the pooling that is meant: as asked, or the default of the model of classes."""
+        if self.pairs is not None and self.amount is not None:
+            return Pooling("partial", float(self.amount), float(self.pairs))
         if self.amount is not None:
             return self.amount
         is_multinomial = isinstance(model, str) and model == "multinomial"
@@ -116,6 +132,16 @@ def pooling_options(pooling: AnyPooling) -> PoolingOptions:
     return pooling if isinstance(pooling, PoolingOptions) else PoolingOptions(pooling)
 
 
+def check_pooling(faults: Faults, stage: Any) -> None:
+    """Note a pooling that cannot work, or that the model of a step does not have."""
+    options = pooling_options(stage.pooling)
+    options.check(faults, stage.label)
+    has_pairs = getattr(stage, "model", "multinomial") == "multinomial"
+    if options.pairs is not None and (not has_pairs or pairs_of(stage.predictors) == ()):
+        what = "are of multinomial models without a formula"
+        faults.add(f"{stage.label}: pairs", what, remedy="Leave pairs out.")
+
+
 def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
     """Return a step that takes over the pooling of its one model of classes, where it was chosen.
 
@@ -128,7 +154,9 @@ def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
     options = pooling_options(stage.pooling)
     return replace(
         stage,
-        pooling=EarlierPooling(options.amount, options.smallest_stratum, options.totals, earlier),
+        pooling=EarlierPooling(
+            options.amount, options.smallest_stratum, options.totals, earlier=earlier
+        ),
     )
 
 

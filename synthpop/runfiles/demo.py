@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from synthpop.runfiles.plan import RunFile
 from synthpop.runfiles.runfile import parse_runfile
 
@@ -15,6 +17,11 @@ PREDICTORS = {
     "pe040": "age_class rb090 pl030 pb190 pb220a",
     "netIncome": "age_class rb090 hsize pl030 pb190 pe040 pb220a relation",
 }
+# What cross-validation chooses for this survey: strata have their own class totals, all else is
+# from the model of all strata, with pairs of predictors shrunk with the weight of 300 persons.
+# Without `pooling` a step chooses anew each time it is fitted.
+POOLING = {"amount": inf, "pairs": 300.0}
+WITHOUT_PAIRS = ("pb190",)
 RULES = [
     "exactly one head",
     "at most one partner",
@@ -69,8 +76,13 @@ def _stages() -> list[dict[str, object]]:
 
 def _drawn(kind: str, name: str) -> dict[str, object]:
     """Return a step that draws a variable of members given those before them."""
-    predictors = PREDICTORS[name].split()
-    return {"type": kind, "name": name, "predictors": predictors, "by_household": "sequential"}
+    return {
+        "type": kind,
+        "name": name,
+        "predictors": PREDICTORS[name].split(),
+        "by_household": "sequential",
+        "pooling": inf if name in WITHOUT_PAIRS else POOLING,
+    }
 
 
 def _age_labels() -> list[str]:

@@ -14,11 +14,11 @@ from synthpop.conditional.class_models import (
     AnyPooling,
     PoolingOptions,
     check_model,
+    check_pooling,
     coded_field,
     codes_of,
     fit_classes,
     fit_fallbacks,
-    pooling_options,
 )
 from synthpop.conditional.coded_sample import code_sample
 from synthpop.conditional.coding import Coding, make_design
@@ -170,7 +170,7 @@ class Categorical(BlockStage):
         check_in_survey(faults, self.label, self.provides, schema)
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
-        pooling_options(self.pooling).check(faults, self.label)
+        check_pooling(faults, self)
         check_by(faults, self.label, self.by, self.provides, schema)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)

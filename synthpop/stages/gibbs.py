@@ -12,10 +12,10 @@ from synthpop.conditional.class_models import (
     AnyPooling,
     PoolingOptions,
     check_model,
+    check_pooling,
     codes_of,
     fit_classes,
     fit_fallbacks,
-    pooling_options,
 )
 from synthpop.conditional.coding import Coding, make_coding, make_design
 from synthpop.conditional.distribution import evaluate_cells
@@ -119,7 +119,7 @@ class GibbsPass(BlockStage):
         check_available(faults, self.label, self.variables, schema, "variable")
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
-        pooling_options(self.pooling).check(faults, self.label)
+        check_pooling(faults, self)
         check(faults, {"passes": Whole(1), "numeric": OneOf(*NUMERIC)}, self, label=self.label)
 
     def makes(self, name: str, schema: Schema) -> Field | None:

@@ -13,11 +13,11 @@ from synthpop.conditional.class_models import (
     AnyPooling,
     PoolingOptions,
     check_model,
+    check_pooling,
     coded_field,
     codes_of,
     fit_classes,
     fit_fallbacks,
-    pooling_options,
 )
 from synthpop.conditional.coding import Coding, make_coding, make_design
 from synthpop.conditional.distribution import draw_levels
@@ -131,7 +131,7 @@ class Relation(BlockStage):
         check_available(faults, self.label, [self.relationship], schema, "relationship")
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
-        pooling_options(self.pooling).check(faults, self.label)
+        check_pooling(faults, self)
         check_by(faults, self.label, self.by, self.provides, schema)
         check_choice(faults, f"{self.label}: by_household", self.by_household, GIVEN_MEMBERS)
         check_impossible(faults, self.label, self.name, self.impossible, schema)

@@ -24,6 +24,7 @@ from synthpop.conditional.design import (
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, uses_strata
 from synthpop.conditional.pooling import ridge_effects
 from synthpop.conditional.pooling.choose import (
+    CHOICES,
     CROSS_VALIDATED,
     GRID,
     ONE_STANDARD_ERROR,
@@ -88,8 +89,8 @@ def fit_partial(
     enough: bool array, shape (n_strata,); strata that have something of their own
     seed: deals households to folds, and is used by models that learn with randomness
     amount: "cross-validated", "one-standard-error", a number or Pooling; with a number the
-        pooled model has no pairs of predictors; a `Pooling` is what another fit of the same step
-        has chosen, and all is fitted to a coarser tolerance then
+        pooled model has no pairs of predictors; where a `Pooling` is what another fit of the same
+        step has chosen, all is fitted to a coarser tolerance
     pairs: pairs of predictors that cross-validation may add to the pooled model; default: all;
         those with too many cells are left out (`pairs_within_bounds`). Only multinomial models get
         pairs.
@@ -107,8 +108,11 @@ def fit_partial(
     else:
         pooling = Pooling("partial", float(amount), way=way)
     pooling = replace(pooling, left_out=len(asked) - len(wanted))
+    if not wanted:
+        pooling = replace(pooling, pairs=np.inf)
     if way == "effects":
-        tolerance = REPEATED if isinstance(amount, Pooling) else TOLERANCE
+        is_repeated = isinstance(amount, Pooling) and amount.chosen in CHOICES
+        tolerance = REPEATED if is_repeated else TOLERANCE
         return fit_with_effects(design, marginals, enough, pooling, wanted, tolerance)
     return fit_mixed(model, design, marginals, enough, seed, pooling)
 

@@ -12,6 +12,7 @@ import numpy as np
 from synthpop.conditional.class_models import (
     AnyPooling,
     PoolingOptions,
+    check_pooling,
     fit_classes,
     fit_fallbacks,
     pooling_options,
@@ -196,7 +197,7 @@ class Continuous(BlockStage):
         check_numeric_field(faults, self.label, self.name, schema)
         check_predictors(faults, self.label, self.predictors, schema)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
-        pooling_options(self.pooling).check(faults, self.label)
+        check_pooling(faults, self)
         check_by(faults, self.label, self.by, self.provides, schema)
         if value_method(self.method) is None:
             remedy = did_you_mean(self.method, [*METHODS, "a scikit-learn regressor"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -228,6 +230,55 @@ def test_class_totals_of_small_strata_borrow_from_the_others(persons: int) -> No
     assert table.log_score["default"] < table.log_score["strata ignored"] + 0.005
     assert table.log_score["default"] < table.log_score["own totals"] - 0.01
     assert table.zero["default"] == 0 < table.zero["own totals"]
+
+
+def test_a_recipe_can_say_what_an_earlier_fit_chose() -> None:
+    steps, frame = ["age", "sex"], small_strata(200).frame
+    together = (frame["age"] == "old") & (frame["sex"] == "f")
+    status = np.where(together, "unemployed", frame["status"])
+    survey = Survey(frame.assign(status=status), weight="w", strata="stratum")
+    asked = Categorical("status", steps)
+    before = Structure(steps)
+    chosen = Pipeline([before, asked]).fit(survey, seed=1)
+    pooling = chosen.pooling["categorical status"]
+    assert np.isfinite(pooling.pairs)
+    options = PoolingOptions(pooling.amount, pairs=pooling.pairs)
+    stated = Pipeline([before, replace(asked, pooling=options)]).fit(survey, seed=1)
+    repeated = stated.pooling["categorical status"]
+    assert (repeated.chosen, repeated.pairs) == ("given", pooling.pairs)
+    people = chosen.simulate(scale=0.2).frame()
+    assert stated.simulate(scale=0.2).frame().equals(people)
+    without = Pipeline([before, replace(asked, pooling=pooling.amount)]).fit(survey, seed=1)
+    assert not without.simulate(scale=0.2).frame().equals(people)
+    alone = Categorical("status", ["sex"], pooling=options)  # one predictor has no pairs
+    assert np.isinf(fitted(alone).pooling["categorical status"].pairs)
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        (
+            Categorical("status", pooling=PoolingOptions(pairs=30)),
+            "pairs: needs a number as amount",
+        ),
+        (
+            Categorical("status", pooling=PoolingOptions("none", pairs=30)),
+            "pairs: needs a number as amount, not 'none'",
+        ),
+        (Categorical("status", pooling=PoolingOptions(3, pairs=-1)), "pairs: is -1"),
+        (
+            Categorical("status", model="tree", pooling=PoolingOptions(3, pairs=30)),
+            "pairs: are of multinomial models without a formula",
+        ),
+        (
+            Continuous("income", predictors="age:sex", pooling=PoolingOptions(3, pairs=30)),
+            "pairs: are of multinomial models without a formula",
+        ),
+    ],
+)
+def test_pairs_that_cannot_be_had_are_an_error(stage, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fitted(stage)
 
 
 def one_standard_error_recipe(word: str) -> Pipeline:
