@@ -137,9 +137,14 @@ def check_pooling(faults: Faults, stage: Any) -> None:
     options = pooling_options(stage.pooling)
     options.check(faults, stage.label)
     has_pairs = getattr(stage, "model", "multinomial") == "multinomial"
-    if options.pairs is not None and (not has_pairs or pairs_of(stage.predictors) == ()):
+    if options.pairs is not None and (not has_pairs or is_formula(stage.predictors)):
         what = "are of multinomial models without a formula"
         faults.add(f"{stage.label}: pairs", what, remedy="Leave pairs out.")
+
+
+def is_formula(predictors: Predictors) -> bool:
+    """Whether predictors are a formula, to which no pairs are added."""
+    return isinstance(predictors, str) and predictors not in ("basic", "all")
 
 
 def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
@@ -171,8 +176,7 @@ def fit_classes(
         smallest_stratum=options.smallest_stratum,
         seed=seed,
         pooling=options.amount_for(model),
-        # to a formula no pairs are added, otherwise all of them may be
-        pairs=None if predictors in ("basic", "all") or not isinstance(predictors, str) else (),
+        pairs=() if is_formula(predictors) else None,
     )
     if options.totals == "own" and sequence.common is not None:
         sequence = replace(sequence, common=None, pooling=replace(sequence.pooling, totals=0.0))
