@@ -1,6 +1,12 @@
-"""Run the command line: ``python -m riskeval``."""
+"""Run the command line: ``riskeval``, or ``python -m riskeval``."""
 
-from riskeval.cli import main
+from synthpop.microdata.start import start
+
+
+def main() -> None:
+    """Run the command line."""
+    start("riskeval")
+
 
 if __name__ == "__main__":
     main()

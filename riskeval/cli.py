@@ -31,6 +31,7 @@ Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet
 Report = Annotated[Path | None, typer.Option(help="Report to write (HTML).")]
 Workers = Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")]
 Engine = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
+FirstPlan = Literal["assess", "protect"]
 Plan = Literal["assess", "protect", "compare", "judge", "intruders"]
 
 
@@ -39,7 +40,7 @@ def init(
     file: Annotated[
         Path, typer.Argument(help="File: csv, sav, dta, sas7bdat, rds, xlsx, parquet and more.")
     ],
-    plan: Annotated[Plan | None, typer.Option(help="Write this run file only.")] = None,
+    plan: Annotated[FirstPlan | None, typer.Option(help="Write this run file only.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run file to write, with --plan.")] = None,
 ) -> None:
     """Write run files for a file: suggested key variables with reasons, steps to begin with.

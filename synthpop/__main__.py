@@ -1,6 +1,12 @@
-"""Run the command line: ``python -m synthpop``."""
+"""Run the command line: ``synthpop``, or ``python -m synthpop``."""
 
-from synthpop.cli import main
+from synthpop.microdata.start import start
+
+
+def main() -> None:
+    """Run the command line."""
+    start("synthpop")
+
 
 if __name__ == "__main__":
     main()

@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,8 @@ SIGNALS = {
     if hasattr(signal, name)
 }
 """What ends a command, and its exit status: Ctrl-C, the system, a terminal that is closed."""
+
+TIDYING_SECONDS = 5.0  # after this a signal counts again: the first one may have been swallowed
 
 NEW_OBJECTS = 10_000  # between two searches for garbage in cycles, of which a command makes little
 
@@ -147,9 +150,15 @@ def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> Non
     """
     OUTPUT.begin("", quiet=False, verbose=False, as_json=False)
     gc.set_threshold(NEW_OBJECTS)
+    statuses: list[int] = []
     try:
-        with _signals():
-            application()
+        try:
+            with _signals(statuses):
+                application()
+        except Exception:
+            if not statuses:
+                raise
+            raise Stopped(statuses[0]) from None  # compiled code made another error of it
     except Stopped as signal_:
         _end(name, f"stopped. {OUTPUT.left_behind or stopped}".rstrip(), signal_.status)
     except SystemExit as end:
@@ -192,16 +201,24 @@ def _report(problem: Exception) -> str:
 
 
 @contextmanager
-def _signals() -> Iterator[None]:
-    """Turn signals to end into `Stopped`, so that everything is tidied up on the way out."""
+def _signals(statuses: list[int]) -> Iterator[None]:
+    """Turn signals to end into `Stopped`, so that everything is tidied up on the way out.
+
+    The exit status of each that came is appended to `statuses`.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    tidy = 0.0
+
     def stop(number: int, frame: object) -> None:
-        for item in SIGNALS:  # a second one does not interrupt the tidying up
-            signal.signal(item, signal.SIG_IGN)
-        raise Stopped(SIGNALS[signal.Signals(number)])
+        nonlocal tidy
+        if time.monotonic() < tidy:  # a second one does not interrupt the tidying up
+            return
+        tidy = time.monotonic() + TIDYING_SECONDS
+        statuses.append(SIGNALS[signal.Signals(number)])
+        raise Stopped(statuses[-1])
 
     hangup = getattr(signal, "SIGHUP", None)
     outlives = hangup is not None and signal.getsignal(hangup) == signal.SIG_IGN  # nohup
@@ -210,8 +227,11 @@ def _signals() -> Iterator[None]:
     try:
         yield
     finally:
-        for item, handler in before.items():
-            signal.signal(item, handler)
+        for (
+            item,
+            handler,
+        ) in before.items():  # a command that was stopped may still wait for threads
+            signal.signal(item, (lambda *_: os._exit(statuses[0])) if statuses else handler)
 
 
 def _quiet_output() -> None:

@@ -7,13 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import riskeval.cli
 import synthpop.cli
+from synthpop.microdata import command as command_module
 from synthpop.microdata.command import (
+    SIGNALS,
     Stopped,
     _signals,
     guarded,
@@ -176,6 +181,80 @@ def test_a_signal_inside_a_callback_of_an_event_loop_ends_the_loop() -> None:
         asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGHUP)
         await asyncio.sleep(5)
 
-    with pytest.raises(Stopped) as stopped, _signals():
+    statuses: list[int] = []
+    with pytest.raises(Stopped) as stopped, handlers_put_back(), _signals(statuses):
         asyncio.run(wait())
-    assert stopped.value.status == 129
+    assert [stopped.value.status] == statuses == [129]
+
+
+@contextmanager
+def handlers_put_back():
+    before = {item: signal.getsignal(item) for item in SIGNALS}
+    yield
+    for item, handler in before.items():
+        signal.signal(item, handler)
+
+
+def raise_what_compiled_code_makes_of_a_signal() -> None:
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+    except SystemExit as problem:
+        raise SystemError("returned a result with an exception set") from problem
+
+
+def test_a_signal_inside_of_compiled_code_ends_as_any_other(capsys) -> None:
+    with pytest.raises(SystemExit) as end, handlers_put_back():
+        guarded(raise_what_compiled_code_makes_of_a_signal, "tool", "Blocks are kept.")
+    assert end.value.code == 143
+    assert capsys.readouterr().err == "tool: stopped. Blocks are kept.\n"
+
+
+def swallow_a_signal_and_wait() -> None:
+    with suppress(SystemExit):  # as a callback of a library does
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+
+
+def test_a_second_signal_counts_where_the_first_was_swallowed(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(command_module, "TIDYING_SECONDS", 0.0)
+    with pytest.raises(SystemExit) as end, handlers_put_back():
+        guarded(swallow_a_signal_and_wait, "tool")
+    assert end.value.code == 130
+
+
+def test_a_second_signal_ends_a_command_that_waits_for_its_threads() -> None:
+    code = (
+        "import sys, threading, time\n"
+        "from synthpop.microdata.command import guarded\n"
+        "def work():\n"
+        "    threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "    print('ready', flush=True); time.sleep(60)\n"
+        "guarded(work, 'tool')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == "ready\n"
+    os.kill(process.pid, signal.SIGINT)
+    assert process.stderr.readline() == "tool: stopped.\n"
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(timeout=20) == 130
+    assert process.communicate() == ("", "")
+
+
+@pytest.mark.parametrize("package", ["synthpop", "riskeval"])
+def test_a_command_can_be_stopped_while_it_is_imported(package, monkeypatch, capsys) -> None:
+    def stopped(name: str) -> None:
+        assert name == f"{package}.cli"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("synthpop.microdata.start.import_module", stopped)
+    with pytest.raises(SystemExit) as end:
+        import_module(f"{package}.__main__").main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == f"{package}: stopped.\n"

@@ -50,6 +50,7 @@ def test_init_writes_plans_that_run(folder: Path) -> None:
     assert single.returncode == 0
     assert (folder / "mine.toml").read_text() == text
     assert "say which with --plan" in call("init", "s.parquet", "--out", "x", cwd=folder).stderr
+    assert call("init", "s.parquet", "--plan", "judge", cwd=folder).returncode == 2  # not written
 
 
 def test_labels_and_codes_reach_the_protected_file(folder: Path) -> None:
