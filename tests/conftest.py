@@ -87,3 +87,16 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(scope="module")
+def few_trees() -> Iterator[None]:
+    """Make forests and boosted trees small, where what is tested does not rest on their size."""
+    from synthpop.evaluation.classifier import auc_of_groups
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("synthpop.models.learners.N_TREES", 20)
+        patch.setattr("synthpop.models.regression.N_TREES", 20)
+        patch.setattr("riskeval.attacks.prediction.model.TREES", 10)
+        patch.setitem(auc_of_groups.__kwdefaults__, "iterations", 15)
+        yield

@@ -25,6 +25,8 @@ from synthpop.sampling import SimpleRandom, draw_setup, simulate_study
 from tests.failing import Failing, calls_of, contents
 from tests.small import small_survey
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 PEOPLE = pd.DataFrame({"age": np.arange(60) % 7, "sex": ["f", "m"] * 30, "income": np.arange(60.0)})
 
 

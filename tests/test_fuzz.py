@@ -9,6 +9,8 @@ from tests.fuzz.inputs import Maker
 from tests.fuzz.run import try_input
 from tests.fuzz.targets import LEFT_OUT, targets
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 QUICK = 1000
 PARTS = 10
 SLOW = 100_000

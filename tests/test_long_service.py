@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[1]
 FILES = Path("/proc/self/fd")
 KEYS = ["age", "sex", "status"]
 
-pytestmark = pytest.mark.skipif(not FILES.exists(), reason="counts open files by /proc")
+pytestmark = [
+    pytest.mark.skipif(not FILES.exists(), reason="counts open files by /proc"),
+    pytest.mark.usefixtures("few_trees"),
+]
 
 
 def one_run(folder: Path, number: int, *, page: bool = False) -> None:

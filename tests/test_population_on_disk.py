@@ -22,6 +22,8 @@ from synthpop.sampling.draw import draw_sample
 from synthpop.sampling.source import PopulationSource
 from tests.small import small_pipeline, small_survey
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 KEYS = ["age", "sex"]
 BLOCKWISE = {
     "assess_fit": lambda survey, people: assess_fit(survey, people),

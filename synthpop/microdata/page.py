@@ -6,8 +6,9 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.checks import check_choice
@@ -22,6 +23,9 @@ from synthpop.microdata.language import (
 )
 from synthpop.microdata.places import Place, place
 from synthpop.microdata.version import __version__
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAGES = "synthpop.microdata"
 AUDIENCES = ("internal", "external")
@@ -48,8 +52,29 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     shell runs (known by its hash). Templates are written in the language of the block of
     `synthpop.microdata.language.use_language`.
     """
-    from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
+
+    style = files(PAGES).joinpath("pages/style.css").read_text(encoding="utf-8")
+    script = files(PAGES).joinpath("pages/page.js").read_text(encoding="utf-8").strip()
+    # a content security policy allows the inline script by its hash
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    known = {
+        **facts,
+        "generator": f"{package} {__version__}",
+        "language": current_language(),
+        "style": Markup(style),
+        "script": Markup(script),
+        "script_hash": f"sha256-{base64.b64encode(digest).decode('ascii')}",
+        "pictures": {key: Markup(svg) for key, svg in facts.get("pictures", {}).items()},
+    }
+    page: str = _templates(package, current_language()).get_template(template).render(known)
+    return PERCENT.sub("\N{NO-BREAK SPACE}", page)
+
+
+@cache
+def _templates(package: str, language: str) -> Environment:
+    """Templates of a package in the language, which is the current one; each is read once."""
+    from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     files_of = ChoiceLoader([PackageLoader(package), PackageLoader(PAGES, "pages")])
 
@@ -67,21 +92,7 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     )
     environment.globals["_"] = gettext
     environment.finalize = lambda value: translated(value) if type(value) is str else value
-    style = files(PAGES).joinpath("pages/style.css").read_text(encoding="utf-8")
-    script = files(PAGES).joinpath("pages/page.js").read_text(encoding="utf-8").strip()
-    # a content security policy allows the inline script by its hash
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    known = {
-        **facts,
-        "generator": f"{package} {__version__}",
-        "language": current_language(),
-        "style": Markup(style),
-        "script": Markup(script),
-        "script_hash": f"sha256-{base64.b64encode(digest).decode('ascii')}",
-        "pictures": {key: Markup(svg) for key, svg in facts.get("pictures", {}).items()},
-    }
-    page: str = environment.get_template(template).render(known)
-    return PERCENT.sub("\N{NO-BREAK SPACE}", page)
+    return environment
 
 
 def write_for(

@@ -38,6 +38,8 @@ from synthpop.microdata.errors import InputError
 from synthpop.microdata.lazy import FACADES
 from tests.test_public_types import PACKAGES
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
 
