@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthpop.figures.names import FigureNames
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import count, number, percent, plural
@@ -45,7 +46,9 @@ def steps(
         kind = stage["type"]
         what, how = _described(kind, stage, names)
         how += _pooled(kind, stage, pooling or {})
-        rows.append([str(place), gettext(KINDS.get(kind, kind.capitalize())), what, how])
+        rows.append(
+            [str(place), gettext(KINDS.get(kind, kind.replace("_", " ").capitalize())), what, how]
+        )
     return table(["Step", "What", "Variables", "How"], rows, text_columns=4)
 
 
@@ -106,6 +109,10 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
     if kind == "impute":
         how = "Taken from similar rows of the survey before the fit"
         return ", ".join(names.title(name) for name in stage["variables"]), how
+    if kind not in KINDS:  # a stage of somebody else: its options as they are
+        columns = ", ".join(names.title(name) for name in listed_names(stage.get("name", ())))
+        settings = {key: value for key, value in stage.items() if key not in ("type", "name")}
+        return columns, "; ".join(f"{key} {value}" for key, value in settings.items())
     method = stage.get("method") or ""
     options = method if isinstance(method, Mapping) else {"type": method}
     model = stage.get("model") or options["type"]
