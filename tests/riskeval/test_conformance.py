@@ -84,6 +84,8 @@ def test_a_new_attack_is_run_by_every_function(
         original, people(80, seed=3), ROLES["keys"], ["ill"], attacks=["peek"], seed=1
     )
     assert "Peek!" in assessed.summary()
+    judgement = riskeval.write_judgement(tmp_path / "j.html", assessed)
+    assert "Peek!" in judgement.read_text(encoding="utf-8")
     comparison = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES)
     assert comparison.table["peek: ill"].tolist() == [0.5, 0.5]
     assert "Peek!" in comparison.report(tmp_path / "c.html").read_text(encoding="utf-8")
