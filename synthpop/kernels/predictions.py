@@ -7,12 +7,13 @@ import numpy as np
 
 from synthpop.microdata.kernel import kernel, step
 
+SMALL_PRODUCT = 1e-100
 TABLE_OF_CODES = 200  # entries of a table for each cell that is looked up in it
 
 
 @kernel
 def multiply_factors(digits, offsets, seen, factors, products, known):
-    """Multiply the factors of the levels of each cell; the largest product of a cell is 1.
+    """Multiply the factors of the levels of each cell, without underflow of the largest product.
 
     digits (c, m); offsets (m + 2,): row of the constant, then of the first level of each
     predictor; seen (L,): levels of the sample; factors (L, R). products (c, R) are written;
@@ -31,7 +32,7 @@ def multiply_factors(digits, offsets, seen, factors, products, known):
                 products[c, r] *= factors[level, r]
                 if products[c, r] > largest:
                     largest = products[c, r]
-            if largest > 0.0 and largest != 1.0:
+            if 0.0 < largest < SMALL_PRODUCT:
                 for r in range(n_classes):
                     products[c, r] /= largest
 

@@ -174,8 +174,9 @@ def split_cells(cells: np.ndarray, coding: Sequence[Encoding]) -> np.ndarray:
     remaining = cells.astype(np.int64)
     digits = np.empty((len(cells), len(coding)), dtype=np.int64)
     for j, item in enumerate(coding):
-        digits[:, j] = remaining % item.size
-        remaining = remaining // item.size
+        rest = remaining // item.size
+        digits[:, j] = remaining - rest * item.size  # quicker than the remainder of a division
+        remaining = rest
     return digits
 
 

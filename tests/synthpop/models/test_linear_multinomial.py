@@ -13,7 +13,11 @@ from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.models.encoding import cell_codes, split_cells, value_digits
 from synthpop.models.learners import PredictorCodes, fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
-from synthpop.models.multinomial import fit_multinomial, predict_multinomial
+from synthpop.models.multinomial import (
+    MultinomialModel,
+    fit_multinomial,
+    predict_multinomial,
+)
 from synthpop.models.numeric_predictors import level_terms, model_columns, scaled_numbers
 from synthpop.models.regression import fit_regression, fit_regressor, predict_regression
 from tests.reference_data import golden, survey_data
@@ -280,3 +284,12 @@ def test_the_fallback_hands_numbers_on() -> None:
     found, step = predict_with_fallback(pooled, 0, grid)
     assert step.tolist() == [1, 1]
     assert np.isfinite(found).all()
+
+
+def test_small_factors_of_many_predictors_do_not_underflow() -> None:
+    m = 40
+    factors = np.vstack([[1.0, 0.5], np.full((m, 2), 1e-30)])
+    model = MultinomialModel(np.arange(m + 2), factors, np.ones(m + 1, dtype=bool), 1, 0.0)
+    p, known = predict_multinomial(model, np.zeros((1, m), dtype=np.int64))
+    assert known.all()
+    np.testing.assert_allclose(p, [[2 / 3, 1 / 3]])
