@@ -74,6 +74,8 @@ class Coding:
     def term_digits(self, cells: np.ndarray) -> np.ndarray:
         """Return the digits of the terms, shape (c, number of terms)."""
         digits = split_cells(cells, self.variables)
+        if all(len(term) == 1 for term in self.terms):
+            return digits[:, [j for (j,) in self.terms]]
         out = np.zeros((len(cells), len(self.terms)), dtype=np.int64)
         for t, term in enumerate(self.terms):
             for j in term:
