@@ -19,6 +19,7 @@ from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members
+from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import NONE, Whole, check
@@ -357,16 +358,32 @@ def _common(asked: CountingRequest, table: CrossTable, hit: np.ndarray) -> pd.Da
     """Levels of the target, alone or with a key, that most disclosed records and others share."""
     people, frame = table.people, asked.files["original"]
     names = np.array([str(level) for level in table.levels], dtype=object)
-    records = pd.DataFrame({"level": names[people.level], "hit": hit[people.unit]})
+    level, disclosed = np.arange(len(names))[people.level], hit[people.unit]
     parts = []
     for key in ("", *asked.request.keys):
-        records["key_level"] = "" if not key else frame[key].astype(str).to_numpy()
-        count, share = TWO_WAY if key else ONE_WAY
-        groups = records.groupby(["key_level", "level"])["hit"].agg(["sum", "size"])
-        total = groups["size"].groupby("key_level").transform("sum")
-        groups["share"] = groups["size"] / total
-        frequent = groups[(groups["sum"] > count) & (groups["share"] >= share)].reset_index()
-        parts.append(frequent.rename(columns={"sum": "disclosed"}).assign(key=key))
-    columns = ["key", "key_level", "level", "disclosed", "share"]
-    levels = pd.concat(parts)[columns]
-    return levels.sort_values("disclosed", ascending=False, ignore_index=True)
+        fewest, share = TWO_WAY if key else ONE_WAY
+        if disclosed.sum() <= fewest:
+            continue
+        # 1. Combinations of so many disclosed records, and how many have them in all
+        codes = encode(frame[key])[0].astype(np.int64) + 1 if key else np.zeros_like(level)
+        cells = codes * len(names) + level
+        frequent, counts = np.unique(cells[disclosed], return_counts=True)
+        frequent, counts = frequent[counts > fewest], counts[counts > fewest]
+        rows = np.flatnonzero(np.isin(cells, frequent))
+        _, first, sizes = np.unique(cells[rows], return_index=True, return_counts=True)
+        shares, rows = sizes / np.bincount(codes)[frequent // len(names)], rows[first]
+        # 2. Those of a large share of the records with the key, by their names
+        part = pd.DataFrame(
+            {
+                "key": key,
+                "key_level": frame[key].iloc[rows].astype(str).to_numpy() if key else "",
+                "level": names[level[rows]],
+                "disclosed": counts,
+                "share": shares,
+            }
+        )
+        part = part[(shares >= share) & part["key_level"].notna()]
+        parts.append(part.sort_values(["key_level", "level"]))
+    if not parts:
+        return pd.DataFrame(columns=["key", "key_level", "level", "disclosed", "share"])
+    return pd.concat(parts).sort_values("disclosed", ascending=False, ignore_index=True)
