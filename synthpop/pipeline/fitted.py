@@ -66,8 +66,8 @@ class FittedPipeline(FittedRecipe):
         How many stages come before each population_stage.
     survey_stages, population_stages : tuples
         The first and last steps of the recipe, on the survey and on the finished population.
-    prepared : tuple of dict
-        What the survey stages did.
+    prepared : tuple of SurveyStepRecord
+        What the survey stages did: stage, summary, seed, details.
     learned : str
         Hash of all models; empty where one of them cannot be described.
     rules : RulePlan

@@ -8,6 +8,7 @@ from typing import Any
 from synthpop.conditional.rules.enforce import RulePlan, broken_in_survey
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.survey import Survey
+from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import BlockStage, StratumPooling
 from synthpop.stages.id_columns import IdColumns
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
@@ -25,7 +26,7 @@ class FittedRecipe:
     seed: int
     survey_stages: tuple[SurveyStage, ...] = ()
     population_stages: tuple[PopulationStage, ...] = ()
-    prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    prepared: tuple[SurveyStepRecord, ...] = field(default=(), repr=False)
     learned: str = field(default="", repr=False)
     rules: RulePlan = field(default_factory=RulePlan, repr=False)
     replicate: dict[str, Any] | None = field(default=None, repr=False)

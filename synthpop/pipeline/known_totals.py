@@ -22,6 +22,7 @@ from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.errors import ConvergenceWarning, InputError
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
+from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.annealing import Anneal
 from synthpop.stages.derive import Derive
 from synthpop.stages.recipe import extended
@@ -52,15 +53,14 @@ def with_annealing(
 
 def calibrate_coarsely(
     survey: Survey, sample: Sample, stages: Sequence[Any], margins: Sequence[Margin]
-) -> tuple[Survey, dict[str, Any]]:
+) -> tuple[Survey, SurveyStepRecord]:
     """Return the survey with weights that meet coarse tables of the known totals.
 
     sample: the same persons, coded
     stages: sequence of stages; columns that their `Derive` steps make are computed first
     margins: sequence of Margin; fine tables of known totals
-    Returns survey: Survey; record: dict; for the manifest: ``stage``, ``calibrated`` (the tables),
-        the design effect of unequal weights before and after, and ``note`` where no weights could
-        be found.
+    Returns survey, record; for the manifest: ``calibrated`` (the tables), the design effect of
+        unequal weights before and after, and ``note`` where no weights could be found.
     """
     from synthpop.calibration.calibrate_survey import calibrate
 
@@ -78,17 +78,19 @@ def calibrate_coarsely(
             note = f"weights were left as they are: {problem.faults[0]}"
             result = None
         if result is not None and result.converged:
-            record = {
-                "stage": "known_totals",
+            details = {
                 "calibrated": [margin.label for margin in coarse],
                 "design_effect_before": result.start_design_effect,
                 "design_effect": result.design_effect,
                 "note": "",
             }
+            record = SurveyStepRecord("known_totals", details=details)
             return _with_weights(survey, result.weights), record
         coarse = coarse[:-1]  # the tables contradict each other, or the sample cannot meet them
-    record = {"stage": "known_totals", "calibrated": [], "note": note}
-    return survey, {**record, "design_effect_before": None, "design_effect": None}
+    details = {
+        "calibrated": [], "note": note, "design_effect_before": None, "design_effect": None,
+    }  # fmt: skip
+    return survey, SurveyStepRecord("known_totals", details=details)
 
 
 def coarse_margins(

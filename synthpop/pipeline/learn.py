@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -111,7 +111,7 @@ def learn(
         seed,
         steps.survey_stages,
         steps.population_stages,
-        tuple(json_values(prepared, lambda _: None)),
+        tuple(replace(one, details=json_values(one.details, lambda _: None)) for one in prepared),
         model_hash((layout, tuple(models))),
         plan,
         places=steps.places,

@@ -84,6 +84,30 @@ class BlockRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class SurveyStepRecord:
+    """What a step on the survey did before the fit."""
+
+    stage: str  # label of the step, which begins with its kind
+    summary: str = ""
+    seed: int | None = None
+    # numbers and tables of this kind of step only
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> Data:
+        """Return plain values for JSON, those of the details beside the others."""
+        data: Data = {"stage": self.stage, "summary": self.summary, "seed": self.seed}
+        known = {name: value for name, value in data.items() if value not in ("", None)}
+        return {**known, **self.details}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> SurveyStepRecord:
+        """Return the record that `to_dict` described."""
+        checked_values("prepared", data, {"stage": str})
+        details = {name: data[name] for name in data if name not in ("stage", "summary", "seed")}
+        return cls(data["stage"], data.get("summary", ""), data.get("seed"), details)
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
     """What a step on the finished population did, with the numbers that verify it."""
 
@@ -158,7 +182,7 @@ class Manifest:
     fallbacks: tuple[Fallback, ...] = ()
     # label of a model -> how its strata were pooled
     pooling: Mapping[str, Any] = field(default_factory=dict)
-    prepared: tuple[Data, ...] = ()  # what the steps on the survey did
+    prepared: tuple[SurveyStepRecord, ...] = ()  # what the steps on the survey did
     finished: FinishRecord | None = None
     # other files of the folder, such as the report -> hash
     files: Mapping[str, str] = field(default_factory=dict)
@@ -197,7 +221,7 @@ class Manifest:
                 "blocks": [block.to_dict() for block in self.blocks],
                 "fallbacks": [asdict(item) for item in self.fallbacks],
                 "pooling": dict(self.pooling),
-                "prepared": list(self.prepared),
+                "prepared": [item.to_dict() for item in self.prepared],
                 "finished": None if self.finished is None else self.finished.to_dict(),
                 "files": dict(self.files),
             }
@@ -258,7 +282,7 @@ class Manifest:
             tuple(BlockRecord.from_dict(item) for item in values["blocks"]),
             tuple(_fallback(item) for item in values["fallbacks"]),
             values["pooling"],
-            tuple(values["prepared"]),
+            tuple(SurveyStepRecord.from_dict(item) for item in values["prepared"]),
             None if finished is None else FinishRecord.from_dict(finished),
             values["files"],
             _dictionary(data.get("dictionary", {})),

@@ -13,7 +13,7 @@ from synthpop.figures.names import FigureNames
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import change, count, number, percent, plural
-from synthpop.population.manifest import StepRecord
+from synthpop.population.manifest import StepRecord, SurveyStepRecord
 from synthpop.population.population import Population
 from synthpop.report.stored import StoredCalibration
 
@@ -36,7 +36,7 @@ def totals_facts(
     """
     manifest = None if population is None else population.manifest
     prepared = () if manifest is None else manifest.prepared
-    parts = [_prepared(item, names, external) for item in prepared]
+    parts = [prepared_part(item, names, external) for item in prepared]
     errors: list[float] = []
     if calibration is not None:
         parts.append(_calibration(StoredCalibration.of(calibration), external))
@@ -306,15 +306,20 @@ def _distances(step: StepRecord, names: FigureNames) -> dict[str, Any]:
     return table(["Variable", "Has a known total", "Measure", "Distance"], rows, text_columns=3)
 
 
-def _prepared(record: Mapping[str, Any], names: FigureNames, external: bool) -> dict[str, Any]:
-    if "calibrated" in record:
-        return _calibrated_coarsely(record)
-    part = _imputed if "n_imputed" in record else _heaps
+def prepared_part(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
+    """Say what a step on the survey did."""
+    part = PREPARED.get(record.stage.partition(" ")[0])
+    if part is None:  # a stage of somebody else
+        sentences = ["This step changed the survey before the fit." if external else record.summary]
+        return {"title": record.stage, "sentences": sentences, "tables": [], "picture": ""}
     return part(record, names, external)
 
 
-def _calibrated_coarsely(record: Mapping[str, Any]) -> dict[str, Any]:
+def _calibrated_coarsely(
+    step: SurveyStepRecord, names: FigureNames, external: bool
+) -> dict[str, Any]:
     """Say which coarse tables of the known totals the weights of the survey meet."""
+    record = step.details
     if not record["calibrated"]:
         sentences = [f"The weights of the survey were left as they are: {record['note']}."]
     else:
@@ -328,9 +333,9 @@ def _calibrated_coarsely(record: Mapping[str, Any]) -> dict[str, Any]:
     return {"title": title, "sentences": sentences, "tables": [], "picture": ""}
 
 
-def _imputed(record: Mapping[str, Any], names: FigureNames, external: bool) -> dict[str, Any]:
+def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
     """Say which missing values were filled; counts of survey persons stay inside."""
-    variables = record["variables"]
+    variables = record.details["variables"]
     titles = [names.title(str(row["variable"])) for row in variables]
     sentences = [
         "Missing values of the survey were filled from similar rows before the fit, and count as "
@@ -348,8 +353,8 @@ def _imputed(record: Mapping[str, Any], names: FigureNames, external: bool) -> d
     return {"title": title, "sentences": sentences, "tables": tables, "picture": ""}
 
 
-def _heaps(record: Mapping[str, Any], names: FigureNames, external: bool) -> dict[str, Any]:
-    name = record["stage"].partition(" ")[2]
+def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
+    name, record = step.stage.partition(" ")[2], step.details
     before, after = record["weighted_whipple_before"], record["weighted_whipple_after"]
     sentences = [
         f"{count(record['n_changed'])} ages of the survey were corrected before the fit. Whipple's "
@@ -369,3 +374,9 @@ def _heaps(record: Mapping[str, Any], names: FigureNames, external: bool) -> dic
         tables = [{"caption": "Heaps", "table": table(head, rows)}]
     title = f"Heaped ages: {names.title(name)}"
     return {"title": title, "sentences": sentences, "tables": tables, "picture": ""}
+
+
+PREPARED = {
+    "correct_heaping": _heaps, "impute": _imputed, "known_totals": _calibrated_coarsely,
+}  # fmt: skip
+"""Kind of a step on the survey -> what the page says of it."""

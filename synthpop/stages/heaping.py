@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.survey import Survey
+from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.population_stages import SurveyStage, as_lists
 
 
@@ -97,7 +98,7 @@ class CorrectHeaping(SurveyStage):
                 remedy = "Name the column of ages."
                 faults.add(self.label, f"{name!r} is the {role} of the survey", remedy=remedy)
 
-    def prepare(self, survey: Survey, seed: int) -> tuple[Survey, dict[str, Any]]:
+    def prepare(self, survey: Survey, seed: int) -> tuple[Survey, SurveyStepRecord]:
         """Return the survey with corrected ages, of the type they had, and what was done."""
         column = survey.frame[self.name]
         ages = as_numbers(column)
@@ -110,10 +111,7 @@ class CorrectHeaping(SurveyStage):
             by=None if self.by is None else survey.frame[self.by],
             seed=seed,
         )
-        record = {
-            "stage": self.label,
-            "summary": result.summary(),
-            "seed": result.seed,
+        details = {
             "n_changed": int(result.changed.sum()),
             "whipple_before": whipple_index(ages),
             "whipple_after": whipple_index(result.ages),
@@ -122,6 +120,7 @@ class CorrectHeaping(SurveyStage):
             "heaps": as_lists(result.heaps),
         }
         if result.groups is not None:
-            record["groups"] = as_lists(result.groups.reset_index())
+            details["groups"] = as_lists(result.groups.reset_index())
+        record = SurveyStepRecord(self.label, result.summary(), result.seed, details)
         new = pd.Series(np.where(result.changed, result.ages, ages), name=self.name)
         return survey.with_column(self.name, new.astype(column.dtype)), record

@@ -17,6 +17,7 @@ from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count as count_text
 from synthpop.models.encoding import cell_codes, coded_digits, numeric_digits
+from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import as_names
 from synthpop.stages.population_stages import SurveyStage
 
@@ -116,7 +117,7 @@ class Impute(SurveyStage):
                 remedy = "Use unit='person', or correct the values."
                 faults.add(self.label, what, rows=rows, remedy=remedy)
 
-    def prepare(self, survey: Survey, seed: int) -> tuple[Survey, dict[str, Any]]:
+    def prepare(self, survey: Survey, seed: int) -> tuple[Survey, SurveyStepRecord]:
         """Return the survey with values filled, of the type they had, and what was done."""
         streams, tables = Streams(seed), []
         for name in self.variables:
@@ -132,14 +133,8 @@ class Impute(SurveyStage):
             f"{count_text(n_filled)} missing values filled from similar rows, "
             f"{count_text(n_left)} left missing."
         )
-        record = {
-            "stage": self.label,
-            "summary": what,
-            "seed": seed,
-            "n_imputed": n_filled,
-            "variables": tables,
-        }
-        return survey, record
+        details = {"n_imputed": n_filled, "variables": tables}
+        return survey, SurveyStepRecord(self.label, what, seed, details)
 
     def _donors(
         self, survey: Survey, name: str, rng: np.random.Generator

@@ -18,6 +18,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 from synthpop.microdata.survey import Survey
+from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import Stage
 
 SHOWN = 5
@@ -150,7 +151,7 @@ class SurveyStage(Stage):
         """Note everything in the options that cannot work."""
 
     @abstractmethod
-    def prepare(self, survey: Survey, seed: int) -> tuple[Survey, dict[str, Any]]:
+    def prepare(self, survey: Survey, seed: int) -> tuple[Survey, SurveyStepRecord]:
         """Return the survey with a column corrected, and what was done."""
 
 

@@ -74,13 +74,13 @@ def test_totals_are_met_exactly_and_amounts_are_drawn_afterwards(survey, margins
     sizes = margins[1].frame.set_index(["region", "size"])["total"]
     assert (heads.reindex(sizes.index).fillna(0) == sizes).all()
     record = population.manifest.prepared[0]
-    assert record["calibrated"] == [
+    assert record.details["calibrated"] == [
         "persons by region x age_class",
         "persons by region x sex",
         "households by region",
         "households by size",
     ]
-    assert 1.0 < record["design_effect"] < 1.3
+    assert 1.0 < record.details["design_effect"] < 1.3
     assert not fitted.survey.frame["w"].eq(10.0).all()
     assert fitted.survey.frame.columns.tolist() == survey.frame.columns.tolist()
 
@@ -111,7 +111,7 @@ def test_tables_that_contradict_each_other_leave_what_can_be_met(survey, margins
     fitted = Pipeline(
         STAGES, known_totals=[margins[0], Margin(wrong, level="household")]
     ).fit(survey, seed=1)  # fmt: skip
-    assert fitted.prepared[0]["calibrated"][0] == "persons by region x age_class"
+    assert fitted.prepared[0].details["calibrated"][0] == "persons by region x age_class"
     with pytest.raises(InputError, match="the known totals ask for"):
         fitted.simulate()
 

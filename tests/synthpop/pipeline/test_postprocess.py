@@ -657,10 +657,10 @@ def test_ages_are_corrected_before_the_fit() -> None:
     assert whipple_index(fitted.simulate().frame()["age"]) < 140
     record = fitted.simulate().manifest.prepared[0]
     new = fitted.survey.frame["age"]
-    assert record["stage"] == "correct_heaping age"
-    assert record["n_changed"] == int((new != frame["age"]).sum()) > 100
-    assert record["weighted_whipple_before"] == whipple_index(frame["age"], survey.weights)
-    assert record["weighted_whipple_after"] == whipple_index(new, survey.weights)
+    assert record.stage == "correct_heaping age"
+    assert record.details["n_changed"] == int((new != frame["age"]).sum()) > 100
+    assert record.details["weighted_whipple_before"] == whipple_index(frame["age"], survey.weights)
+    assert record.details["weighted_whipple_after"] == whipple_index(new, survey.weights)
     assert new.dtype == frame["age"].dtype
     assert plain.simulate().manifest.prepared == ()
     assert_same_frame(frame, survey.frame)

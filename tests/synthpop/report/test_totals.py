@@ -28,9 +28,16 @@ from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.figures.names import FigureNames
 from synthpop.figures.objective_trace import objective_trace
 from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.population.manifest import SurveyStepRecord
 from synthpop.report.recipe import fallbacks
 from synthpop.report.recipe import steps as steps_table
-from synthpop.report.totals import _Cells, headlines, totals_facts, totals_pictures
+from synthpop.report.totals import (
+    _Cells,
+    headlines,
+    prepared_part,
+    totals_facts,
+    totals_pictures,
+)
 from synthpop.stages.heaping import CorrectHeaping
 from tests.small import ROLES, small_frame, small_survey
 
@@ -101,7 +108,7 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
     ]
     text = plain(facts)
     prepared = population.manifest.prepared[0]
-    assert f"{prepared['n_changed']} ages of the survey were corrected" in text
+    assert f"{prepared.details['n_changed']} ages of the survey were corrected" in text
     assert "9 of 9 known totals are met by the weights" in text
     assert f"{calibration.effective_sample_size:,.0f}" in text
     assert f"Ratios of new to old weight lie between {calibration.g.min():.3g}" in text
@@ -321,7 +328,7 @@ def test_filled_values_are_told_and_their_counts_stay_inside(tmp_path: Path) -> 
     facts = totals_facts(None, population, FigureNames({"status": "Status"}), False)
     assert facts is not None
     assert headlines(facts)[0].startswith("Missing values filled: Status (status): Missing")
-    row = population.manifest.prepared[0]["variables"][0]
+    row = population.manifest.prepared[0].details["variables"][0]
     cells = facts["parts"][0]["tables"][0]["table"]["rows"][0]
     assert cells[1:] == [str(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing")]
     outside = totals_facts(None, population, FigureNames(), True)
@@ -332,3 +339,10 @@ def test_filled_values_are_told_and_their_counts_stay_inside(tmp_path: Path) -> 
             tmp_path / f"{audience}.html", fitted.survey, population, audience=audience
         )
         assert "Missing values filled" in unescape(page.read_text(encoding="utf-8"))
+
+
+def test_a_step_on_the_survey_of_somebody_else_says_its_summary() -> None:
+    record = SurveyStepRecord("polish age", "12 ages polished.", 3, {"n": 12})
+    assert SurveyStepRecord.from_dict(record.to_dict()) == record
+    assert prepared_part(record, FigureNames(), False)["sentences"] == ["12 ages polished."]
+    assert "12" not in str(prepared_part(record, FigureNames(), True))

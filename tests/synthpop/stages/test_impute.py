@@ -50,7 +50,7 @@ def test_values_come_from_the_cell_and_who_was_not_asked_stays_missing() -> None
     old = after["age"] >= 65
     assert set(after.loc[old, "status"]) == {"retired"}
     assert not (after.loc[~old, "status"] == "retired").any()
-    table = record["variables"][0]
+    table = record.details["variables"][0]
     n_missing = int(before["status"].isna().sum())
     assert table == {
         "variable": "status",
@@ -59,7 +59,7 @@ def test_values_come_from_the_cell_and_who_was_not_asked_stays_missing() -> None
         "n_left_missing": int(child.sum()),
         "n_by_given_used": {"2": n_missing - int(child.sum()), "1": 0, "0": 0},
     }
-    assert f"{n_missing - int(child.sum()):,} missing values filled" in record["summary"]
+    assert f"{n_missing - int(child.sum()):,} missing values filled" in record.summary
 
 
 def test_widening_leaves_out_the_last_given_first() -> None:
@@ -68,7 +68,7 @@ def test_widening_leaves_out_the_last_given_first() -> None:
     after, record = filled(Impute("status", given=["age_class", "sex"], empty="widen"), frame)
     assert after["status"].notna().all()
     men = (frame["sex"] == "m") & (frame["age_class"] == "c")
-    used = record["variables"][0]["n_by_given_used"]
+    used = record.details["variables"][0]["n_by_given_used"]
     assert used["1"] == men.sum()
     assert used["0"] == (frame["age"] < 16).sum()
     assert not (after.loc[men, "status"] == "retired").any()
@@ -92,8 +92,8 @@ def test_variables_filled_first_are_complete_for_the_next() -> None:
     frame = with_gaps()
     frame["same"] = frame["status"]
     both, record = filled(Impute(["status", "same"], given=["age_class"]), frame)
-    assert [table["variable"] for table in record["variables"]] == ["status", "same"]
-    assert record["n_imputed"] == sum(t["n_imputed"] for t in record["variables"])
+    assert [table["variable"] for table in record.details["variables"]] == ["status", "same"]
+    assert record.details["n_imputed"] == sum(t["n_imputed"] for t in record.details["variables"])
     adult = both["age"] >= 16
     assert both.loc[adult, ["status", "same"]].notna().all(axis=None)
     assert (both.loc[adult, "status"] != both.loc[adult, "same"]).any()
@@ -121,7 +121,7 @@ def test_one_value_for_a_household() -> None:
     frame.loc[frame.index[frame["rooms"].notna() & (frame["size"] > 1)][0], "rooms"] = pd.NA
     again, _ = filled(step, frame)  # one member does not say: the others do
     assert (again["rooms"] == again["size"] + 1).all()
-    assert record["variables"][0]["n_left_missing"] == 0
+    assert record.details["variables"][0]["n_left_missing"] == 0
 
 
 def test_seeds_matter_and_are_recorded() -> None:
@@ -131,7 +131,7 @@ def test_seeds_matter_and_are_recorded() -> None:
     other, _ = filled(step, seed=4)
     assert_same_frame(one, two)
     assert (one["status"].astype(str) != other["status"].astype(str)).any()
-    assert record["seed"] == 3
+    assert record.seed == 3
 
 
 def test_later_steps_learn_from_filled_values_and_the_manifest_tells(tmp_path) -> None:
@@ -145,7 +145,7 @@ def test_later_steps_learn_from_filled_values_and_the_manifest_tells(tmp_path) -
     population = open_population(tmp_path / "p")
     people = population.frame()
     assert people.loc[people["age"] >= 16, "status"].notna().all()
-    assert population.manifest.prepared[0]["n_imputed"] > 0
+    assert population.manifest.prepared[0].details["n_imputed"] > 0
     assert population.manifest.identity.recipe[0]["type"] == "impute"
 
 
@@ -154,7 +154,7 @@ def test_nothing_known_and_nothing_missing() -> None:
     frame["void"] = np.nan
     after, record = filled(Impute(["void", "age"], given=["sex"], empty="widen"), frame)
     assert after["void"].isna().all()
-    assert [t["n_imputed"] for t in record["variables"]] == [0, 0]
+    assert [t["n_imputed"] for t in record.details["variables"]] == [0, 0]
     pd.testing.assert_series_equal(after["age"], frame["age"])
 
 
