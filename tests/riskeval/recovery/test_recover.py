@@ -100,6 +100,18 @@ def test_total_and_parts_give_each_other_back():
     assert recover(broken, components={"income": ["wages", "rent"]}, rules=["sums"]).n_filled == 0
 
 
+def test_shares_of_holes_that_are_filled_rightly_and_wrongly():
+    """Two of five holes are filled rightly, one wrongly, two not at all."""
+    people = pd.DataFrame({"home": [1, 1, 2, 2, 3, 3, 4, 4], "region": list("nnsnssnn")})
+    holes = without(people, "region", [1, 3, 5, 6, 7])
+    ways = {"household": "home", "household_variables": "region"}
+    result = recover(holes, **ways, original=people)
+    assert (result.share, result.share_right) == (0.6, 0.4)
+    assert result.share_wrong == pytest.approx(0.2)
+    assert "2 of them are right and 1 wrong" in result.summary()
+    assert np.isnan(recover(holes, **ways).share_wrong)
+
+
 def test_a_number_beside_its_class_tells_the_class():
     people = households(400)
     row = int(np.flatnonzero(people["age"] == 40)[0])
