@@ -3,10 +3,10 @@
     python -m tests.mutation --mutants 60 --seed 1
 
 A mutant exchanges one operator or changes one constant in a copy of the tree. It is killed when a
-test of the mirrored folders fails: first those run that run the mutated line (one run of all tests
-beforehand records the lines), the quick ones in front, then the whole folders. Survivors are
-printed with their line: either a test is missing, or the mutation changes nothing that matters (a
-tolerance, a bracket of a search).
+doctest of its file or a test of the mirrored folders fails: first those run that run the mutated
+line (one run of all tests beforehand records the lines), the quick ones in front, then the whole
+folders. Survivors are printed with their line: either a test is missing, or the mutation changes
+nothing that matters (a tolerance, a bracket of a search).
 
 Two kinds of constants are left out, since no test can notice them: the `stacklevel` of a warning,
 and the -1 of `reshape`, where numpy takes every negative number for "the rest".
@@ -180,14 +180,14 @@ class Copy:
 
 
 def outcome(mutation: Mutation, tests: list[str], copy: Copy) -> str:
-    """Test one mutant by the tests that run its line, then by all of its folders.
+    """Test one mutant by its doctests and the tests that run its line, then by all its folders.
 
     Returns "killed", "SURVIVED", or "timed out", which is told apart.
     """
     before = apply(mutation, copy.tree)
-    nearest = copy.tests_of(f"{mutation.file.as_posix()}:{mutation.line}")
-    status = copy.run(nearest) if nearest else 0
-    if status not in (pytest.ExitCode.TESTS_FAILED, None):
+    file = mutation.file.as_posix()
+    status = copy.run([file, *copy.tests_of(f"{file}:{mutation.line}")], "--doctest-modules")
+    if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         status = copy.run(tests)
     (copy.tree / mutation.file).write_text(before, encoding="utf-8")
     if status is None:
