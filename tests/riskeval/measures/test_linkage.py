@@ -231,6 +231,9 @@ class TestDistance:
         expected = np.where(linked, 1 / np.maximum(ties, 1), 0).mean()
         assert risk.expected_rate == pytest.approx(expected)
         np.testing.assert_allclose(risk.own_score, own)
+        known_pairs = np.where(np.isnan(distance), np.inf, distance)
+        least = np.where(np.isfinite(known_pairs).any(axis=1), known_pairs.min(axis=1), np.nan)
+        np.testing.assert_allclose(risk.score, least)
         assert risk.n_unjudged == np.isnan(own).sum()
 
     def test_one_suppressed_cell_a_record_does_not_hide_it(self) -> None:

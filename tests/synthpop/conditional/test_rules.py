@@ -37,6 +37,8 @@ FAMILIES = pd.DataFrame(
         "wage": [10.0, 0.0, 5.0, 20.0, np.nan, 0.0, 1.0],
         "rent": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
         "total": [11.0, 2.0, 9.0, 24.0, 9.0, 6.0, 8.0],
+        "born": ["north", "south", "north", "north", None, "east", "south"],
+        "lives": ["north", "north", "north", "south", "north", "west", "south"],
     }
 )
 
@@ -70,6 +72,9 @@ FAMILIES = pd.DataFrame(
         ("abs(wage - rent) <= 9", [3]),
         ("`wage` * 2 / 4 >= -1 + 1", []),
         ("head.wage >= wage", []),
+        ("born = lives", [1, 3, 5]),  # by their names: the codes of both columns differ
+        ("born != lives", [0, 2, 6]),
+        ("lives = born if wage > 0", [3]),
     ],
 )  # fmt: skip
 def test_rules_mean_what_they_say(rule: str, broken) -> None:
@@ -102,6 +107,7 @@ def test_cases_and_shares_are_those_whom_a_rule_is_about() -> None:
         ("kin = hed", "Did you mean 'head'?"),
         ("import(age) = 1", "needs one of the functions"),
         ("child at least 14 years smaller than head", "needs 'younger' or 'older'"),
+        ("child at least 14 years younger than 3", "needs a member of the household at '3'"),
         (17, "is no text"),
     ],
 )
