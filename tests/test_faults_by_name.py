@@ -173,6 +173,89 @@ def test_numbers_at_the_edge() -> None:
     assert riskeval.k_anonymity(tuples, ["t"]).k == len(FRAME)
 
 
+TWO = pd.DataFrame({"a": [1.0, 1e300, -1e300, 1e308], "b": [1.0, 2.0, 3.0, 1e307]})
+IMMENSE = {
+    "correlation": lambda: synthpop.weighted.correlation(TWO["a"], TWO["b"]),
+    "covariance": lambda: synthpop.weighted.covariance(TWO["a"], TWO["b"]),
+    "mean excess": lambda: indicators.mean_excess(TWO["b"] * 10, [1e308] * 4),
+    "design variance": lambda: indicators.design_variance([1e308] * 4, strata=[1, 1, 2, 2]),
+    "profile": lambda: synthpop.profile_survey(
+        FRAME.assign(weight=np.inf, income=1e308, other=1e308)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMMENSE)
+def test_immense_numbers_give_no_warnings_of_libraries(name) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        IMMENSE[name]()
+
+
+def test_a_correlation_of_immense_numbers_is_that_of_smaller_ones() -> None:
+    plain = TWO / 1e300
+    expected = synthpop.weighted.correlation(plain["a"], plain["b"])
+    assert synthpop.weighted.correlation(TWO["a"], TWO["b"]) == pytest.approx(expected)
+
+
+def test_immense_numbers_and_weights_are_refused_with_their_rows() -> None:
+    immense = FRAME.assign(age=1e200)
+    calls = [
+        lambda: riskeval.outlier_risk(immense, ["age"]),
+        lambda: riskeval.interval_disclosure(immense, FRAME, ["age"]),
+        lambda: riskeval.protect.add_noise(immense, ["age"], seed=1),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match=r"beyond 1e\+100, too large to be squared"):
+            call()
+    with pytest.raises(InputError, match=r"weight is beyond 1e\+100"):
+        Survey(FRAME.assign(w=1e200), weight="w")
+
+
+def test_what_would_be_repeated_without_end_is_refused() -> None:
+    design, never = SimpleRandom(3), 10**20
+    calls = [
+        lambda: sampling.draw_setup(FRAME, design, n_samples=never, seed=1),
+        lambda: simulate_study(FRAME, design, {"n": len}, repetitions=never, seed=1),
+        lambda: indicators.bootstrap(
+            indicators.gini, [1.0, 2.0, 3.0, 4.0], replicates=never, seed=1
+        ),
+        lambda: riskeval.utility.hellinger(FRAME, FRAME, "age", classes=never),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="to 1,000,000"):
+            call()
+
+
+def test_complex_numbers_are_refused() -> None:
+    whirl = np.array([1 + 2j, 2 + 1j])
+    for call in (
+        lambda: correct_heaps(whirl, seed=1),
+        lambda: synthpop.weighted.correlation(np.column_stack([whirl, whirl])),
+    ):
+        with pytest.raises(InputError, match="numbers"):
+            call()
+
+
+def test_an_indicator_without_errors_has_no_intervals() -> None:
+    with pytest.raises(InputError, match="Call with_variance first"):
+        indicators.gini([1.0, 2.0]).intervals_at(0.9)
+    with pytest.raises(InputError, match="years: there are none"):
+        indicators.over_years(indicators.gini, [], years=[])
+    with pytest.raises(InputError, match="2 dimensions"):
+        indicators.gini(np.ones((2, 2)))
+
+
+def test_bytes_that_a_library_cannot_unpack_are_a_fault_of_the_file(tmp_path) -> None:
+    path = tmp_path / "file.rds"
+    synthpop.write_table(pd.DataFrame({"a": range(100)}), path)
+    data = bytearray(path.read_bytes())
+    data[20:40] = bytes(20)
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="cannot be read"):
+        synthpop.read_table(path)
+
+
 def test_a_damaged_label_of_a_study_is_told(tmp_path) -> None:
     people = small_frame(30)
     study(tmp_path / "s", people, mean_age)

@@ -12,7 +12,7 @@ import pandas as pd
 from riskeval.attacks.indexer import number_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.intervals import interval_of_mean, wilson
-from synthpop.microdata.parameters import SHARE, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import percent
 
@@ -147,7 +147,7 @@ def check_intervals(
     faults: Faults, draws: object, confidence: object, replicates: object
 ) -> tuple[Any, ...]:
     """Note values out of range; return the replicates as a tuple."""
-    table = {"draws": Whole(0), "confidence": SHARE}
+    table = {"draws": Whole(0, MOST_TIMES), "confidence": SHARE}
     check(faults, table, {"draws": draws, "confidence": confidence})
     single = isinstance(replicates, (pd.DataFrame, str)) or hasattr(replicates, "iter_blocks")
     if single or not isinstance(replicates, (Sequence, Iterator)):

@@ -18,7 +18,7 @@ from synthpop.microdata.checks import (
 )
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frames import as_numbers, check_size
 from synthpop.microdata.native import library_of
 from synthpop.microdata.text import count, plural
 
@@ -97,14 +97,10 @@ class Side:
 
 
 def check_finite(faults: Faults, frame: pd.DataFrame, names: Iterable[str], file: str) -> None:
-    """Note infinite values: as levels they would hide what they stand for."""
+    """Note infinite and immense values: as levels they would hide what they stand for."""
     for name in names:
         if name in frame and pd.api.types.is_float_dtype(frame[name].dtype):
-            endless = np.isinf(as_numbers(frame[name]))
-            if endless.any():
-                remedy = "Repair these values or make them missing."
-                where = np.flatnonzero(endless)
-                faults.add(f"{name} of {file}", "value is infinite", rows=where, remedy=remedy)
+            check_size(faults, as_numbers(frame[name]), f"{name} of {file}")
 
 
 def read_release(

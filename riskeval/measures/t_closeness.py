@@ -20,7 +20,7 @@ from riskeval.measures.sensitive_groups import (
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import is_number
+from synthpop.microdata.frames import is_number, n_columns
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import number, plural
@@ -232,7 +232,7 @@ def _distances(
     named = isinstance(distance, Mapping) and bool(distance) and set(distance) <= set(variables)
     by_name: Any = distance if named else None
     for name in variables:
-        if (frame.columns == name).sum() != 1:
+        if n_columns(frame.columns, name) != 1:
             continue
         kind: Any = distance if by_name is None else by_name.get(name)
         if kind is None:

@@ -10,7 +10,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, as_numbers, listed_names
+from synthpop.microdata.frames import as_names, as_numbers, check_size, listed_names
 from synthpop.microdata.streams import resolve_seed
 
 INTEGERS = ("real", "round")
@@ -19,10 +19,6 @@ MANY_OUTLIERS = (
     "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
     "can cause this."
 )
-
-
-LARGEST = 1e150
-"""Values whose squares can be added up."""
 
 
 def read_numbers(
@@ -34,11 +30,7 @@ def read_numbers(
     values = np.empty((len(frame), len(names)))
     for j, name in enumerate(names):
         values[:, j] = as_numbers(frame[name])
-        rows = np.flatnonzero(np.isinf(values[:, j]))
-        if len(rows):
-            faults.add(name, "value is infinite", rows=rows, remedy="Repair it or make it missing.")
-        elif np.abs(values[:, j]).max(initial=0.0, where=~np.isnan(values[:, j])) > LARGEST:
-            faults.add(name, "values cannot be squared", remedy="Give another unit.")
+        check_size(faults, values[:, j], name)
     return values
 
 

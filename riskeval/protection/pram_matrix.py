@@ -52,7 +52,10 @@ def estimate_counts(released: Any, matrix: pd.DataFrame) -> pd.DataFrame:
     [50.0, 50.0]
     """
     faults = Faults("estimate_counts")
-    counts = pd.Series(released).value_counts()
+    released = pd.Series(released)
+    check_columns(faults, released.to_frame("released"), ["released"], "released column")
+    faults.raise_if_any()
+    counts = released.value_counts()
     unknown = [item for item in counts.index[counts > 0] if item not in matrix.index]
     if unknown:
         faults.add("matrix", f"has no row for {unknown[:5]}")

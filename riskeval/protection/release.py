@@ -13,7 +13,7 @@ import pandas as pd
 from riskeval.protection.household import read_households
 from riskeval.protection.identifiers import create_new_id
 from riskeval.recovery.columns import names_of
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.checks import as_frame, as_unique_frame, check_choice, check_columns
 from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.files import write_table
@@ -77,7 +77,7 @@ def release_file(
     >>> file.index.tolist(), sorted(file["home"].unique().tolist()), sorted(file["age"])
     ([0, 1, 2], [1, 2], [1, 2, 3])
     """
-    frame = as_frame(data)
+    frame = as_unique_frame(data)
     faults = Faults("release_file")
     dropped, ids = names_of(drop), names_of(identifiers)
     check_columns(faults, frame, dict.fromkeys([*dropped, *ids]), "column")

@@ -24,7 +24,7 @@ from riskeval.session.plans import PlanSearch, PlanTrial, front_of, short_text
 from riskeval.session.running import prepare_step, run_step
 from riskeval.session.steps import Step
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults, MicrodataError
+from synthpop.microdata.errors import Faults, InputError, MicrodataError
 from synthpop.microdata.parameters import NONE, Between, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 
@@ -327,7 +327,11 @@ class _Search:
                     "within": self._within(trial, loss),
                 }
             )
+        if not rows:
+            what = f"no plan can be measured ({'; '.join(failed.values()) or 'none was tried'})"
+            raise InputError.of("search_plans", "session", what, "Look at its risks first.")
         table = pd.DataFrame(rows)
         points = {row["plan"]: (row["risk"], row["loss"]) for row in rows}
-        table["front"] = table["plan"].isin(list(front_of(points, points)))
+        front = front_of(points, points)
+        table["front"] = [row["plan"] in front for row in rows]
         return PlanSearch(table, steps, self.limits, self.seed, self.tried, finished, failed)

@@ -128,7 +128,7 @@ class ProtectionSession(SessionVerbs, Shown):
             names(numeric),
             weights,
             household,
-            names(strata or ()),
+            names(() if strata is None else strata),
             names(sensitive),
             pairs(linked),
             names(pram),

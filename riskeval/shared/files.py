@@ -11,12 +11,10 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, check_finite, is_number, numbers
+from synthpop.microdata.frames import as_names, check_finite, is_number, n_columns, numbers
 from synthpop.microdata.parameters import NONE, SHARE, OneOf, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count, plural
-
-LARGEST = 1e100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,16 +106,9 @@ def check_numbers_of(
     """Note such columns of one file, the original or the release."""
     fine = check_numeric(faults, frame, names, f"{role} of the {side}")
     for name in names:
-        if (frame.columns == name).sum() != 1 or not is_number(frame[name]):
+        if n_columns(frame.columns, name) != 1 or not is_number(frame[name]):
             continue
-        size = np.abs(numbers(frame, [name])[:, 0])
-        for what, where in (
-            ("is infinite", np.isinf(size)),
-            (f"is beyond {LARGEST:g}, too large to square", (size > LARGEST) & ~np.isinf(size)),
-        ):
-            if where.any():
-                faults.add(name, f"value of the {side} {what}", rows=np.flatnonzero(where))
-                fine = False
+        fine = check_finite(faults, numbers(frame, [name]), [name], side) and fine
     return fine
 
 

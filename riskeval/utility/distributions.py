@@ -15,7 +15,7 @@ from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, Whole, check
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.weighted import quantile
 
@@ -98,7 +98,7 @@ def hellinger(
     faults = Faults("Hellinger distance")
     sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
-    check(faults, {"classes": Whole(2)}, {"classes": classes})
+    check(faults, {"classes": Whole(2, MOST_TIMES)}, {"classes": classes})
     for name in categorical:
         if name not in names:
             faults.add("categorical", f"{name!r} is not among the variables")

@@ -24,7 +24,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.logistic import fit_logistic
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, SHARE, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, NONE, SHARE, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
@@ -215,7 +215,7 @@ def propensity(
     _check_model(faults, model, share)
     check_option(faults, "terms", terms, ("main", "pairs"))
     check_option(faults, "null", null, tuple(NULLS))
-    counts = {"permutations": Whole(0) | NONE, "max_rows": Whole(1) | NONE}
+    counts = {"permutations": Whole(0, MOST_TIMES) | NONE, "max_rows": Whole(1) | NONE}
     check(faults, counts, {"permutations": permutations, "max_rows": max_rows})
     streams = read_seed(faults, seed)
     faults.raise_if_any()

@@ -13,7 +13,7 @@ from synthpop.calibration.margins import Margin
 from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frames import as_numbers, n_columns
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, plural
 
@@ -126,7 +126,7 @@ def _check_present(
             faults.add(margin.label, "the data have no households", remedy=remedy)
             fine = False
         for name in (*margin.columns, *((margin.variable,) if margin.variable else ())):
-            if (frame.columns == name).sum() != 1:
+            if n_columns(frame.columns, name) != 1:
                 what = f"{name!r} is not a column of the survey"
                 faults.add(margin.label, what, remedy=did_you_mean(name, frame.columns))
                 fine = False

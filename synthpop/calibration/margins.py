@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frames import as_numbers, is_number, n_columns
 
 LEVELS = ("person", "household")
 SHARE_TOLERANCE = 1e-6
@@ -90,7 +90,7 @@ class Margin:
         faults.raise_if_any()
 
     def _check_totals(self, faults: Faults) -> None:
-        if (self.frame.columns == self.total).sum() > 1:
+        if n_columns(self.frame.columns, self.total) > 1:
             faults.add(repr(self.total), "several columns have this name", remedy="Rename them.")
             return
         totals, label = self.frame[self.total], f"{self.label}: {self.total}"

@@ -10,7 +10,7 @@ from typing import Any
 from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.conditional.predictors import resolve_terms
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import NONE, SHARE, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, NONE, SHARE, Whole, check
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.continuous.stage import Continuous
 from synthpop.stages.id_columns import SIZE_NAME
@@ -20,7 +20,11 @@ from synthpop.stages.structure import Structure
 KIND = "kind of step"
 Candidate = Categorical | Relation | Continuous
 """Stages that can be compared."""
-PARAMETERS = {"folds": Whole(2), "draws": Whole(2), "smallest_probability": SHARE | NONE}
+PARAMETERS = {
+    "folds": Whole(2),
+    "draws": Whole(2, MOST_TIMES),
+    "smallest_probability": SHARE | NONE,
+}
 
 
 def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Candidate]:

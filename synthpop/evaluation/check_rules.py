@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.conditional.rules.evaluate import People, broken_by, condition_of, names_of
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.conditional.rules.syntax import Rule
+from synthpop.microdata.checks import as_frame, check_names
 from synthpop.microdata.chunks import NumberedFrames, map_portions
 from synthpop.microdata.dataset import Field, encode_column
 from synthpop.microdata.errors import Faults, InputError
@@ -139,8 +140,11 @@ def _table(
     if not isinstance(data, pd.DataFrame):
         what = f"is a {type(data).__name__}"
         faults.add("data", what, remedy="Give a frame, a survey or a population.")
-    elif household is not None and household not in data.columns:
-        faults.add("household", f"{household!r} is not a column", remedy="Name the ids.")
+    else:
+        data = as_frame(data)
+        check_names(faults, data)
+        if household is not None and household not in data.columns:
+            faults.add("household", f"{household!r} is not a column", remedy="Name the ids.")
     faults.raise_if_any()
     return data, household
 

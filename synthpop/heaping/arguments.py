@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from synthpop.microdata import weighted
 from synthpop.microdata.checks import as_frame, check_choice, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
@@ -48,10 +49,9 @@ def read_groups(by: Any, n: int, faults: Faults) -> tuple[np.ndarray, list[Any]]
 
 def read_ages(ages: npt.ArrayLike, faults: Faults) -> np.ndarray:
     """Return ages as numbers, shape (n,)."""
-    try:
-        values = np.array(ages, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        faults.add("ages", "are not numbers", remedy="Give ages in years.")
+    n_faults = len(faults.found)
+    values = weighted.as_numbers(faults, ages, "ages")
+    if len(faults.found) > n_faults:
         return np.empty(0)
     if not np.isfinite(values).any():
         faults.add("ages", "no age is known")

@@ -11,7 +11,8 @@ import pandas as pd
 from synthpop.microdata.codes import unhashable, unhashable_fault
 from synthpop.microdata.dictionary import ATTRIBUTE, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frames import as_numbers, is_number, n_columns, usual_types
+from synthpop.microdata.parameters import LARGEST
 
 
 def _readable(data: Any, columns: Sequence[Any]) -> list[str] | None:
@@ -50,14 +51,19 @@ def as_frame(data: Any, subject: str = "data", columns: Sequence[Any] = ()) -> p
         frame = with_dictionary(frame, dictionary)
     if not all(isinstance(name, str) for name in frame.columns):
         frame = _named_by_text(frame, subject)
-    return frame
+    return usual_types(frame)
 
 
 def as_unique_frame(data: Any, subject: str = "data") -> pd.DataFrame:
-    """Return a table as `as_frame` does; columns of the same name are a fault."""
+    """Return a table all of whose columns are used, as `as_frame` does.
+
+    Columns of the same name, and columns that hold lists, are faults.
+    """
     frame = as_frame(data, subject)
     faults = Faults(subject)
     check_names(faults, frame)
+    if not faults:
+        check_columns(faults, frame, frame.columns, "column")
     faults.raise_if_any()
     return frame
 
@@ -99,16 +105,11 @@ def _named_by_text(frame: pd.DataFrame, subject: str) -> pd.DataFrame:
     return frame.set_axis(names, axis=1)
 
 
-def _same_name(column: object, name: object) -> bool:
-    alike = isinstance(name, type(column)) or isinstance(column, type(name))
-    return alike and bool(column == name)
-
-
 def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
     """Note each of `names` that `frame` lacks or holds twice; return whether all are there."""
     all_once = True
     for name in names:
-        count = sum(1 for column in frame.columns if _same_name(column, name))
+        count = n_columns(frame.columns, name)
         if count == 0:
             faults.add(
                 repr(name),
@@ -144,6 +145,7 @@ def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | 
         "weight is infinite": np.isinf(weights),
         "weight is zero": weights == 0,
         "weight is negative": (weights < 0) & ~np.isinf(weights),
+        f"weight is beyond {LARGEST:g}": (weights > LARGEST) & ~np.isinf(weights),
     }
     for what, where in problems.items():
         if where.any():
@@ -160,9 +162,7 @@ def check_numeric(faults: Faults, frame: pd.DataFrame, names: Sequence[str], rol
     """Note each column that is not numeric (missing values are allowed)."""
     all_numeric = check_columns(faults, frame, names, role)
     for name in names:
-        if (frame.columns == name).sum() != 1:
-            continue
-        if not is_number(frame[name]):
+        if n_columns(frame.columns, name) == 1 and not is_number(frame[name]):
             what = f"{role} must be numeric, is {frame[name].dtype}"
             faults.add(name, what, remedy="Convert it first.")
             all_numeric = False

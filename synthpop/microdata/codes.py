@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import SHOWN_ROWS, Fault, InputError
+from synthpop.microdata.frames import usual_type
 
 MISSING = -1
 MISSING_LABEL = "missing"
@@ -80,6 +81,7 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
         name = str(values.columns[0])
         raise InputError.of("categories", name, "is there more than once", "Rename one.")
     series = values if isinstance(values, pd.Series) else pd.Series(values)
+    series = usual_type(series)
     if isinstance(series.dtype, pd.CategoricalDtype):
         levels = tuple(series.cat.categories.tolist())
         return series.cat.codes.to_numpy().astype(smallest_int(len(levels))), levels

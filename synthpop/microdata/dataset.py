@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.codes import MISSING, encode, smallest_int, unhashable
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.frames import n_columns
 
 NUMBERS = ("int", "uint", "float")
 ARROW = "[pyarrow]"
@@ -125,7 +126,7 @@ def with_storable_levels(frame: pd.DataFrame, passing: Sequence[str | None] = ()
     new: dict[Any, pd.Categorical] = {}
     for place, name in enumerate(frame.columns):
         series = frame.iloc[:, place]
-        if name in passing or (frame.columns == name).sum() > 1:
+        if name in passing or n_columns(frame.columns, name) > 1:
             continue
         if isinstance(series.dtype, pd.CategoricalDtype):
             levels = tuple(series.cat.categories.tolist())

@@ -111,16 +111,16 @@ class SamplingStage:
     def variance(self, u: np.ndarray, first: bool) -> float:
         """Return the part of this stage in the variance of the sum of u, shape (n,)."""
         h = self.stratum
-        if self.unit is not None:
-            u = np.bincount(self.unit, weights=u, minlength=len(h)).astype(np.float64)
         count = np.bincount(h)
-        level = np.asarray(np.bincount(h, weights=u) / np.maximum(count, 1), dtype=np.float64)
         single = count == 1
-        if first:
-            level[single] = u.mean()
         scale = np.where(single, 1.0, count / np.maximum(count - 1, 1))
         scale = scale * (1.0 - self.fraction) * self.factor
         with np.errstate(invalid="ignore", over="ignore"):  # infinite values have no variance
+            if self.unit is not None:
+                u = np.bincount(self.unit, weights=u, minlength=len(h)).astype(np.float64)
+            level = np.asarray(np.bincount(h, weights=u) / np.maximum(count, 1), dtype=np.float64)
+            if first:
+                level[single] = u.mean()
             return float(np.dot(scale[h], (u - level[h]) ** 2))
 
 

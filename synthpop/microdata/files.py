@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,7 +104,7 @@ def read_table(
     except ImportError as problem:
         remedy = "Install the extra: pip install 'synthpop-riskeval[survey-files]'."
         raise _fault(file, f"needs the package {problem.name}", remedy) from None
-    except (OSError, ValueError, EOFError) as problem:
+    except DAMAGED as problem:
         if isinstance(problem, InputError):
             raise
         raise _fault(file, f"cannot be read: {problem}", "Open it and check.") from None
@@ -291,6 +294,11 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         raise ValueError(f"what pandas noted in it is damaged ({problem!r})") from None
 
 
+DAMAGED = (
+    OSError, ValueError, EOFError, LookupError, TypeError, AttributeError, AssertionError,
+    ArithmeticError, RecursionError, NotImplementedError, zlib.error, lzma.LZMAError, struct.error,
+)  # fmt: skip
+"""What the readers of other libraries raise where bytes are damaged."""
 DELIMITED = (".csv", ".txt", ".tsv")
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     **dict.fromkeys(DELIMITED, read_delimited),

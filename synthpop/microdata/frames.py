@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import LARGEST
 
 
 def is_number(values: pd.Series) -> bool:
-    """Whether a column holds numbers; True and False are none.
+    """Whether a column holds real numbers; True and False are none.
 
     Examples
     --------
@@ -20,7 +21,8 @@ def is_number(values: pd.Series) -> bool:
     [True, True, False, False]
     """
     dtype = values.dtype
-    return bool(pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype))
+    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
+    return bool(numeric and not pd.api.types.is_bool_dtype(dtype))
 
 
 def as_numbers(values: pd.Series) -> np.ndarray:
@@ -43,6 +45,48 @@ def numbers(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     [[0.5, 1.0], [nan, 2.0]]
     """
     return np.column_stack([as_numbers(frame[name]) for name in names])
+
+
+def usual_types(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose columns have types that all computations know.
+
+    Sparse columns become dense ones, categories of Arrow those of pandas, half and long floats
+    floats of 32 and 64 bits; every other column stays as it is.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1]), "b": ["x", "y"]})
+    >>> usual_types(frame).dtypes.astype(str).tolist()
+    ['int64', 'str']
+    """
+    rare = [j for j, dtype in enumerate(frame.dtypes) if _is_rare(dtype)]
+    if not rare:
+        return frame
+    columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
+    for j in rare:
+        columns[j] = usual_type(columns[j])
+    result = pd.concat(columns, axis=1).set_axis(frame.columns, axis=1)
+    result.attrs = dict(frame.attrs)
+    return result
+
+
+def usual_type(values: pd.Series) -> pd.Series:
+    """Return a column with a type that all computations know; see `usual_types`."""
+    dtype: Any = values.dtype
+    if not _is_rare(dtype):
+        return values
+    if isinstance(dtype, pd.ArrowDtype):
+        categories = values.array.__arrow_array__().to_pandas()
+        return pd.Series(categories.array, values.index, name=values.name)
+    if isinstance(dtype, pd.SparseDtype):
+        return values.astype(dtype.subtype)
+    return values.astype(np.float32 if dtype == np.float16 else np.float64)
+
+
+def _is_rare(dtype: Any) -> bool:
+    arrow_categories = isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("dictionary")
+    rare_float = isinstance(dtype, np.dtype) and dtype.char in "eg"
+    return arrow_categories or rare_float or isinstance(dtype, pd.SparseDtype)
 
 
 def listed_names(names: Any) -> tuple[Any, ...]:
@@ -77,9 +121,51 @@ def as_names(faults: Faults, names: Sequence[str] | str, argument: str) -> tuple
     return listed
 
 
-def check_finite(faults: Faults, values: np.ndarray, names: Sequence[str], role: str) -> None:
-    """Note infinite values, shape (n, p), of columns by name."""
-    for j, name in enumerate(names):
-        rows = np.flatnonzero(np.isinf(values[:, j]))
-        if len(rows):
-            faults.add(name, f"value of the {role} is infinite", rows=rows)
+def n_columns(columns: Iterable[Any], name: object) -> int:
+    """Return how many columns have a name, whatever kind of value it is.
+
+    Examples
+    --------
+    >>> n_columns(pd.Index(["age", "sex", "age"]), "age"), n_columns(["age"], ("age", "sex"))
+    (2, 0)
+    """
+    return sum(_same_name(column, name) for column in columns)
+
+
+def _same_name(column: object, name: object) -> bool:
+    alike = isinstance(name, type(column)) or isinstance(column, type(name))
+    return alike and bool(column == name)
+
+
+def check_finite(faults: Faults, values: np.ndarray, names: Sequence[str], role: str) -> bool:
+    """Note infinite and immense values, shape (n, p), of columns by name; see `check_size`."""
+    what = f"value of the {role}"
+    return all([check_size(faults, values[:, j], name, what) for j, name in enumerate(names)])
+
+
+def check_size(
+    faults: Faults, values: np.ndarray, where: str, what: str = "value", first_row: int = 0
+) -> bool:
+    """Note infinite values, shape (n,), and those beyond `LARGEST`; return whether there are none.
+
+    Examples
+    --------
+    >>> faults = Faults("example")
+    >>> check_size(faults, np.array([1.0, np.nan, 1e300]), "income")
+    False
+    >>> print(faults.found[0])  # doctest: +NORMALIZE_WHITESPACE
+    income: value is beyond 1e+100, too large to be squared (1 row: 2).
+    Repair it, make it missing or give another unit.
+    """
+    size = np.abs(values)
+    infinite = np.isinf(size)
+    problems = {
+        "infinite": infinite,
+        f"beyond {LARGEST:g}, too large to be squared": (size > LARGEST) & ~infinite,
+    }
+    for adjective, rows in problems.items():
+        if rows.any():
+            remedy = "Repair it, make it missing or give another unit."
+            positions = np.flatnonzero(rows) + first_row
+            faults.add(where, f"{what} is {adjective}", rows=positions, remedy=remedy)
+    return not any(rows.any() for rows in problems.values())

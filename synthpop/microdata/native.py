@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.dictionary import dictionary_of, schema_metadata
+from synthpop.microdata.errors import InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,7 +61,7 @@ def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
     """
     import pyarrow as pa
 
-    frame: pd.DataFrame = table.to_pandas(date_as_object=dates)
+    frame = _to_pandas(table, dates)
     if len(frame.columns) < len(table.column_names) or not frame.columns.is_unique:
         return frame
     nullable = {
@@ -80,6 +81,19 @@ def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
         if column.null_count and column.type in nullable and isinstance(frame[name].dtype, np.dtype)
     }
     return frame.assign(**new) if new else frame
+
+
+def _to_pandas(table: Any, dates: bool) -> pd.DataFrame:
+    """Convert without what pandas noted in the table, where pandas cannot read that again."""
+    try:
+        frame: pd.DataFrame = table.to_pandas(date_as_object=dates)
+    except (TypeError, ValueError, NotImplementedError):
+        try:
+            frame = table.to_pandas(date_as_object=dates, ignore_metadata=True)
+        except (TypeError, ValueError, NotImplementedError) as problem:
+            what = f"has a column that pandas cannot hold ({problem})"
+            raise InputError.of("data", "table", what, "Give text or numbers.") from None
+    return frame
 
 
 @dataclass(frozen=True)

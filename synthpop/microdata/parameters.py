@@ -30,6 +30,11 @@ import numpy as np
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import join
 
+LARGEST = 1e100
+"""Larger numbers are refused where they are squared, weighted and added up."""
+MOST_TIMES = 1_000_000
+"""So often something may be repeated or drawn again: more would not end."""
+
 
 class Constraint(ABC):
     """What values an argument may have; ``|`` joins alternatives."""
@@ -310,7 +315,7 @@ def _interval(noun: str, low: float | None, high: float | None, ends: str) -> st
     if low is None:
         return f"a {noun} {'below' if ends in ('high', 'both') else 'of at most'} {high:g}"
     if noun == "whole number":
-        return f"a whole number from {low:g} to {high:g}"
+        return f"a whole number from {low:,} to {high:,}"
     excluded = {"both": " (both excluded)", "low": f" ({low:g} excluded)",
                 "high": f" ({high:g} excluded)"}  # fmt: skip
     return f"a {noun} between {low:g} and {high:g}{excluded.get(ends, '')}"

@@ -18,6 +18,7 @@ from synthpop.microdata.names import (
     columns_named_for,
     named_or_containing,
 )
+from synthpop.microdata.parameters import LARGEST
 from synthpop.microdata.text import number, plural
 from synthpop.profile import dependence
 from synthpop.profile.columns import ColumnProfile
@@ -143,7 +144,9 @@ class ColumnReader:
     def _weights(self) -> np.ndarray:
         column = self.roles.get("weight")
         values = self.numbers[column] if column is not None else None
-        return np.ones(len(self.frame)) if values is None else values
+        if values is None or not np.all((values > 0) & (values < LARGEST)):
+            return np.ones(len(self.frame))
+        return values
 
     def _age(self, names: list[str]) -> str | None:
         """Return the column of ages, one with numbers before one with texts."""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, Whole, check
 from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -142,7 +142,7 @@ def draw_setup(
     [10, 10, 10]
     """
     faults = Faults("sample set-up")
-    check(faults, {"n_samples": Whole(1)}, {"n_samples": n_samples})
+    check(faults, {"n_samples": Whole(1, MOST_TIMES)}, {"n_samples": n_samples})
     faults.raise_if_any()
     seed = resolve_seed(seed)
     sampler, streams = prepare(population, design, household=household), Streams(seed)

@@ -23,7 +23,7 @@ from synthpop.microdata.frames import listed_names
 from synthpop.microdata.identity import digest
 from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
-from synthpop.microdata.parameters import SHARE, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
@@ -44,7 +44,7 @@ from synthpop.variance.bootstrap_plan import first_line
 
 CHUNK = 10
 
-PARAMETERS = {"repetitions": Whole(1), "level": SHARE}
+PARAMETERS = {"repetitions": Whole(1, MOST_TIMES), "level": SHARE}
 
 
 @same_library

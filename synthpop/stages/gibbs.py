@@ -35,7 +35,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.methods import keep_copies
-from synthpop.microdata.parameters import OneOf, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, OneOf, Whole, check
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names
 
 Rule = Mapping[str, Any]
@@ -120,7 +120,8 @@ class GibbsPass(BlockStage):
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
         check_pooling(faults, self)
-        check(faults, {"passes": Whole(1), "numeric": OneOf(*NUMERIC)}, self, label=self.label)
+        table = {"passes": Whole(1, MOST_TIMES), "numeric": OneOf(*NUMERIC)}
+        check(faults, table, self, label=self.label)
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column: there is none."""

@@ -14,7 +14,7 @@ from synthpop.heaping.correction import METHODS, correct_heaps
 from synthpop.heaping.index import whipple_index
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frames import as_numbers, is_number, n_columns
 from synthpop.microdata.survey import Survey
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.population_stages import SurveyStage, as_lists
@@ -72,7 +72,7 @@ class CorrectHeaping(SurveyStage):
     def expect(self, faults: Faults, survey: Survey) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
         columns = survey.frame.columns
-        if (columns == self.name).sum() != 1:
+        if n_columns(columns, self.name) != 1:
             what = f"{self.name!r} is not a column of the survey"
             faults.add(self.label, what, remedy=did_you_mean(self.name, columns))
         else:

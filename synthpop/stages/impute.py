@@ -13,6 +13,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.dataset import encode_column
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.frames import n_columns
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count as count_text
@@ -101,7 +102,7 @@ class Impute(SurveyStage):
 
     def _check_column(self, faults: Faults, survey: Survey, name: str) -> None:
         columns = survey.frame.columns
-        if (columns == name).sum() != 1:
+        if n_columns(columns, name) != 1:
             what = f"{name!r} is not a column of the survey"
             faults.add(self.label, what, remedy=did_you_mean(name, columns))
             return

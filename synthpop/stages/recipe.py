@@ -16,6 +16,7 @@ from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import smallest_int
 from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.frames import check_size, n_columns
 from synthpop.microdata.survey import Survey, unit_of_households
 from synthpop.stages.base import BlockStage, after
 from synthpop.stages.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
@@ -240,7 +241,7 @@ def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Col
     names_read += [name for name in (roles.strata, roles.household_size) if name is not None]
     columns = Columns({}, {})
     for name in dict.fromkeys(names_read):
-        if (survey.frame.columns == name).sum() > 1:
+        if n_columns(survey.frame.columns, name) > 1:
             faults.add(name, "several columns have this name", remedy="Rename them.")
         elif name in survey.frame.columns:
             try:
@@ -249,10 +250,8 @@ def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Col
                 faults.found.extend(problem.faults)
                 continue
             values = columns.arrays[name]
-            infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
-            if infinite.any():
-                remedy = "Repair these values or make them missing."
-                faults.add(name, "is infinite", rows=np.flatnonzero(infinite), remedy=remedy)
+            if values.dtype.kind == "f":
+                check_size(faults, values, name)
     return columns
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.design_variance import sampled_units, t_quantile
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.parameters import MOST_TIMES, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -272,9 +273,7 @@ def _replicate(
 
 
 def _check_numbers(faults: Faults, replicates: object, level: object) -> None:
-    whole = isinstance(replicates, (int, np.integer)) and not isinstance(replicates, bool)
-    if not whole or int(replicates) < 2:  # type: ignore[call-overload]
-        faults.add("replicates", f"is {replicates!r}", remedy="Give a whole number such as 200.")
+    check(faults, {"replicates": Whole(2, MOST_TIMES)}, {"replicates": replicates})
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.design_variance import t_quantile
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import number, plural, short_percent
@@ -157,7 +158,7 @@ def estimate_over_replicates(
     >>> 0.5 < result.standard_error < 2.0
     True
     """
-    names = None if columns is None else list(columns)
+    names = None if columns is None else list(listed_names(columns))
     values = _values(function, replicates, names, "replicates")
     noise = None if simulations is None else _values(function, simulations, names, "simulations")
     sampling, freedom = None, pd.Series(dtype=np.float64)

@@ -13,7 +13,7 @@ from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.design_variance import SampledUnits, t_quantile
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between, OneOf, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, Between, OneOf, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -23,7 +23,7 @@ from synthpop.variance.resampling import rescaled_bootstrap
 
 PARAMETERS = {
     "method": OneOf("bootstrap", "jackknife", "brr"),
-    "replicates": Whole(2),
+    "replicates": Whole(2, MOST_TIMES),
     "fay": Between(0, 1, open="high"),
 }
 CENTRES = OneOf("replicates", "estimate")

@@ -129,6 +129,7 @@ def child(names: list[str], seed: int, start: int, stop: int, odd: float) -> int
         message: dict[str, object] = {"next": index + 1}
         if finding is not None:
             message |= {"what": finding.what, "place": finding.place}
+            print(f"{finding.target}: {finding}", file=sys.stderr, flush=True)
         print(json.dumps(message), flush=True)
     return 0
 

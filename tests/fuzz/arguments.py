@@ -30,7 +30,7 @@ def arguments_of(function: Callable[..., Any], make: Maker) -> dict[str, Any]:
         odd = make.odd_share and make.chance(make.odd_share)
         value = make.odd() if odd else _value(name, parameter, frame, make)
         if value is not UNKNOWN:
-            arguments[name] = value
+            arguments[name] = make.argument(value, str(parameter.annotation))
     return arguments
 
 
@@ -39,6 +39,10 @@ def is_known(function: Callable[..., Any]) -> bool:
     make = Maker(1)
     frame = make.frame()
     for name, parameter in _parameters(function):
+        if name in SKIPPED:
+            if parameter.default is inspect.Parameter.empty:
+                return False
+            continue
         try:
             value = _value(name, parameter, frame, make)
         except MicrodataError:  # of a survey that could be drawn

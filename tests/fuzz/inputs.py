@@ -129,6 +129,16 @@ class Maker:
         chosen = chosen if self.chance(0.05) else list(dict.fromkeys(chosen))
         return chosen[0] if n == 1 and self.chance(0.3) else chosen
 
+    def argument(self, value: Any, annotation: str) -> Any:
+        """Return an argument as a function gets it; `annotation` says what it may be."""
+        return value
+
+    def shown(self, result: Any) -> None:
+        """Let a result show itself as a user would see it."""
+        for method in ("summary", "to_frame", "_repr_html_"):
+            if hasattr(result, method) and not isinstance(result, type):
+                getattr(result, method)()
+
     def odd(self) -> Any:
         """Return a value that the argument is not meant for."""
         return self.one_of(ODD)

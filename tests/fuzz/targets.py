@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.hashed import with_hash
+from tests.fuzz.altered import altered
 from tests.fuzz.arguments import arguments_of, is_known
+from tests.fuzz.further import further_targets
 from tests.fuzz.inputs import Maker
 
 FACADES = (
@@ -37,6 +39,9 @@ LEFT_OUT = {
 }
 """Public functions that are no targets, with the reason."""
 
+HOSTILE = "hostile"
+"""Ends the name of a target whose inputs are worse: see `tests.fuzz.hostile`."""
+
 Target = Callable[[Maker, Path], Any]
 
 
@@ -53,7 +58,10 @@ def targets() -> dict[str, Target]:
             public = isinstance(value, types.FunctionType) and where not in LEFT_OUT
             if public and _takes_values(value) and is_known(value):
                 named[where] = _call(value)
-    return {**named, **_FILES, "recipe": _recipe, "session": _session}
+    plain = {**named, **_FILES, "recipe": _recipe, "session": _session}
+    hostile = {**{name: run for name, run in plain.items() if name not in _FILES},
+               **further_targets(FACADES)}  # fmt: skip
+    return plain | {f"{name}, {HOSTILE}": run for name, run in hostile.items()}
 
 
 def _takes_values(function: Callable[..., Any]) -> bool:
@@ -63,18 +71,11 @@ def _takes_values(function: Callable[..., Any]) -> bool:
 
 def _call(function: Callable[..., Any]) -> Target:
     def run(make: Maker, folder: Path) -> Any:
-        arguments = arguments_of(function, make)
-        return _shown(function(**arguments))
+        result = function(**arguments_of(function, make))
+        make.shown(result)
+        return result
 
     return run
-
-
-def _shown(result: Any) -> Any:
-    """Let a result show itself as a user would see it."""
-    for method in ("summary", "to_frame", "_repr_html_"):
-        if hasattr(result, method) and not isinstance(result, type):
-            getattr(result, method)()
-    return result
 
 
 def _recipe(make: Maker, folder: Path) -> Any:
@@ -122,30 +123,6 @@ def _session(make: Maker, folder: Path) -> Any:
     return session.to_script()
 
 
-def _altered(make: Maker, text: bytes) -> bytes:
-    """Return bytes with a few of them changed, lost, doubled or put elsewhere."""
-    data = bytearray(text)
-    for _ in range(make.whole(1, 4)):
-        if not data:
-            break
-        place = make.whole(0, len(data) - 1)
-        kind = make.whole(0, 4)
-        if kind == 0:
-            data[place] = make.whole(0, 255)
-        elif kind == 1:
-            del data[place : place + make.whole(1, 30)]
-        elif kind == 2:
-            data[place:place] = data[place : place + make.whole(1, 30)]
-        elif kind == 3:
-            data[place:place] = make.one_of(
-                [b"0", b"-", b'"', b"[", b"{", b"\n", b"\x00", b"99999999999999999999", b"nan",
-                 b"\xff", b";", b",", b"1e400", b"true"]
-            )  # fmt: skip
-        else:
-            del data[place:]
-    return bytes(data)
-
-
 PLANS = {
     "population": b"""[survey]
 file = "people.csv"
@@ -183,7 +160,7 @@ def _plan(kind: str) -> Target:
     def run(make: Maker, folder: Path) -> Any:
         make.frame().to_csv(folder / "people.csv", index=False)
         path = folder / "plan.toml"
-        path.write_bytes(_altered(make, PLANS[kind]))
+        path.write_bytes(altered(make, PLANS[kind]))
         if kind == "population":
             from synthpop import load_runfile
 
@@ -200,7 +177,7 @@ def _csv(make: Maker, folder: Path) -> Any:
 
     text = make.frame().to_csv(index=False).encode("utf-8", "replace")
     path = folder / "people.csv"
-    path.write_bytes(_altered(make, text))
+    path.write_bytes(altered(make, text))
     return read_table(path)
 
 
@@ -213,7 +190,7 @@ def _parquet(make: Maker, folder: Path) -> Any:
         frame = frame.loc[:, ~frame.columns.duplicated()]
     frame = frame.astype({n: str for n in frame if frame[n].dtype == object})
     frame.to_parquet(path)
-    path.write_bytes(_altered(make, path.read_bytes()))
+    path.write_bytes(altered(make, path.read_bytes()))
     return read_table(path)
 
 
@@ -225,7 +202,7 @@ def _stored_session(make: Maker, folder: Path) -> Any:
     session.local_suppression(k=2)
     session.save(folder / "session")
     path = folder / "session" / "session.json"
-    path.write_bytes(_forged(_altered(make, path.read_bytes())))
+    path.write_bytes(_forged(altered(make, path.read_bytes())))
     loaded = ProtectionSession.load(folder / "session")
     return loaded.data, loaded.to_script()
 
@@ -247,7 +224,7 @@ def _manifest(make: Maker, folder: Path) -> Any:
     fitted.simulate(seed=1, out=folder / "population")
     files = sorted((folder / "population").rglob("*.json"))
     path = make.one_of(files)
-    path.write_bytes(_altered(make, path.read_bytes()))
+    path.write_bytes(altered(make, path.read_bytes()))
     return open_population(folder / "population").frame()
 
 

@@ -24,7 +24,7 @@ from riskeval.attacks.matching.request import SUBJECT, ScenarioRequest, check_bl
 from riskeval.attacks.targets import AttackTargets, attack_targets, level_coders
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frames import as_numbers, check_size
 from synthpop.microdata.streams import Streams
 
 
@@ -238,9 +238,7 @@ def _numbers(
     """Values and bounds of a chunk; bounds are empty when scenarios 1 and 3 are not computed."""
     faults = Faults("population")
     values = as_numbers(chunk[target])
-    if np.isinf(values).any():
-        rows = np.flatnonzero(np.isinf(values)) + offset
-        faults.add(target, "value is infinite", rows=rows)
+    check_size(faults, values, target, first_row=offset)
     lower = upper = np.empty(0)
     if bounds is not None:
         lower, upper = (as_numbers(chunk[name]) for name in bounds)

@@ -24,7 +24,7 @@ from synthpop.microdata.checks import (
 from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frames import as_numbers, check_size, is_number
 from synthpop.microdata.streams import resolve_seed
 
 if TYPE_CHECKING:
@@ -193,10 +193,7 @@ def _check_persons(
         if target in categorical:
             check_columns(faults, frame, [target], f"target of the {role}")
         elif check_numeric(faults, frame, [target], f"target of the {role}"):
-            infinite = np.isinf(as_numbers(frame[target]))
-            if infinite.any():
-                what = f"value of the {role} is infinite"
-                faults.add(target, what, rows=np.flatnonzero(infinite))
+            check_size(faults, as_numbers(frame[target]), target, f"value of the {role}")
     if len(frame) == 0:
         faults.add(role, "has no records")
     if scenario.household is not None:

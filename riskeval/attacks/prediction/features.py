@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frames import as_numbers, is_number, n_columns
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -17,7 +17,7 @@ LARGEST = float(np.finfo(np.float32).max)
 def check_size(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str) -> None:
     """Note infinite numbers, and numbers too large for single precision, by column."""
     for name in names:
-        if (frame.columns == name).sum() == 1 and is_number(frame[name]):
+        if n_columns(frame.columns, name) == 1 and is_number(frame[name]):
             rows = np.flatnonzero(np.abs(as_numbers(frame[name])) > LARGEST)
             if len(rows):
                 remedy = "Make it missing, or change the unit."

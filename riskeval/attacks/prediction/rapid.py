@@ -41,7 +41,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import SHARE, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import short_percent
 
@@ -342,7 +342,7 @@ def _check(faults: Faults, request: AttackRequest, model: Any, counts: dict[str,
         check_choice(faults, "model", model, MODELS)
     elif not (hasattr(model, "fit") and hasattr(model, "predict")):
         faults.add("model", f"{model!r} is not an estimator", remedy=f"There are: {MODELS}.")
-    table = {"permutations": Whole(0), "train_rows": Whole(1), "workers": Whole(1)}
+    table = {"permutations": Whole(0, MOST_TIMES), "train_rows": Whole(1), "workers": Whole(1)}
     check(faults, table, counts)
 
 

@@ -38,11 +38,12 @@ def mean_excess(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> 
     [2.0, 2.0]
     """
     x, w = _sorted(values, weights)
-    above = np.cumsum(w[::-1])[::-1]
-    worth = np.cumsum((w * x)[::-1])[::-1]
     u, start = np.unique(x, return_index=True)
     next_value = start[1:]
-    excess = worth[next_value] / above[next_value] - u[:-1]
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite values have no excess
+        above = np.cumsum(w[::-1])[::-1]
+        worth = np.cumsum((w * x)[::-1])[::-1]
+        excess = worth[next_value] / above[next_value] - u[:-1]
     return pd.DataFrame({"threshold": u[:-1], "mean_excess": excess})
 
 

@@ -64,7 +64,12 @@ def prepare(
     faults: Faults, values: npt.ArrayLike, weights: npt.ArrayLike | None, by: Any = None
 ) -> Sorted:
     """Check, drop missing values and weights of zero, and sort."""
-    series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
+    if not isinstance(values, pd.Series):
+        values = np.asarray(values)
+        if values.ndim != 1:
+            faults.add("values", f"have {values.ndim} dimensions", remedy="Give one column.")
+            faults.raise_if_any()
+    series = pd.Series(values)
     n = len(series)
     codes, domains = None, ()
     if by is not None:

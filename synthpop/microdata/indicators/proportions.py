@@ -106,6 +106,8 @@ def over_years(
         if len(parts[name]) != len(series):
             what = f"{plural(len(parts[name]), 'entry', 'entries')} for {len(series)} values"
             faults.add(name, what, remedy="Give one value per row.")
+    if not faults and not parts["years"].notna().any():
+        faults.add("years", "there are none", remedy="Give the year of each value.")
     faults.raise_if_any()
     tables = {}
     for year, rows in parts["years"].groupby(parts["years"]).groups.items():

@@ -201,11 +201,12 @@ class Indicator(Result):
 
         Raises
         ------
-        TypeError
+        InputError
             There are no standard errors yet.
         """
         if self.standard_errors is None:
-            raise TypeError("this indicator has no standard errors: call with_variance first")
+            what = "there are no standard errors yet"
+            raise InputError.of("indicator", "intervals_at", what, "Call with_variance first.")
         half = t_quantile((1 + level) / 2, self.degrees_of_freedom) * self.standard_errors
         return np.column_stack([self.values - half, self.values + half])
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.parameters import LARGEST
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted.columns import (
     Missing,
@@ -156,6 +157,8 @@ def _pairs(
     if y is not None:
         return _one_pair(statistic, x, y, weights, missing)
     try:
+        if np.iscomplexobj(x):
+            raise TypeError
         matrix = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError.of(
@@ -204,7 +207,7 @@ def _moments(
     if len(a) == 0:
         return a, b, 0.0
     total = float(len(a)) if w is None else float(w.sum())
-    with np.errstate(invalid="ignore"):  # infinite values have no moments
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite values have no moments
         da = a - (a.mean() if w is None else np.dot(w, a) / total)
         if b is a:
             return da, da, total
@@ -219,14 +222,13 @@ def _covariance(a: np.ndarray, b: np.ndarray, w: np.ndarray | None) -> float:
         return float(np.dot(da if w is None else w * da, db) / (total - 1))
 
 
-LARGE = 1e150
-
-
 def _correlation(a: np.ndarray, b: np.ndarray, w: np.ndarray | None) -> float:
+    largest = [float(np.abs(values).max(initial=0.0)) for values in (a, b)]
+    if max(largest) > LARGEST and np.isfinite(largest).all():  # squares would have no number
+        same = b is a
+        a = a / max(largest[0], 1.0)
+        b = a if same else b / max(largest[1], 1.0)
     da, db, _ = _moments(a, b, w)
-    largest = [float(np.abs(values).max(initial=0.0)) for values in (da, db)]
-    if max(largest) > LARGE and np.isfinite(largest).all():  # squares would have no number
-        da, db = (values / max(most, 1.0) for values, most in zip((da, db), largest, strict=True))
     left = da if w is None else w * da
     right = db if w is None else w * db
     scale = np.dot(left, da) * np.dot(right, db)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.text import count, plural
 from synthpop.microdata.weighted.columns import check_option, checked_weights
 
@@ -59,6 +59,8 @@ def table(
     faults = Faults("weighted table")
     check_option(faults, "missing", missing, ("drop", "level"))
     frame = data if isinstance(data, pd.DataFrame) else to_pandas(data)
+    if frame is None and getattr(data, "ndim", 1) != 1:
+        raise InputError.of("weighted table", "data", "is no column", "Give a frame or a column.")
     frame = pd.Series(data).to_frame() if frame is None else frame
     w = np.ones(len(frame)) if weights is None else checked_weights(faults, weights, len(frame))
     faults.raise_if_any()

@@ -7,11 +7,23 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import synthpop
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, check_finite, is_number, numbers
+from riskeval.protect import release_file
+from synthpop import check_rules
+from synthpop.microdata.checks import as_frame, as_unique_frame, check_numeric, check_weights
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.frames import (
+    as_names,
+    check_finite,
+    check_size,
+    is_number,
+    n_columns,
+    numbers,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +58,66 @@ def test_infinite_values_are_named_with_their_rows() -> None:
     check_finite(faults, values, ["a"], "release")
     assert faults.found[0].rows == (1,)
     assert np.isnan(values[2, 0])
+
+
+def test_immense_values_are_named_apart_from_infinite_ones() -> None:
+    faults = Faults("call")
+    assert check_size(faults, np.array([1e100, -np.inf, np.nan]), "b", first_row=10) is False
+    assert check_size(faults, np.array([-1e101, 1.0]), "c") is False
+    assert check_size(faults, np.array([1e100, np.nan]), "d") is True
+    assert [(fault.where, fault.what, fault.rows) for fault in faults.found] == [
+        ("b", "value is infinite", (11,)),
+        ("c", "value is beyond 1e+100, too large to be squared", (0,)),
+    ]
+
+
+def test_complex_numbers_are_no_numbers() -> None:
+    assert not is_number(pd.Series([1 + 2j]))
+    faults = Faults("call")
+    assert not check_numeric(faults, pd.DataFrame({"z": [1 + 2j]}), ["z"], "variable")
+    assert check_weights(faults, pd.Series([1 + 2j]), "w") is None
+    assert check_weights(faults, pd.Series([1e300]), "v") is not None
+    assert [fault.where for fault in faults.found] == ["z", "w", "v"]
+
+
+def test_names_of_columns_are_compared_whatever_they_are() -> None:
+    columns = pd.DataFrame({"a": [1], "b": [2]}).columns
+    assert [n_columns(columns, name) for name in ("a", ("a", "b"), 3, None)] == [1, 0, 0, 0]
+    assert n_columns(["a", 3, "a"], 3) == 1
+
+
+def test_columns_of_rare_types_become_usual_ones() -> None:
+    words = pa.array(["a", None, "b"]).dictionary_encode()
+    frame = pd.DataFrame(
+        {
+            "dense": pd.arrays.SparseArray([0.0, 1.0, 0.0]),
+            "level": pd.array(words, dtype=pd.ArrowDtype(words.type)),
+            "half": np.array([1, 2, 3], dtype=np.float16),
+            "long": np.array([1, 2, 3], dtype=np.longdouble),
+            "text": ["x", "y", "z"],
+        }
+    )
+    frame.attrs["note"] = 1
+    usual = as_frame(frame)
+    assert usual.dtypes.astype(str).tolist() == ["float64", "category", "float32", "float64", "str"]
+    assert usual["dense"].tolist() == [0.0, 1.0, 0.0]
+    assert usual["level"].tolist()[::2] == ["a", "b"]
+    assert usual["level"].isna().tolist() == [False, True, False]
+    assert usual.attrs == {"note": 1}
+    codes, levels = encode(frame["level"])
+    assert (codes.tolist(), levels) == ([0, -1, 1], ("a", "b"))
+
+
+def test_a_table_all_of_whose_columns_are_used_holds_no_lists_and_no_name_twice() -> None:
+    with pytest.raises(InputError, match="kind dict"):
+        as_unique_frame(pd.DataFrame({"a": [{"b": 1}]}))
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(InputError, match="several columns have this name"):
+        as_unique_frame(twice)
+    with pytest.raises(InputError, match="several columns have this name"):
+        release_file(twice)
+    with pytest.raises(InputError, match="several columns have this name"):
+        check_rules(twice, ["a > 0"])
 
 
 def test_no_module_has_its_own() -> None:
