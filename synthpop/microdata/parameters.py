@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.text import join
+from synthpop.microdata.text import count, join
 
 LARGEST = 1e100
 """Larger numbers are refused where they are squared, weighted and added up."""
@@ -315,7 +315,7 @@ def _interval(noun: str, low: float | None, high: float | None, ends: str) -> st
     if low is None:
         return f"a {noun} {'below' if ends in ('high', 'both') else 'of at most'} {high:g}"
     if noun == "whole number":
-        return f"a whole number from {low:,} to {high:,}"
+        return f"a whole number from {count(low)} to {count(high)}"
     excluded = {"both": " (both excluded)", "low": f" ({low:g} excluded)",
                 "high": f" ({high:g} excluded)"}  # fmt: skip
     return f"a {noun} between {low:g} and {high:g}{excluded.get(ends, '')}"

@@ -230,8 +230,15 @@ class ColumnReader:
 
 
 def number_column(column: pd.Series) -> np.ndarray | None:
-    """Return a numeric column as float64, NaN where it is missing; None for another kind."""
-    return as_numbers(column) if is_number(column) else None
+    """Return a numeric column as float64, NaN where it is missing; None for another kind.
+
+    Immense numbers, which cannot be added up, are another kind.
+    """
+    if not is_number(column):
+        return None
+    values = as_numbers(column)
+    size = np.abs(values)
+    return None if bool(np.any((size > LARGEST) & ~np.isinf(size))) else values
 
 
 def are_whole(values: np.ndarray) -> bool:

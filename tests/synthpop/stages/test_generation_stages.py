@@ -402,7 +402,7 @@ def test_infinite_values_are_faults_with_rows() -> None:
     frame = small_frame()
     frame.loc[7, "income"] = np.inf
     message = faults_of(Continuous("income"), survey=Survey(frame, **ROLES))
-    assert "income: is infinite (1 row: 7)" in message
+    assert "income: value is infinite (1 row: 7)" in message
 
 
 def test_one_total_can_be_split_twice_independently() -> None:
