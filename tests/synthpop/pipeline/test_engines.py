@@ -135,7 +135,7 @@ def wait_until(condition, seconds: float) -> None:
 
 def test_dask_without_a_scheduler_is_an_error_within_seconds(fitted, monkeypatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(engines, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(engines, "CONNECT_SECONDS", 0.2)
     began = time.monotonic()
     with pytest.raises(WorkerError, match=r"there is no Dask scheduler at tcp://127.0.0.1:9"):
         fitted.simulate(workers="dask://127.0.0.1:9", rows_per_block=ROWS)
@@ -392,7 +392,7 @@ def test_a_scheduler_that_stops_answering(monkeypatch) -> None:
 
 def test_a_cluster_without_workers(monkeypatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(engines, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(engines, "PATIENCE_SECONDS", 0.2)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0") as started,
         pytest.raises(WorkerError, match="has no worker"),
