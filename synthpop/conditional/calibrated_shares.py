@@ -26,7 +26,7 @@ import numpy as np
 from synthpop.conditional.coding import Coding
 from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, predict_with_fallback
-from synthpop.conditional.members_before import draw_others, nobody_before, with_column
+from synthpop.conditional.members_before import draw_others, nobody_before
 from synthpop.conditional.reference_member import FIRST_VALUE, block_of, first_members
 from synthpop.microdata.block import Block
 from synthpop.models.encoding import distinct_cells
@@ -80,7 +80,7 @@ def calibrate_shares(
     factors = np.ones_like(sequence.targets) if sequence.factors is None else sequence.factors
     factors = factors.copy()
     blocks = [nobody_before(replace(block, fallbacks=[]), model.coding) for block in pilot]
-    blocks = [with_column(x, FIRST_VALUE, np.full(x.n_persons, first)) for x in blocks]
+    blocks = [x.with_columns({FIRST_VALUE: np.full(x.n_persons, first)}) for x in blocks]
     for part in (FIRST_MEMBERS, OTHERS):
         tables = []
         for block in blocks:
@@ -105,7 +105,7 @@ def _drawn(block: Block, name: str, model: Any, draw: Callable[..., Any]) -> Blo
     drawn = draw_by_model(block_of(block, members.reference, model.coding))
     columns = {name: members.handed_on(drawn[name])}
     if model.coding.before is None:
-        return with_column(block, FIRST_VALUE, columns[name])
+        return block.with_columns({FIRST_VALUE: columns[name]})
     return draw_others(block, name, model.coding, draw_by_model, members, columns)
 
 

@@ -19,7 +19,6 @@ from synthpop.conditional.reference_member import (
     has_others,
     level_digits,
     number_digits,
-    with_first_value,
 )
 from synthpop.microdata.block import Sample
 
@@ -98,6 +97,7 @@ def code_sample(
         digits = number_digits(values[first], sample.weights[first], top=top)
     else:
         digits = level_digits(n_levels + 1)
-    coding = with_first_value(coding, digits, ordered=n_levels is None)
+    # the value of the first member is the last predictor
+    coding = coding.with_variables([digits], ordered=n_levels is None)
     first_values = given_first(values, sample.offsets, FIRST if n_levels is None else n_levels)
     return CodedSample(coding, sample.with_columns({}, {FIRST_VALUE: first_values}), make_up)

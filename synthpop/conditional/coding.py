@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,18 @@ class Coding:
     # BeforeRule or None: how what members of the household before have becomes predictors; see
     # `synthpop.conditional.members_before`
     before: Any = None
+
+    def with_variables(self, added: Sequence[Encoding], *, ordered: bool) -> Coding:
+        """Return the coding with predictors more, each a term of its own."""
+        variables = (*self.variables, *added)
+        strides(variables)  # refuses more combinations than can be told apart
+        places = range(len(self.variables), len(variables))
+        return replace(
+            self,
+            variables=variables,
+            terms=(*self.terms, *((place,) for place in places)),
+            ordered=(*self.ordered, *(ordered for _ in places)),
+        )
 
     @property
     def sizes(self) -> tuple[int, ...]:

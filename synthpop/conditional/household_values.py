@@ -65,7 +65,7 @@ def first_members_of_block(block: Block) -> Block:
     """Return the block of first members; fallbacks go to the same list."""
     first = block.offsets[:-1]
     columns = {name: values[first] for name, values in block.columns.items()}
-    return Block(block.stratum, block.number, np.arange(len(first) + 1), columns, block.fallbacks)
+    return replace(block, offsets=np.arange(len(first) + 1), columns=columns)
 
 
 def unshared(values: np.ndarray, offsets: np.ndarray, label: str) -> tuple[Fallback, ...]:

@@ -9,14 +9,14 @@ The relation itself is one too, where it is not listed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from synthpop.conditional.coding import Coding
 from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.microdata.block import Block, Sample
-from synthpop.models.encoding import coded_digits, strides
+from synthpop.models.encoding import coded_digits
 
 MAKE_UP = "(make-up of the household)"
 MOST_COMBINATIONS = 12
@@ -46,8 +46,7 @@ class MakeUp:
     def of_block(self, block: Block) -> Block:
         """Return the block with the predictor among its columns."""
         codes = self.codes(block.columns[self.relation], block.offsets)
-        columns = {**block.columns, MAKE_UP: codes}
-        return Block(block.stratum, block.number, block.offsets, columns, block.fallbacks)
+        return block.with_columns({MAKE_UP: codes})
 
     def of_sample(self, sample: Sample) -> Sample:
         """Return the sample with the predictor among its columns."""
@@ -101,12 +100,4 @@ def with_make_up(coding: Coding, make_up: MakeUp) -> Coding:
     added = [coded_digits(MAKE_UP, len(make_up.combinations) + 1)]
     if all(item.name != make_up.relation for item in coding.variables):
         added.insert(0, coded_digits(make_up.relation, make_up.n_levels))
-    variables = (*coding.variables, *added)
-    strides(variables)  # refuses more combinations than can be told apart
-    places = range(len(coding.variables), len(variables))
-    return replace(
-        coding,
-        variables=variables,
-        terms=(*coding.terms, *((place,) for place in places)),
-        ordered=(*coding.ordered, *(False for _ in places)),
-    )
+    return coding.with_variables(added, ordered=False)

@@ -30,7 +30,7 @@ from synthpop.conditional.reference_member import (
 )
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.codes import MISSING
-from synthpop.models.encoding import Encoding, coded_digits, strides
+from synthpop.models.encoding import Encoding, coded_digits
 
 SEQUENTIAL = "sequential"
 GIVEN_MEMBERS = (FIRST_MEMBER, SEQUENTIAL)
@@ -196,17 +196,8 @@ def with_members_before(
             added.append(replace(digits, name=name))
     if not added:
         return coding, sample
-    variables = (*coding.variables, *added)
-    strides(variables)  # refuses more combinations than can be told apart
-    places = range(len(coding.variables), len(variables))
-    wider = replace(
-        coding,
-        variables=variables,
-        terms=(*coding.terms, *((place,) for place in places)),
-        ordered=(*coding.ordered, *(not rule.coded for _ in places)),
-        before=rule,
-    )
-    return wider, sample.with_columns({}, columns)
+    wider = coding.with_variables(added, ordered=not rule.coded)
+    return replace(wider, before=rule), sample.with_columns({}, columns)
 
 
 def without_members_before(sequence: FallbackSequence, coding: Coding) -> FallbackSequence:
@@ -216,21 +207,13 @@ def without_members_before(sequence: FallbackSequence, coding: Coding) -> Fallba
     return replace(sequence, optional=optional)
 
 
-def with_column(block: Block, name: str, values: np.ndarray) -> Block:
-    """Return the block with one more column."""
-    columns = {**block.columns, name: values}
-    return Block(block.stratum, block.number, block.offsets, columns, block.fallbacks)
-
-
 def nobody_before(block: Block, coding: Coding) -> Block:
     """Return the block as first members see it: nobody comes before them."""
     rule = coding.before
     if rule is None:
         return block
-    for name in (OWN_KIND, SECOND):
-        column = rule.as_column(np.full(block.n_persons, np.nan))
-        block = with_column(block, name, column)
-    return block
+    nobody = [rule.as_column(np.full(block.n_persons, np.nan)) for _ in range(2)]
+    return block.with_columns(dict(zip((OWN_KIND, SECOND), nobody, strict=True)))
 
 
 def draw_others(
@@ -251,7 +234,7 @@ def draw_others(
     rule = coding.before
     if rule is None:
         _draw_rows(block, members.others, coding, draw, values, columns)
-        return with_column(block, FIRST_VALUE, values)
+        return block.with_columns({FIRST_VALUE: values})
     block = nobody_before(block, coding)
     relation = None if rule.relation is None else block.columns[rule.relation]
     before = Before.nobody(rule, len(members.reference))
@@ -261,7 +244,7 @@ def draw_others(
         block.columns[OWN_KIND][rows], block.columns[SECOND][rows] = first, second
         _draw_rows(block, rows, coding, draw, values, columns)
         before.add(households, kinds, columns[name][rows], place)
-    return with_column(block, FIRST_VALUE, values)
+    return block.with_columns({FIRST_VALUE: values})
 
 
 def _draw_rows(

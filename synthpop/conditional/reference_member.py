@@ -15,7 +15,6 @@ from synthpop.models.encoding import (
     Encoding,
     coded_digits,
     numeric_digits,
-    strides,
 )
 
 FIRST_MEMBER = "first"
@@ -129,16 +128,6 @@ def given_first(values: np.ndarray, offsets: np.ndarray, first: float) -> np.nda
     return first_values
 
 
-def with_first_value(coding: Coding, digits: Encoding, *, ordered: bool) -> Coding:
-    """Return the coding with the value of the first member as last predictor."""
-    variables = (*coding.variables, digits)
-    strides(variables)  # refuses more combinations than can be told apart
-    last = (len(variables) - 1,)
-    return replace(
-        coding, variables=variables, terms=(*coding.terms, last), ordered=(*coding.ordered, ordered)
-    )
-
-
 def block_of(
     block: Block, rows: np.ndarray, coding: Coding, first_value: np.ndarray | None = None
 ) -> Block:
@@ -149,8 +138,7 @@ def block_of(
     columns = block.columns if first_value is None else {**block.columns, FIRST_VALUE: first_value}
     names = dict.fromkeys(item.name for item in coding.variables)
     part = {name: columns[name][rows] for name in names}
-    ids = np.arange(len(rows) + 1)
-    return Block(block.stratum, block.number, ids, part, block.fallbacks)
+    return replace(block, offsets=np.arange(len(rows) + 1), columns=part)
 
 
 def has_others(offsets: np.ndarray) -> bool:

@@ -101,3 +101,7 @@ class Block:
     def n_households(self) -> int:
         """Number of households."""
         return len(self.offsets) - 1
+
+    def with_columns(self, columns: Mapping[str, np.ndarray]) -> Block:
+        """Return the block with further columns, or others of these names."""
+        return replace(self, columns={**self.columns, **columns})

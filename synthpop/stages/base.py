@@ -127,9 +127,9 @@ class BlockStage(Stage):
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
 
-    @abstractmethod
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
+        return schema.survey.get(name)
 
     @abstractmethod
     def fit(self, sample: Sample, rng: np.random.Generator) -> Any:
@@ -146,9 +146,9 @@ class BlockStage(Stage):
         """
         return model
 
-    @abstractmethod
     def observed(self, model: Any, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of new columns, which later steps may learn from."""
+        return {name: sample.columns[name] for name in self.provides}
 
     @abstractmethod
     def simulate(self, model: Any, block: Block, rng: np.random.Generator) -> dict[str, np.ndarray]:

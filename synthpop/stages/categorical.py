@@ -176,10 +176,6 @@ class Categorical(BlockStage):
         check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)
         check_impossible(faults, self.label, self.variable, self.impossible, schema)
 
-    def makes(self, name: str, schema: Schema) -> Field | None:
-        """Return the field of a new column as far as it is known before the fit."""
-        return schema.survey.get(name)
-
     def fit(self, sample: Sample, rng: np.random.Generator) -> CategoricalModel:
         """Learn the conditional distribution; `rng` seeds models that learn with randomness."""
         field = coded_field(sample, self.variable)

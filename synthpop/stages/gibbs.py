@@ -123,10 +123,6 @@ class GibbsPass(BlockStage):
         table = {"passes": Whole(1, MOST_TIMES), "numeric": OneOf(*NUMERIC)}
         check(faults, table, self, label=self.label)
 
-    def makes(self, name: str, schema: Schema) -> Field | None:
-        """Return the field of a new column: there is none."""
-        return None
-
     def fit(self, sample: Sample, rng: np.random.Generator) -> GibbsPassModel:
         """Learn each variable given the others; `rng` seeds models that learn with randomness."""
         parts: list[GibbsPart] = []
@@ -154,24 +150,17 @@ class GibbsPass(BlockStage):
         allowed = compile_rules(label, rules, field, coding, sample, classes)
         return GibbsPart(coding, sequence, allowed), fit_fallbacks(label, sequence, classes, sample)
 
-    def observed(self, model: GibbsPassModel, sample: Sample) -> dict[str, np.ndarray]:
-        """Return the sample's own values of new columns: there are none."""
-        return {}
-
     def simulate(
         self, model: GibbsPassModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw each variable of the block again, given the others as they are then."""
-        columns = dict(block.columns)
         stratum = str(model.strata_levels[block.stratum])
         for _ in range(self.passes):
             for field, part in zip(model.revised, model.parts, strict=True):
-                current = Block(
-                    block.stratum, block.number, block.offsets, columns, block.fallbacks
-                )
                 label = f"{self.label}: {field.name}"
-                columns[field.name] = _drawn(field, part, current, rng, label, stratum)
-        return {field.name: columns[field.name] for field in model.revised}
+                drawn = _drawn(field, part, block, rng, label, stratum)
+                block = block.with_columns({field.name: drawn})
+        return {field.name: block.columns[field.name] for field in model.revised}
 
 
 @dataclass(frozen=True, slots=True)

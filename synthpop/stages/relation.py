@@ -43,7 +43,6 @@ from synthpop.conditional.reference_member import (
     block_of,
     level_digits,
     members_beside,
-    with_first_value,
 )
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.conditional.structural_zeros import (
@@ -143,10 +142,6 @@ class Relation(BlockStage):
                 what = f"{role} names the level {level!r} that {self.relationship!r} does not have"
                 faults.add(self.label, what, remedy=did_you_mean(level, field.levels))
 
-    def makes(self, name: str, schema: Schema) -> Field | None:
-        """Return the field of a new column as far as it is known before the fit."""
-        return schema.survey.get(name)
-
     def fit(self, sample: Sample, rng: np.random.Generator) -> RelationModel:
         """Learn the model of heads and that of the others; `rng` seeds models that need it."""
         field = coded_field(sample, self.name)
@@ -171,7 +166,8 @@ class Relation(BlockStage):
             n_classes - 1,
             self.relationship,
         )
-        wide = with_first_value(wide, level_digits(n_classes - 1), ordered=field.ordered)
+        # the value of the first member is the last predictor
+        wide = wide.with_variables([level_digits(n_classes - 1)], ordered=field.ordered)
         others_sample = others_sample.with_columns(
             {}, {FIRST_VALUE: members.handed_on(classes[heads] - 1)}
         )

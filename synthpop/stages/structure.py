@@ -111,10 +111,6 @@ class Structure(BlockStage):
         """Names of the columns that the stage makes."""
         return tuple(self.variables)
 
-    def uses(self) -> tuple[str, ...]:
-        """Return the columns of the survey that the stage reads."""
-        return tuple(self.variables)
-
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         check_in_survey(faults, self.label, self.variables, schema)
@@ -144,10 +140,6 @@ class Structure(BlockStage):
                 faults.add(where, what, remedy=did_you_mean(name, self.variables))
             if not isinstance(width, Integral) or isinstance(width, bool) or width < 1:
                 faults.add(where, f"is {width!r}", remedy="Give a whole number of 1 or more.")
-
-    def makes(self, name: str, schema: Schema) -> Field | None:
-        """Return the field of a new column as far as it is known before the fit."""
-        return schema.survey.get(name)
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> StructureModel:
         """Estimate household counts and sort the donors."""
@@ -211,10 +203,6 @@ class Structure(BlockStage):
         what = "totals with donors of other strata could not be met: those of the own stratum only"
         notes = tuple(Fallback(self.label, str(levels[k]), what) for k in failed)
         return donors, replace(pooling, totals=tuple(self.variables)), notes
-
-    def observed(self, model: StructureModel, sample: Sample) -> dict[str, np.ndarray]:
-        """Return the sample's own values of the new columns."""
-        return {name: sample.columns[name] for name in self.variables}
 
     def simulate(
         self, model: StructureModel, block: Block, rng: np.random.Generator

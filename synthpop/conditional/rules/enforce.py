@@ -254,11 +254,10 @@ class _Look:
 
     def broken(self, block: Block, new: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return who breaks which rule, shape (rules, n_persons)."""
-        columns = {**block.columns, **new}
+        trial = replace(block.with_columns(new), fallbacks=[])
         for later in self.plan.derived.get(self.step, ()):
-            trial = Block(block.stratum, block.number, block.offsets, columns)
-            columns |= self.stages[later].simulate(self.models[later], trial, None)
-        people = self.plan.people(columns, block.offsets)
+            trial = trial.with_columns(self.stages[later].simulate(self.models[later], trial, None))
+        people = self.plan.people(trial.columns, block.offsets)
         return np.array([broken_by(people, self.plan.rules[k]) for k in self.numbers])
 
     def repair(self, block: Block, new: dict[str, np.ndarray], broken: np.ndarray) -> None:
