@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import Field
 
@@ -106,6 +106,25 @@ def opened(source: Source | None, noun: str) -> Source:
     if source is None:
         raise InputError.of("project", noun, "is not opened yet", "Open it first.")
     return source
+
+
+Item = TypeVar("Item")
+
+
+def changed_at(
+    items: tuple[Item, ...],
+    place: int,
+    noun: str,
+    change: Callable[[Item], Item] | None = None,
+) -> tuple[Item, ...]:
+    """Return the items with the one at a place changed, or without it.
+
+    Raises InputError: there is none at the place.
+    """
+    if not 0 <= place < len(items):
+        raise InputError.of("project", noun, f"there is none at place {place}")
+    changed = () if change is None else (change(items[place]),)
+    return (*items[:place], *changed, *items[place + 1 :])
 
 
 class ColumnRoles(Table):

@@ -104,8 +104,6 @@ def code_cells() -> None:
             cell_codes([many, number], [present, column], 2)
             if kind is not np.float64:
                 cell_codes([many, Encoding("code", 3)], [present, column], 2)
-        column.flags.writeable = False
-        cell_codes([many, number], [present, column], 2)
     rows = np.arange(3, dtype=np.int32)
     weighted_gram(rows, rows[:2], np.ones(2), np.ones(2), np.zeros((2, 2)))
 

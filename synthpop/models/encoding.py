@@ -153,7 +153,9 @@ def cell_codes(coding: Sequence[Encoding], columns: Sequence[np.ndarray], n: int
         else:
             low, table = _table(digits.breaks, values)
             if table is None:
-                add_classes(cells, values.astype(np.float64), digits.breaks, stride)
+                numbers = values.astype(np.float64)
+                numbers.flags.writeable = False
+                add_classes(cells, numbers, digits.breaks, stride)
             else:
                 add_table(cells, values, low, table.astype(cells.dtype), stride)
     return cells

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from synthpop.app.state import Command, Source, opened, with_reading
+from synthpop.app.state import Command, Source, changed_at, opened, with_reading
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.tomlfile import Table
 
@@ -44,10 +44,6 @@ class CreateState(Table):
         return next((role for role, name in self.roles.items() if name == column), "")
 
 
-def _fault(where: str, what: str, remedy: str = "") -> None:
-    raise InputError.of("project", where, what, remedy)
-
-
 def open_survey(state: CreateState, name: str, file: str) -> CreateState:
     """Start with a survey."""
     return CreateState(survey=Source(name=name, file=file))
@@ -73,35 +69,27 @@ def set_role(state: CreateState, column: str, role: SurveyRole) -> CreateState:
     return state.model_copy(update={"roles": roles | ({role: column} if role else {})})
 
 
-def _check_place(state: CreateState, place: int) -> None:
-    if not 0 <= place < len(state.stages):
-        _fault("stage", f"there is none at place {place}")
-
-
 def set_stage(state: CreateState, place: int, options: dict[str, Any]) -> CreateState:
     """Change the options of a stage."""
-    _check_place(state, place)
-    new = {"type": state.stages[place]["type"], **options}
-    stages = tuple(new if k == place else stage for k, stage in enumerate(state.stages))
+    stages = changed_at(
+        state.stages, place, "stage", lambda former: {"type": former["type"], **options}
+    )
     return state.model_copy(update={"stages": stages})
 
 
 def move_stage(state: CreateState, place: int, by: Literal[-1, 1]) -> CreateState:
     """Move a stage before the one above it, or behind the one below it."""
-    _check_place(state, place)
+    others = changed_at(state.stages, place, "stage")
     target = place + by
     if not 0 <= target < len(state.stages):
         return state
-    stages = list(state.stages)
-    stages[place], stages[target] = stages[target], stages[place]
-    return state.model_copy(update={"stages": tuple(stages)})
+    stages = (*others[:target], state.stages[place], *others[target:])
+    return state.model_copy(update={"stages": stages})
 
 
 def remove_stage(state: CreateState, place: int) -> CreateState:
     """Remove a stage."""
-    _check_place(state, place)
-    stages = tuple(stage for k, stage in enumerate(state.stages) if k != place)
-    return state.model_copy(update={"stages": stages})
+    return state.model_copy(update={"stages": changed_at(state.stages, place, "stage")})
 
 
 def add_stage(state: CreateState, kind: str) -> CreateState:
@@ -109,7 +97,8 @@ def add_stage(state: CreateState, kind: str) -> CreateState:
     from synthpop.stages.registry import STAGES
 
     if kind not in STAGES:
-        _fault("stage", f"{kind!r} is unknown", f"There are: {', '.join(STAGES)}.")
+        remedy = f"There are: {', '.join(STAGES)}."
+        raise InputError.of("project", "stage", f"{kind!r} is unknown", remedy)
     return state.model_copy(update={"stages": (*state.stages, {"type": kind})})
 
 
@@ -135,20 +124,16 @@ def set_totals(
     total: str | None = None,
 ) -> CreateState:
     """Say what a table of totals counts, and in which column."""
-    if not 0 <= place < len(state.totals):
-        _fault("totals", f"there are none at place {place}")
     changes = {k: v for k, v in (("level", level), ("total", total)) if v}
-    totals = tuple(
-        item.model_copy(update=changes) if k == place else item
-        for k, item in enumerate(state.totals)
+    totals = changed_at(
+        state.totals, place, "totals", lambda table: table.model_copy(update=changes)
     )
     return state.model_copy(update={"totals": totals})
 
 
 def remove_totals(state: CreateState, place: int) -> CreateState:
     """Remove a table of totals."""
-    totals = tuple(table for k, table in enumerate(state.totals) if k != place)
-    return state.model_copy(update={"totals": totals})
+    return state.model_copy(update={"totals": changed_at(state.totals, place, "totals")})
 
 
 def set_run(state: CreateState, seed: int | None = None, scale: float | None = None) -> CreateState:

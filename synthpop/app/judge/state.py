@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from synthpop.app.state import ColumnRoles, Command, Source
+from synthpop.app.state import ColumnRoles, Command, Source, changed_at
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.tomlfile import Table
 
@@ -61,24 +61,15 @@ def add_release(state: JudgeState, name: str, file: str) -> JudgeState:
 
 def remove_release(state: JudgeState, place: int) -> JudgeState:
     """Remove a release."""
-    _check_place(state, place)
-    releases = tuple(release for k, release in enumerate(state.releases) if k != place)
-    return state.model_copy(update={"releases": releases})
+    return state.model_copy(update={"releases": changed_at(state.releases, place, "release")})
 
 
 def set_kind(state: JudgeState, place: int, kind: Kind) -> JudgeState:
     """Say whether a release holds records of the original or synthetic ones."""
-    _check_place(state, place)
-    changed = tuple(
-        release.model_copy(update={"kind": kind}) if k == place else release
-        for k, release in enumerate(state.releases)
+    releases = changed_at(
+        state.releases, place, "release", lambda release: release.model_copy(update={"kind": kind})
     )
-    return state.model_copy(update={"releases": changed})
-
-
-def _check_place(state: JudgeState, place: int) -> None:
-    if not 0 <= place < len(state.releases):
-        raise InputError.of("project", "release", f"there is none at place {place}")
+    return state.model_copy(update={"releases": releases})
 
 
 def open_holdout(state: JudgeState, name: str, file: str) -> JudgeState:
