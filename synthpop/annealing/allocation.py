@@ -21,10 +21,10 @@ def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
     [2, 2, 1]
     """
     exact = shares / shares.sum() * total
-    whole = np.floor(exact + 1e-9)
-    largest = np.argsort(-(exact - whole), kind="stable")[: total - int(whole.sum())]
-    whole[largest] += 1
-    return whole.astype(np.int64)
+    floors = np.floor(exact + 1e-9)
+    largest = np.argsort(-(exact - floors), kind="stable")[: total - int(floors.sum())]
+    floors[largest] += 1
+    return floors.astype(np.int64)
 
 
 class Allotment(Cooling):

@@ -64,8 +64,8 @@ class SearchRegion:
         if not cell_gap:
             return tolerance * self.per_table(np.abs(self.target)) + self.per_table(broken) + 1e-6
         least = cell_gap * self.counting[self.table]
-        wide = np.maximum(tolerance * np.abs(self.target), least)
-        return self.per_table(wide) + self.per_table(broken) + 1e-6
+        allowed = np.maximum(tolerance * np.abs(self.target), least)
+        return self.per_table(allowed) + self.per_table(broken) + 1e-6
 
 
 @dataclass(frozen=True, slots=True)

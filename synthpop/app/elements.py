@@ -259,15 +259,15 @@ def option_fields(
 ) -> TagList:
     """Return the entries of a form: the main options, and the others behind a summary."""
     main = [_option_field(form, item, columns, t, values) for item in form.options if item.main]
-    other = [
+    further = [
         _option_field(form, item, columns, t, values) for item in form.options if not item.main
     ]
     return TagList(
         tags.div(*main, class_="fields"),
         tags.details(
-            tags.summary(t("More options")), tags.div(*other, class_="fields"), class_="more"
+            tags.summary(t("More options")), tags.div(*further, class_="fields"), class_="more"
         )
-        if other
+        if further
         else None,
     )
 

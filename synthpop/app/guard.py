@@ -89,8 +89,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 names = {name for name, _ in lines}
                 headers = message.get("headers", [])
-                others = [line for line in headers if line[0].lower() not in names]
-                message = {**message, "headers": [*others, *lines]}
+                other_headers = [line for line in headers if line[0].lower() not in names]
+                message = {**message, "headers": [*other_headers, *lines]}
             await send(message)
 
         return sent

@@ -28,10 +28,10 @@ def spark_line(values: Sequence[float]) -> Tag | None:
         (round(EDGE + place * step, 1), round(HEIGHT - EDGE - (value - low) * scale, 1))
         for place, value in enumerate(values)
     ]
-    last = points[-1]
+    last_point = points[-1]
     return _picture(
         svg.polyline(points=" ".join(f"{x},{y}" for x, y in points)),
-        svg.circle(cx=str(last[0]), cy=str(last[1]), r="2"),
+        svg.circle(cx=str(last_point[0]), cy=str(last_point[1]), r="2"),
     )
 
 

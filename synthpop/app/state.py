@@ -82,8 +82,8 @@ class Source(Table):
     def run_file_table(self, file: str) -> dict[str, Any]:
         """Return the file and how it is read, as a table of a run file."""
         options = self.text_options()
-        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
-        table = {"file": file, "csv": plain, "user_missing": self.user_missing}
+        csv_table = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+        table = {"file": file, "csv": csv_table, "user_missing": self.user_missing}
         defaults = {"csv": {}, "user_missing": "missing"}
         return {key: value for key, value in table.items() if value != defaults.get(key)}
 

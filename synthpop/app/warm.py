@@ -98,12 +98,12 @@ def code_cells() -> None:
     present = np.zeros(2, dtype=np.int8)
     number = Encoding("number", 3, np.array([0.5]))
     for size in (2, 2**31):  # cells as numbers of 32 and of 64 bits
-        many = Encoding("many", size)
+        levels = Encoding("many", size)
         for kind in (np.int8, np.int16, np.int32, np.int64, np.float64):
             column = np.zeros(2, dtype=kind)
-            cell_codes([many, number], [present, column], 2)
+            cell_codes([levels, number], [present, column], 2)
             if kind is not np.float64:
-                cell_codes([many, Encoding("code", 3)], [present, column], 2)
+                cell_codes([levels, Encoding("code", 3)], [present, column], 2)
     rows = np.arange(3, dtype=np.int32)
     weighted_gram(rows, rows[:2], np.ones(2), np.ones(2), np.zeros((2, 2)))
 

@@ -77,8 +77,7 @@ def resolve_margins(
     Returns Controls, or None where columns are absent.
     """
     codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]] = {}
-    fine = _check_present(frame, margins, faults, household_index is not None)
-    if not fine:
+    if not _check_present(frame, margins, faults, household_index is not None):
         return None
     parts = [
         match_margin(frame, margin, codings, faults, household_index, keep_all, part)
@@ -113,10 +112,9 @@ def _distinct(names: list[str]) -> list[str]:
 def _check_present(
     frame: pd.DataFrame, margins: Sequence[Margin], faults: Faults, households: bool
 ) -> bool:
-    fine = True
+    n_faults = len(faults.found)
     if not margins:
         faults.add("margins", "there are none", remedy="Give at least one Margin.")
-        fine = False
     for margin in margins:
         if not isinstance(margin, Margin):
             faults.add("margins", f"{type(margin).__name__} is not a Margin", remedy="Wrap it.")
@@ -124,18 +122,15 @@ def _check_present(
         if margin.level == "household" and not households:
             remedy = "Give the survey its household role, or use level='person'."
             faults.add(margin.label, "the data have no households", remedy=remedy)
-            fine = False
         for name in (*margin.columns, *((margin.variable,) if margin.variable else ())):
             if n_columns(frame.columns, name) != 1:
                 what = f"{name!r} is not a column of the survey"
                 faults.add(margin.label, what, remedy=did_you_mean(name, frame.columns))
-                fine = False
         variable = margin.variable
         if variable in frame.columns and not pd.api.types.is_numeric_dtype(frame[variable]):
             what = f"variable {variable!r} is not numeric ({frame[variable].dtype})"
             faults.add(margin.label, what, remedy="Convert it first.")
-            fine = False
-    return fine
+    return len(faults.found) == n_faults
 
 
 @dataclass(frozen=True, slots=True)

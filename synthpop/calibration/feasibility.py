@@ -59,21 +59,21 @@ def _compare(
 ) -> None:
     keys_i, keys_j, n_keys = _shared_keys(controls, i, j)
     start = [int(np.searchsorted(controls.margin, m)) for m in (i, j)]
-    same = np.ones(n_keys, dtype=bool)
+    same_persons = np.ones(n_keys, dtype=bool)
     if not (covers[i] and covers[j]):
         inside = [
             np.where(controls.cells[m] >= 0, keys[np.maximum(controls.cells[m] - first, 0)], -1)
             for m, keys, first in zip((i, j), (keys_i, keys_j), start, strict=True)
         ]
-        apart = inside[0] != inside[1]
+        differs = inside[0] != inside[1]
         for part in inside:
-            same[np.unique(part[apart & (part >= 0)])] = False
+            same_persons[np.unique(part[differs & (part >= 0)])] = False
     sums = [
         np.bincount(keys, controls.targets[first : first + len(keys)], minlength=n_keys)
         for keys, first in ((keys_i, start[0]), (keys_j, start[1]))
     ]
     gap = np.abs(sums[0] - sums[1]) / np.maximum(np.abs(sums[0]), 1e-300)
-    cells = np.flatnonzero(same & (gap > tolerance))
+    cells = np.flatnonzero(same_persons & (gap > tolerance))
     shared = [name for name in controls.columns[i] if name in controls.columns[j]]
     for key in cells[:SHOWN]:
         first_cell = int(np.flatnonzero(keys_i == key)[0])
@@ -187,10 +187,10 @@ def check_linked(problem: Problem, controls: Controls, tolerance: float, faults:
         f"{controls.label(int(hard[k]))} {number(targets[k], 8)} (off by {number(apart[k], 5)})"
         for k in order[:SHOWN]
     )
-    more = f"; and {len(order) - SHOWN} more" if len(order) > SHOWN else ""
+    rest_of_list = f"; and {len(order) - SHOWN} more" if len(order) > SHOWN else ""
     faults.add(
         "margins",
-        f"these totals contradict each other in any sample like this one: {pairs}{more}",
+        f"these totals contradict each other in any sample like this one: {pairs}{rest_of_list}",
         remedy="Correct them, leave one margin out, give one an importance, or allow a larger "
         "tolerance.",
     )

@@ -98,17 +98,17 @@ class Margin:
             faults.add(label, f"totals are not numbers ({totals.dtype})", remedy="Give numbers.")
             return
         values = as_numbers(totals)
-        wrong = {"total is missing or infinite": ~np.isfinite(values)}
+        faulty = {"total is missing or infinite": ~np.isfinite(values)}
         if self.variable is None:
-            wrong["total is negative"] = values < 0
-        for what, where in wrong.items():
+            faulty["total is negative"] = values < 0
+        for what, where in faulty.items():
             if where.any():
                 faults.add(label, what, rows=np.flatnonzero(where), remedy="Correct the table.")
-        again = np.arange(len(values)) > 0
+        is_repeated = np.arange(len(values)) > 0
         if self.columns:
-            again = self.frame.duplicated(subset=list(self.columns)).to_numpy()
-        if again.any():
-            rows = np.flatnonzero(again)
+            is_repeated = self.frame.duplicated(subset=list(self.columns)).to_numpy()
+        if is_repeated.any():
+            rows = np.flatnonzero(is_repeated)
             faults.add(label, "cells are given twice", rows=rows, remedy="Add them up.")
         if len(values) == 0:
             faults.add(label, "the table has no rows", remedy="Give at least one total.")

@@ -145,10 +145,10 @@ def group_units(problem: Problem) -> tuple[Problem, np.ndarray]:
         row_hashes(matrix.indptr, matrix.indices, data, extra, hashes)
     _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
     twin = first[group]
-    same = rows_equal(matrix.indptr, matrix.indices, data, twin) and all(
+    is_twin = rows_equal(matrix.indptr, matrix.indices, data, twin) and all(
         np.array_equal(part[twin], part) for part in (problem.size, problem.low, problem.high)
     )
-    if not same or len(first) == matrix.shape[0]:
+    if not is_twin or len(first) == matrix.shape[0]:
         return problem, np.arange(matrix.shape[0])
     grouped = Problem(
         matrix=matrix[first],

@@ -78,9 +78,9 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
         risk = _risk(plan, fitted, population, workers)
         listener(Event("progress", "report", 1, 2, "figures"))
         copies = _copies(plan, fitted, population)
-        more = {"risk": risk, "copies": copies, "calibration": calibration}
-        more |= _wording(plan, survey)
-        report = _write_report(plan, fitted, population, out, command, more)
+        parts_of_report = {"risk": risk, "copies": copies, "calibration": calibration}
+        parts_of_report |= _wording(plan, survey)
+        report = _write_report(plan, fitted, population, out, command, parts_of_report)
         listener(Event("end", "report", 2, 2))
     say(population.summary())
     say(f"Report: {report}")

@@ -200,12 +200,12 @@ def fit_fallbacks(
     for stratum, level in enumerate(sample.strata_levels):
         classes_of_stratum = classes[strata == stratum]
         if sequence.by_stratum[stratum] is None and sequence.pooling.kind != "complete":
-            many = (
+            persons = (
                 f"only {plural(len(classes_of_stratum), 'person')}"
                 if len(classes_of_stratum)
                 else "no persons"
             )
-            what = f"{who}{many} in the sample: the model pooled over strata"
+            what = f"{who}{persons} in the sample: the model pooled over strata"
             notes.append(Fallback(label, str(level), what))
         elif len(classes_of_stratum) and (classes_of_stratum == classes_of_stratum[0]).all():
             certain = sequence.pooling.kind == "none" or isinstance(

@@ -91,14 +91,15 @@ class DonorPooling:
         if self.kind == "none":
             return "Households are copied from the sample of their own stratum."
         how = choice_text(self.chosen)
-        far = (
+        weight_of_others = (
             "as if a stratum had no more to tell than its totals"
             if np.isinf(self.amount)
             else f"with the weight of {self.amount:.3g} households beside the stratum's own"
         )
         return (
-            f"Households of the same size in other strata are copied too, {far}, {how}; the "
-            f"totals of {' and '.join(self.totals)} in each stratum are those of its own sample."
+            "Households of the same size in other strata are copied too, "
+            f"{weight_of_others}, {how}; the totals of {' and '.join(self.totals)} in each "
+            "stratum are those of its own sample."
         )
 
 
@@ -216,12 +217,12 @@ def _met_together(sample: DonorHouseholds, strata: list[_Stratum]) -> list[_Stra
     start = np.zeros(n)
     for stratum in strata:
         start[stratum.donors] += stratum.weights
-    used, wanted_sizes = np.flatnonzero(start > 0), np.flatnonzero(targets > 0)
-    weights = raked(matrix[used][:, wanted_sizes], start[used], targets[wanted_sizes])
+    taken, wanted_sizes = np.flatnonzero(start > 0), np.flatnonzero(targets > 0)
+    weights = raked(matrix[taken][:, wanted_sizes], start[taken], targets[wanted_sizes])
     if weights is None:
         return strata
     ratio = np.ones(n)
-    ratio[used] = weights / start[used]
+    ratio[taken] = weights / start[taken]
     return [
         stratum
         if stratum.failed

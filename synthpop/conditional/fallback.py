@@ -277,10 +277,10 @@ def predict_pooled(
 def _without_pairs(
     sequence: FallbackSequence, stratum: int, digits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    wide = digits
+    all_digits = digits
     if uses_strata(sequence.model, sequence):
-        wide = np.column_stack([digits, np.full(len(digits), stratum)])
-    return predict_model(sequence.model, sequence.pooled, wide)
+        all_digits = np.column_stack([digits, np.full(len(digits), stratum)])
+    return predict_model(sequence.model, sequence.pooled, all_digits)
 
 
 def predict_own(

@@ -96,8 +96,8 @@ def number_digits(values: np.ndarray, weights: np.ndarray, *, top: bool = False)
         return _with_first(np.zeros(0) if limits is None else limits)
     limits = np.unique(quantile(values[apart], weights[apart], DECILES))
     highest = quantile(values[apart], weights[apart], TOP if top else ())
-    many = [bool(np.sum(values[apart] > limit) >= FEWEST_IN_CLASS) for limit in highest]
-    limits = np.union1d(limits, highest[np.array(many, dtype=bool)])
+    is_class = [bool(np.sum(values[apart] > limit) >= FEWEST_IN_CLASS) for limit in highest]
+    limits = np.union1d(limits, highest[np.array(is_class, dtype=bool)])
     if (values[has_value] == 0).sum() >= FEWEST_IN_CLASS:
         limits = np.union1d(limits, [0.0])
     if (values[has_value] < 0).sum() >= FEWEST_IN_CLASS:

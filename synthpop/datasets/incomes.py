@@ -100,15 +100,15 @@ def make_components(
 
     pensioner = status == RETIRED
     invalid = (status == DISABLED) & among("invalidity", np.where(alone, 0.96, 0.80))
-    early = pensioner & (age < 62) & among("early pension", np.full(n, 0.28))
-    has_pension = pensioner & ~early & among("pension", np.where(alone, 0.995, 0.975))
+    retired_early = pensioner & (age < 62) & among("early pension", np.full(n, 0.28))
+    has_pension = pensioner & ~retired_early & among("pension", np.where(alone, 0.995, 0.975))
     career = np.where(women, 0.65, 0.80)  # pension as a share of the wage
     out[:, 3] = has_pension * wage * amount("pension level", career, np.where(women, 0.24, 0.18))
     survivor = (traits.marital == WIDOWED) & among("survivor", np.where(women, 0.72, 0.22))
     out[:, 4] = survivor * wage * amount("survivor level", np.where(women, 0.42, 0.16), 0.30)
     sick = among("sick", np.where(working, 0.035, np.where(status == UNEMPLOYED, 0.03, 0.004)))
     out[:, 5] = sick * wage * amount("sickness level", 0.09, 0.80)
-    out[:, 6] = (invalid | early) * wage * amount("disability level", 0.55, 0.30)
+    out[:, 6] = (invalid | retired_early) * wage * amount("disability level", 0.55, 0.30)
     student = status == IN_EDUCATION
     grant = among(
         "grant",

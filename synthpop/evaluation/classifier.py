@@ -52,8 +52,8 @@ def auc_of_groups(
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    both = [np.concatenate([sample[name], population[name]]) for name in sample.columns]
-    binned = [_binned(values) for values in both if np.isfinite(values).any()]
+    joined = [np.concatenate([sample[name], population[name]]) for name in sample.columns]
+    binned = [_binned(values) for values in joined if np.isfinite(values).any()]
     if not binned:
         return float("nan")
     features = np.column_stack(binned)

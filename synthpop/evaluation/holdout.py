@@ -64,12 +64,12 @@ def blocks_of(sample: Sample, copies: int) -> Iterator[tuple[np.ndarray, Block]]
         households = np.flatnonzero(household_strata == stratum)
         persons = int(sizes[households].sum())
         pieces = max(1, -(-persons * copies // MOST_VALUES))
-        for number, some in enumerate(np.array_split(households, pieces)):
-            if len(some) == 0:
+        for number, households_of_block in enumerate(np.array_split(households, pieces)):
+            if len(households_of_block) == 0:
                 continue
-            n = sizes[some]
+            n = sizes[households_of_block]
             starts = np.cumsum(n) - n
-            rows = np.repeat(first[some] - starts, n) + np.arange(n.sum())
+            rows = np.repeat(first[households_of_block] - starts, n) + np.arange(n.sum())
             columns = {
                 name: np.tile(sample.columns[name][rows], copies) for name in sample.available
             }
@@ -159,9 +159,9 @@ class Judge:
         spare = self._spare(stage, model)
         for rows, block in blocks_of(self.held_out, self.draws):
             drawn, truth = self._drawn(stage, model, block, len(rows)), observed[rows]
-            absent = np.isnan(drawn)
-            scores["missing"][rows] = (absent.mean(axis=0) - np.isnan(truth)) ** 2
-            none = (~absent).sum(axis=0) < 2
+            is_missing = np.isnan(drawn)
+            scores["missing"][rows] = (is_missing.mean(axis=0) - np.isnan(truth)) ** 2
+            none = (~is_missing).sum(axis=0) < 2
             without[rows] = none & ~np.isnan(truth)
             drawn = (
                 np.where(none & bool(len(spare)), spare[:, None], drawn) if none.any() else drawn

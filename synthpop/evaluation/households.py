@@ -175,8 +175,8 @@ def _correlation(
             rows = used[owner]
             return _symmetric_correlation(a[rows], b[rows], w[rows])
 
-        whole = np.ones(len(side.sizes), dtype=bool)
-        estimates.append(statistic(whole))
+        all_households = np.ones(len(side.sizes), dtype=bool)
+        estimates.append(statistic(all_households))
         if side is pair.sample:
             error = group_jackknife(statistic, len(side.sizes), units=side.units)
             errors.append(MEAN_DEVIATION * error)
@@ -337,8 +337,8 @@ def _gaps_of_side(
         (3, "the second oldest and the youngest", 1, -1),
     ):
         at = np.flatnonzero(side.sizes >= least)
-        last = side.sizes[at] - 1 if b < 0 else b
-        older, younger = sorted_age[side.starts[at] + a], sorted_age[side.starts[at] + last]
+        place = side.sizes[at] - 1 if b < 0 else b
+        older, younger = sorted_age[side.starts[at] + a], sorted_age[side.starts[at] + place]
         gaps.append((where, older - younger, at))
     if relation is not None:
         texts = side.frame[relation].astype("str").to_numpy()

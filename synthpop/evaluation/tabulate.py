@@ -146,10 +146,10 @@ def _add(
     for name, values in values_of.items():
         _add_number(plan, counts.numbers[name], name, values, codes, persons, weights)
     for total, parts in plan.sums.items():
-        whole = np.zeros(len(frame))
+        sum_of_parts = np.zeros(len(frame))
         for part in parts:
-            whole += np.nan_to_num(values_of[part])
-        gap = np.abs(whole - values_of[total])
+            sum_of_parts += np.nan_to_num(values_of[part])
+        gap = np.abs(sum_of_parts - values_of[total])
         gap = gap[~np.isnan(gap)]
         counts.largest_gap[total] = max(counts.largest_gap[total], float(gap.max(initial=0.0)))
 

@@ -83,9 +83,9 @@ def _ticks_below(axes: Any, centres: np.ndarray, widths: np.ndarray, labels: lis
         if widths[i] > 0 and all(abs(centres[i] - centres[k]) > 0.055 for k in ticks):
             ticks.append(int(i))
     ticks.sort()
-    short = max((len(labels[i]) for i in ticks), default=0) <= 3
+    are_short = max((len(labels[i]) for i in ticks), default=0) <= 3
     texts = [wrapped(labels[i], 16) for i in ticks]
-    axes.set_xticks(centres[ticks], texts, rotation=0 if short else 90)
+    axes.set_xticks(centres[ticks], texts, rotation=0 if are_short else 90)
 
 
 def _differences(

@@ -323,8 +323,8 @@ class _Draws:
 def _predict(design: np.ndarray, ages: np.ndarray, heaps: np.ndarray, model: Any) -> np.ndarray:
     """Return the age that a regression predicts, fitted where there is no heap."""
     is_finite = np.isfinite(ages)
-    beside = is_finite & ~np.isin(np.floor(ages), heaps)
-    train = beside if beside.sum() > design.shape[1] else is_finite
+    off_heaps = is_finite & ~np.isin(np.floor(ages), heaps)
+    train = off_heaps if off_heaps.sum() > design.shape[1] else is_finite
     if model is None:
         coefficients: np.ndarray = np.linalg.lstsq(design[train], ages[train], rcond=None)[0]
         return design @ coefficients

@@ -85,8 +85,8 @@ class CsvOptions:
 
 
 def _as_text(code: Any) -> str:
-    whole = isinstance(code, float) and code.is_integer()
-    return str(int(code)) if whole else str(code).strip()
+    is_whole = isinstance(code, float) and code.is_integer()
+    return str(int(code)) if is_whole else str(code).strip()
 
 
 def _is_encoding(name: Any) -> bool:
@@ -240,8 +240,8 @@ def _whole_with_missing(reading: _Reading) -> pd.Series:
     present = values.dropna()
     if reading.mark or values.dtype.kind != "f" or len(present) in (0, len(values)):
         return values
-    whole = bool((present % 1 == 0).all() and (present.abs() < 2**53).all())
-    return values.astype("Int64") if whole else values
+    is_whole = bool((present % 1 == 0).all() and (present.abs() < 2**53).all())
+    return values.astype("Int64") if is_whole else values
 
 
 def _check_types(

@@ -275,9 +275,9 @@ def _fractions(faults: Faults, values: Any, n: int) -> np.ndarray:
         what = f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}"
         faults.add("fpc", what, remedy="Give one value per row.")
         return np.zeros(n)
-    wrong = ~(np.isfinite(column) & (column >= 0))
-    if wrong.any():
-        faults.add("fpc", "is missing, infinite or negative", rows=np.flatnonzero(wrong))
+    is_invalid = ~(np.isfinite(column) & (column >= 0))
+    if is_invalid.any():
+        faults.add("fpc", "is missing, infinite or negative", rows=np.flatnonzero(is_invalid))
         return np.zeros(n)
     return column
 

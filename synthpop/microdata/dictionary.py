@@ -188,8 +188,8 @@ class Dictionary:
         """Return the dictionary as text that can be edited and read again."""
         lines = []
         for name, entry in self.to_dict().items():
-            plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-            lines.append(f"[{name if plain else toml_value(name)}]")
+            is_bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+            lines.append(f"[{name if is_bare else toml_value(name)}]")
             lines.extend(f"{key} = {toml_value(value)}" for key, value in entry.items())
             lines.append("")
         return "\n".join(lines).rstrip()

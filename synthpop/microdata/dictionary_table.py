@@ -61,13 +61,13 @@ def read_pairs(text: str) -> tuple[list[list[Any]], list[list[Any]]]:
 def _code(code: Any) -> str:
     if not isinstance(code, str):
         return repr(code)
-    plain = re.fullmatch(r'[^;=\s"]+', code) and isinstance(_number(code), str)
-    return code if plain else json.dumps(code, ensure_ascii=False)
+    is_bare = re.fullmatch(r'[^;=\s"]+', code) and isinstance(_number(code), str)
+    return code if is_bare else json.dumps(code, ensure_ascii=False)
 
 
 def _label(label: str) -> str:
-    plain = label == label.strip() and not re.search(r'[;"\x00-\x1f\x7f-\x9f\u2028\u2029]', label)
-    return label if plain else json.dumps(label)
+    is_bare = label == label.strip() and not re.search(r'[;"\x00-\x1f\x7f-\x9f\u2028\u2029]', label)
+    return label if is_bare else json.dumps(label)
 
 
 def _unquoted(text: str) -> str:

@@ -205,7 +205,7 @@ def with_whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
     Int64Dtype()
     """
     dictionary = dictionary_of(frame)
-    whole = {
+    whole_columns = {
         name: frame[name].astype("Int64")
         for name in frame.columns
         if str(name) in dictionary
@@ -214,7 +214,7 @@ def with_whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
         and bool((frame[name].dropna() % 1 == 0).all())
         and bool((frame[name].dropna().abs() < 2**53).all())
     }
-    return frame.assign(**whole) if whole else frame
+    return frame.assign(**whole_columns) if whole_columns else frame
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:

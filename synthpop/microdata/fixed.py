@@ -111,9 +111,9 @@ def _cells(lines: list[str], columns: list[_Column], separator: str | None) -> l
         slices = [slice(c.start - 1, c.start - 1 + c.length) for c in columns]
         return [[line[part].strip() for line in lines] for part in slices]
     rows = [line.split(separator) for line in lines]
-    wrong = [k for k, row in enumerate(rows, 1) if len(row) != len(columns)]
-    if wrong:
-        raise ValueError(f"line {wrong[0]} has not the {len(columns)} cells of the metadata")
+    wrong_rows = [k for k, row in enumerate(rows, 1) if len(row) != len(columns)]
+    if wrong_rows:
+        raise ValueError(f"line {wrong_rows[0]} has not the {len(columns)} cells of the metadata")
     return [[row[j].strip() for row in rows] for j in range(len(columns))]
 
 

@@ -88,9 +88,9 @@ def newcombe(
     """
     if not (n and other_n):
         return NONE
-    share, other = float(hits) / float(n), float(other_hits) / float(other_n)
+    share, other_share = float(hits) / float(n), float(other_hits) / float(other_n)
     low, high = wilson(hits, n, confidence)
     other_low, other_high = wilson(other_hits, other_n, confidence)
-    below = sqrt((share - low) ** 2 + (other_high - other) ** 2)
-    above = sqrt((other - other_low) ** 2 + (high - share) ** 2)
-    return share - other - below, share - other + above
+    below = sqrt((share - low) ** 2 + (other_high - other_share) ** 2)
+    above = sqrt((other_share - other_low) ** 2 + (high - share) ** 2)
+    return share - other_share - below, share - other_share + above

@@ -110,8 +110,8 @@ def kind_of(column: pd.Series, print_format: str) -> tuple[str | None, int | Non
     if not pd.api.types.is_numeric_dtype(column.dtype):
         return "text", None
     printed = re.search(r"\.(\d+)(?:[fg]c?)?$", print_format)
-    whole = bool(np.all(np.mod(values.to_numpy(dtype=float), 1) == 0)) if len(values) else False
-    if whole:
+    is_whole = bool(np.all(np.mod(values.to_numpy(dtype=float), 1) == 0)) if len(values) else False
+    if is_whole:
         return "integer", 0
     digits = int(printed[1]) if printed and not print_format.endswith("g") else None
     return "number", digits
@@ -171,8 +171,8 @@ def _plain(column: pd.Series, variable: Variable) -> pd.Series:
     """Return whole numbers as integers where none is missing; letters of Stata become missing."""
     if variable.kind in ("integer", "number") and column.dtype == object:
         column = pd.to_numeric(column, errors="coerce")
-    whole = variable.kind == "integer" and pd.api.types.is_float_dtype(column.dtype)
-    if whole and column.notna().all() and column.abs().max() < 2**53:
+    is_whole = variable.kind == "integer" and pd.api.types.is_float_dtype(column.dtype)
+    if is_whole and column.notna().all() and column.abs().max() < 2**53:
         return column.astype(np.int64)
     return column
 
@@ -230,8 +230,8 @@ def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]
     if not variable.values and pd.api.types.is_numeric_dtype(column.cat.categories.dtype):
         return pd.Series(column.astype(float).to_numpy(), name=column.name), variable
     code_of_label = {label: code for code, label in _labels(variable).items()}
-    whole = [code for code in code_of_label.values() if isinstance(code, int)]
-    free = max(whole, default=0) + 1
+    whole_codes = [code for code in code_of_label.values() if isinstance(code, int)]
+    free = max(whole_codes, default=0) + 1
     for level in levels:
         label = str(level)
         if label not in code_of_label:

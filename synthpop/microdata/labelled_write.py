@@ -203,8 +203,8 @@ def _storable(column: pd.Series, variable: Variable) -> pd.Series:
     if pd.api.types.is_bool_dtype(dtype):
         return column.astype(float)
     if pd.api.types.is_extension_array_dtype(dtype) and pd.api.types.is_numeric_dtype(dtype):
-        whole = pd.api.types.is_integer_dtype(dtype) and column.notna().all()
-        return column.astype(np.int64 if whole else float)
+        is_whole = pd.api.types.is_integer_dtype(dtype) and column.notna().all()
+        return column.astype(np.int64 if is_whole else float)
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return _dates(column, variable)
     if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
@@ -268,12 +268,12 @@ def check_columns(columns: dict[str, Coded], suffix: str, path: Path) -> None:
 def _faults_of_names(columns: list[str], suffix: str) -> list[str]:
     longest, pattern, rule = _RULES[suffix]
     problems: list[str] = []
-    long = [name for name in columns if len(name.encode()) > longest]
+    long_names = [name for name in columns if len(name.encode()) > longest]
     strange = [name for name in columns if not re.fullmatch(pattern, name)]
     lowered = [name.lower() for name in columns]
     alike = [name for name in columns if lowered.count(name.lower()) > 1]
-    if long:
-        problems.append(f"{names_text(long)}: names have at most {longest} bytes")
+    if long_names:
+        problems.append(f"{names_text(long_names)}: names have at most {longest} bytes")
     if strange:
         problems.append(f"{names_text(strange)}: a name {rule}")
     if alike and suffix != ".dta":
@@ -301,14 +301,14 @@ def _faults_of_values(columns: dict[str, Coded], suffix: str) -> list[str]:
         what = "more missing codes occur than SPSS can declare (three, or a range and one)"
         problems.append(f"{names_text(undeclared)}: {what}")
     if suffix == ".xpt":
-        wide = [
+        long_texts = [
             name
             for name, item in columns.items()
             if _holds_only(str, item.values)
             and item.values.dropna().map(lambda text: len(text.encode())).max() > 200
         ]
-        if wide:
-            problems.append(f"{names_text(wide)}: texts have at most 200 bytes")
+        if long_texts:
+            problems.append(f"{names_text(long_texts)}: texts have at most 200 bytes")
     return problems
 
 

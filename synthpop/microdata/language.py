@@ -129,13 +129,13 @@ def _counted(language: str, text: str) -> str | None:
 
 
 def _phrases(text: str) -> Iterator[tuple[str, bool, str]]:
-    small = text[:1].lower() + text[1:]
+    lower_case = text[:1].lower() + text[1:]
     yield text, False, ""
-    if small != text:
-        yield small, True, ""
+    if lower_case != text:
+        yield lower_case, True, ""
     if text.endswith("."):
         yield text[:-1], False, "."
-        yield small[:-1], small != text, "."
+        yield lower_case[:-1], lower_case != text, "."
 
 
 def _message(language: str, text: str) -> str | None:

@@ -167,6 +167,6 @@ def _loss(
 def _rank(cross: np.ndarray) -> int:
     """Number of columns that are not combinations of others, whatever their units."""
     size = np.sqrt(np.diag(cross))
-    used = size > 0
-    unit = cross[np.ix_(used, used)] / np.outer(size[used], size[used])
-    return int((np.linalg.eigvalsh(unit) > DEPENDENT).sum()) if used.any() else 0
+    is_used = size > 0
+    unit = cross[np.ix_(is_used, is_used)] / np.outer(size[is_used], size[is_used])
+    return int((np.linalg.eigvalsh(unit) > DEPENDENT).sum()) if is_used.any() else 0

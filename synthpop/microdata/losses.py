@@ -81,8 +81,8 @@ def _losses_of_labelled(
 ) -> list[str]:
     pairs: list[tuple[str, Sequence[str]]] = []
     variables = {name: item.variable for name, item in columns.items()}
-    long = [n for n, v in variables.items() if len(v.label.encode()) > LABEL_BYTES[suffix]]
-    pairs.append((f"labels beyond {LABEL_BYTES[suffix]} bytes are cut", long))
+    long_labels = [n for n, v in variables.items() if len(v.label.encode()) > LABEL_BYTES[suffix]]
+    pairs.append((f"labels beyond {LABEL_BYTES[suffix]} bytes are cut", long_labels))
     if suffix == ".xpt":
         pairs.append(("labels of codes", [n for n, v in variables.items() if v.values]))
         missing = _named(dictionary, lambda v: v.missing or v.missing_ranges)

@@ -83,13 +83,13 @@ def columns_named_for(role: str, columns: Iterable[str]) -> list[str]:
     """
     names = [str(column) for column in columns]
     usual = [name for known in ROLES[role] if (name := first_named([known], names))]
-    others: list[str] = []
+    other_names: list[str] = []
     if role == "weight":
         of_households = ROLES["household_weight"]
-        others = [n for n in names if WEIGHT_NAME.search(n) and n.lower() not in of_households]
+        other_names = [n for n in names if WEIGHT_NAME.search(n) and n.lower() not in of_households]
     elif role == "household":
-        others = [n for n in names if HOUSEHOLD_NAME.search(words_of(n))]
-    return list(dict.fromkeys([*usual, *others]))
+        other_names = [n for n in names if HOUSEHOLD_NAME.search(words_of(n))]
+    return list(dict.fromkeys([*usual, *other_names]))
 
 
 # Words of edit rules and expressions: columns of these names stand in back-quotes there.

@@ -178,14 +178,14 @@ def steps(job: str, total: int) -> Iterator[Callable[[str, Callable[[], Any]], A
     7
     """
     with progress() as listen:
-        done = 0
+        n_done = 0
 
         def step(detail: str, run: Callable[[], Any]) -> Any:
-            nonlocal done
-            listen(Event("progress", job, done, total, detail))
+            nonlocal n_done
+            listen(Event("progress", job, n_done, total, detail))
             result = run()
-            done += 1
-            listen(Event("end" if done == total else "progress", job, done, total))
+            n_done += 1
+            listen(Event("end" if n_done == total else "progress", job, n_done, total))
             return result
 
         yield step

@@ -218,9 +218,9 @@ class Either(Constraint):
 
     def note(self, faults: Faults, where: str, value: object) -> None:
         """Note the value; as the only other constraint would where the rest is None."""
-        others = [part for part in self.parts if part is not NONE]
-        if len(others) == 1 and isinstance(others[0], OneOf):
-            others[0].note(faults, where, value)
+        parts = [part for part in self.parts if part is not NONE]
+        if len(parts) == 1 and isinstance(parts[0], OneOf):
+            parts[0].note(faults, where, value)
         else:
             Constraint.note(self, faults, where, value)
 

@@ -176,8 +176,8 @@ def _variable(name: str, column: pd.Series) -> Variable:
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return Variable(name, kind="date")
     if pd.api.types.is_numeric_dtype(column.dtype):
-        whole = bool(np.all(np.mod(column.dropna().to_numpy(dtype=float), 1) == 0))
-        return Variable(name, kind="integer" if whole else "number")
+        is_whole = bool(np.all(np.mod(column.dropna().to_numpy(dtype=float), 1) == 0))
+        return Variable(name, kind="integer" if is_whole else "number")
     return Variable(name, kind="text")
 
 
@@ -257,8 +257,8 @@ def _for_r(column: pd.Series, target: Path) -> pd.Series:
         return plain.astype("boolean")
     if pd.api.types.is_integer_dtype(dtype):
         largest = plain.abs().max()
-        small = pd.isna(largest) or largest < 2**31
-        return plain.astype("Int32") if small else plain.astype(float)
+        fits_in_32_bits = pd.isna(largest) or largest < 2**31
+        return plain.astype("Int32") if fits_in_32_bits else plain.astype(float)
     if pd.api.types.is_float_dtype(dtype):
         return plain.astype(float)
     if pd.api.types.is_datetime64_any_dtype(dtype):

@@ -45,8 +45,8 @@ def plural(value: Number, noun: str, many: str | None = None) -> str:
     >>> plural(0, "record is", "records are")
     '0 records are'
     """
-    whole = int(_finite(value))
-    return f"{count(whole)} {ngettext(noun, many or noun + 's', whole)}"
+    amount = int(_finite(value))
+    return f"{count(amount)} {ngettext(noun, many or noun + 's', amount)}"
 
 
 def number(value: Number, digits: int = 3) -> str:

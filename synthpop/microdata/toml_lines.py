@@ -47,8 +47,9 @@ def lines_of_keys(text: str) -> dict[Place, int]:
         for mark in ('"""', "'''"):
             if line.count(mark) % 2:
                 quotes = mark
-        plain = _STRING.sub("", line).partition("#")[0]
-        depth = max(0, depth + sum(map(plain.count, "[{")) - sum(map(plain.count, "]}")))
+        without_texts = _STRING.sub("", line).partition("#")[0]
+        opened, closed = (sum(map(without_texts.count, signs)) for signs in ("[{", "]}"))
+        depth = max(0, depth + opened - closed)
     return lines
 
 

@@ -136,12 +136,12 @@ def _maximise(
         gap = totals[:, None] * np.exp(log_p) - counts
         return -float(np.dot(counts[occurs], log_p[occurs])), (z.T @ gap[:, free]).ravel()
 
-    last: list[np.ndarray] = []  # the point of the last call and its probabilities
+    last_call: list[np.ndarray] = []  # the point of the last call and its probabilities
 
     def curvature(flat: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        if not last or not np.array_equal(last[0], flat):
-            last[:] = [flat.copy(), np.exp(log_shares(flat))[:, free]]
-        p = last[1]
+        if not last_call or not np.array_equal(last_call[0], flat):
+            last_call[:] = [flat.copy(), np.exp(log_shares(flat))[:, free]]
+        p = last_call[1]
         along = z @ direction.reshape(rank, -1)
         change = p * (along - (p * along).sum(axis=1, keepdims=True))
         return (z.T @ (totals[:, None] * change)).ravel()

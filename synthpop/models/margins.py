@@ -42,11 +42,11 @@ def scale_to_margins(
         return shrink_to_margins(*sample, effects, probabilities, tolerance, max_sweeps)
     first, base = effects.copy(), probabilities.copy()
     weighted = np.flatnonzero(totals > 0.0)
-    some = slice(None) if len(weighted) == len(totals) else weighted
-    cells, of_cells = np.ascontiguousarray(levels[:, some]), probabilities[some]
-    base_of_cells = base[some]
+    chosen = slice(None) if len(weighted) == len(totals) else weighted
+    cells, of_cells = np.ascontiguousarray(levels[:, chosen]), probabilities[chosen]
+    base_of_cells = base[chosen]
     weighted_sample = sample._replace(
-        levels=cells, blocks=np.array([0, len(of_cells)]), totals=totals[some]
+        levels=cells, blocks=np.array([0, len(of_cells)]), totals=totals[chosen]
     )
 
     def sweep() -> tuple[np.ndarray, float]:
@@ -63,7 +63,7 @@ def scale_to_margins(
     n_sweeps, gap = fixed_point(
         sweep, move, first.reshape(-1).copy(), weights.reshape(-1), tolerance, max_sweeps
     )
-    probabilities[some] = of_cells
+    probabilities[chosen] = of_cells
     if len(weighted) < len(totals):
         empty = np.flatnonzero(totals <= 0.0)
         weightless = np.ascontiguousarray(levels[:, empty])

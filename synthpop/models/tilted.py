@@ -32,12 +32,12 @@ def tilted_uniforms(uniforms: np.ndarray, rate: float | np.ndarray) -> np.ndarra
     [0.122, 0.283, 1.0]
     """
     even = np.abs(rate) < NEARLY_UNIFORM
-    used = np.where(even, 1.0, rate)
+    safe_rate = np.where(even, 1.0, rate)
     with np.errstate(over="ignore"):
         drawn = np.where(
-            np.abs(used) < 1.0,
-            -np.log1p(uniforms * np.expm1(-used)) / used,
-            -np.log(1.0 - uniforms + uniforms * np.exp(-used)) / used,
+            np.abs(safe_rate) < 1.0,
+            -np.log1p(uniforms * np.expm1(-safe_rate)) / safe_rate,
+            -np.log(1.0 - uniforms + uniforms * np.exp(-safe_rate)) / safe_rate,
         )
     return np.where(even, uniforms, np.clip(drawn, 0.0, 1.0))
 

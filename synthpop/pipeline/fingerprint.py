@@ -207,8 +207,8 @@ def chosen_strata(
     names = set()
     for level in wanted if name is not None else ():
         if level in levels or level_text(level) in texts:
-            same = level in levels
-            names.add(levels.index(level) if same else texts.index(level_text(level)))
+            is_known = level in levels
+            names.add(levels.index(level) if is_known else texts.index(level_text(level)))
         else:
             what = f"{level!r} is no level of {name!r}"
             faults.add("strata", what, remedy=did_you_mean(level, levels))

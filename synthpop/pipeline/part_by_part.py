@@ -228,9 +228,9 @@ class PartByPart:
         entries = []
         for block in state.write(self.root, self.manifest, self.steps.rows_per_block):
             entries.append(block.to_dict())
-            done = len(self.blocks) + len(entries)
-            total = max(sum(map(len, self.parts)), done)
-            self.steps.listener(Event("progress", "write", done, total, block.file))
+            n_done = len(self.blocks) + len(entries)
+            total = max(sum(map(len, self.parts)), n_done)
+            self.steps.listener(Event("progress", "write", n_done, total, block.file))
         return entries
 
     def _add(self, stages: range, record: dict[str, Any]) -> None:

@@ -285,11 +285,11 @@ def _step(label: str, record: Mapping[str, Any]) -> StepRecord:
 
 def seed_of(seed: int, steps: Sequence[Any], number: int) -> int:
     """Return the seed of one of several steps: the seed itself for the first one of its type."""
-    again = sum(type(step) is type(steps[number]) for step in steps[:number])
-    if again == 0:
+    n_before = sum(type(step) is type(steps[number]) for step in steps[:number])
+    if n_before == 0:
         return seed
     kind = type(steps[number]).__name__
-    return int(Streams(seed).at("finish", kind, again).integers(1 << 62))
+    return int(Streams(seed).at("finish", kind, n_before).integers(1 << 62))
 
 
 def _moved(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any]:

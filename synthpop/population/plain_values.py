@@ -42,12 +42,12 @@ def checked_values(where: str, data: Any, kinds: Mapping[str, Any]) -> Data:
     """Return the values of these keys, all there and of these types."""
     if not isinstance(data, Mapping):
         raise ManifestError(f"{where} holds no table of keys")
-    wrong = [
+    faulty = [
         key
         for key, kind in kinds.items()
         if not isinstance(data.get(key), kind)
         or (isinstance(data.get(key), bool) and kind is not bool)
     ]
-    if wrong:
-        raise ManifestError(f"{', '.join(wrong)} of {where} missing or of a wrong type")
+    if faulty:
+        raise ManifestError(f"{', '.join(faulty)} of {where} missing or of a wrong type")
     return {key: data[key] for key in kinds}

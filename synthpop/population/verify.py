@@ -83,8 +83,8 @@ def schema_problems(schema: Any, fields: Sequence[Field]) -> list[str]:
         if pa.types.is_dictionary(stored):
             stored = stored.value_type
         expected = _arrow_type(field)
-        whole = "int" in field.original.lower() and stored == pa.int64()
-        if stored != expected and not whole:  # whole numbers, some of them missing
+        is_whole = "int" in field.original.lower() and stored == pa.int64()
+        if stored != expected and not is_whole:  # whole numbers, some of them missing
             problems.append(f"{field.name} is {stored}, not {expected}")
     return problems
 
@@ -149,8 +149,8 @@ def _of_record(folder: Place, manifest: Manifest, block: BlockRecord) -> list[st
         return [f"{name} is missing"]
     except (OSError, ValueError) as problem:
         return [f"{name} was changed: {problem}"]
-    same = run == manifest.identity.hash and record.to_dict() == block.to_dict()
-    return [] if same else [f"{name} does not belong to the run"]
+    is_same = run == manifest.identity.hash and record.to_dict() == block.to_dict()
+    return [] if is_same else [f"{name} does not belong to the run"]
 
 
 def _of_file(path: Place, name: str, digest: str) -> list[str]:

@@ -36,10 +36,11 @@ def first_age(age: np.ndarray, special: np.ndarray) -> float | None:
 
 def level_of_children(codes: np.ndarray, age: np.ndarray) -> int | None:
     """Return the level that all children under five have, if there is one."""
-    small = codes[age < 5]
-    if len(small) < 5:
+    codes_of_children = codes[age < 5]
+    if len(codes_of_children) < 5:
         return None
-    return int(small[0]) if (small == small[0]).all() else None
+    first = codes_of_children[0]
+    return int(first) if (codes_of_children == first).all() else None
 
 
 def age_breaks(age: np.ndarray, starts: list[float]) -> tuple[float, ...]:

@@ -140,13 +140,13 @@ def parts_of_total(
     y = y[is_finite]
     scale = max(float(np.abs(y).max()), 1e-12)
     # 1. Columns that are nearly parts, of totals that have any of these, nearer step by step.
-    near = np.ones(len(usable), dtype=bool)
+    is_near = np.ones(len(usable), dtype=bool)
     for distance in NEARER:
-        rows = matrix[:, near].any(axis=1)
-        if near.sum() < 2 or rows.sum() < FEWEST_ROWS:
+        rows = matrix[:, is_near].any(axis=1)
+        if is_near.sum() < 2 or rows.sum() < FEWEST_ROWS:
             return ()
-        near = np.abs(_coefficients(matrix[rows] / scale, y[rows] / scale) - 1) < distance
-    parts = [name for name, part in zip(usable, near, strict=True) if part]
+        is_near = np.abs(_coefficients(matrix[rows] / scale, y[rows] / scale) - 1) < distance
+    parts = [name for name, part in zip(usable, is_near, strict=True) if part]
     if len(parts) < 2:
         return ()
     # 2. They add up, but for one row in a thousand.

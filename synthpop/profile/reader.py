@@ -109,8 +109,10 @@ class ColumnReader:
         """Whether weights are all equal while another column of weights is not."""
         if int(self.codes[column].max()) > 0:
             return False
-        others = [name for name in self.frame.columns if name != column and self._is_weight(name)]
-        return any(int(self.codes[name].max()) > 0 for name in others)
+        other_weights = [
+            name for name in self.frame.columns if name != column and self._is_weight(name)
+        ]
+        return any(int(self.codes[name].max()) > 0 for name in other_weights)
 
     def _is_weight(self, name: str) -> bool:
         values = self.numbers[name]

@@ -106,12 +106,11 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     Roles are "complete" with weight and household; values ask for a look where numbers may stand
     for missing or levels have fewer than five persons; strata where they have fewer than 30.
     """
-    lacking = [role for role in NEEDED if role not in profile.roles]
+    missing_roles = [role for role in NEEDED if role not in profile.roles]
     recognised = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
-    if lacking:
-        reason = (
-            f"Not recognised: {join(map(role_text, lacking))}. Name them in the table [survey]."
-        )
+    if missing_roles:
+        roles = join(map(role_text, missing_roles))
+        reason = f"Not recognised: {roles}. Name them in the table [survey]."
         roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
     else:
         roles = verdict("Roles", "complete", "good", f"Recognised: {recognised}.", "#columns")

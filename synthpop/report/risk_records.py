@@ -71,8 +71,8 @@ def key_contributions(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     places = range(len(keys))
     rows = [("", int(_is_unique(coded, places).sum()))]
     for place, key in enumerate(keys):
-        others = [other for other in places if other != place]
-        rows.append((key, int(_is_unique(coded, others).sum())))
+        other_places = [other for other in places if other != place]
+        rows.append((key, int(_is_unique(coded, other_places).sum())))
     return pd.DataFrame(rows, columns=["key", "unique"])
 
 

@@ -141,13 +141,13 @@ def _curves(table: pd.DataFrame) -> pd.DataFrame:
         total = int(part["n_sample"].iloc[0])
         if total < 2 * SMALLEST_COUNT:
             continue
-        points, last = [], 0
+        points, n_seen = [], 0
         for row, below in zip(part.index, part["n_below"], strict=True):
-            if below - last >= SMALLEST_COUNT and (
+            if below - n_seen >= SMALLEST_COUNT and (
                 total - below >= SMALLEST_COUNT or below == total
             ):
                 points.append(row)
-                last = below
+                n_seen = below
         tables.append(part.loc[points])
     return pd.concat(tables) if tables else table.iloc[:0]
 

@@ -101,8 +101,8 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     of_level = row["accuracy"] != row["accuracy"]
     within = percent(row["accuracy"], 0)
     if external and (is_small(tau) or is_small(counted)):
-        few = FEW_LEVELS if of_level else FEW_FOUND
-        return word, said(few, n=SMALLEST_COUNT, within=within)
+        fewest = FEW_LEVELS if of_level else FEW_FOUND
+        return word, said(fewest, n=SMALLEST_COUNT, within=within)
     text = STRONGEST_LEVEL if of_level else STRONGEST
     if expected is not None:
         text = STRONGEST_LEVEL_EXPECTED if of_level else STRONGEST_EXPECTED

@@ -150,21 +150,21 @@ def _readable_survey(plan: RunFile, faults: list[Fault]) -> tuple[Survey | None,
         except InputError as problem:
             faults += [] if trial else in_words_of_file(plan, problem)
             names = {fault.where.strip("'") for fault in problem.faults}
-            wrong = {role for role, name in roles.items() if role in names or name in names}
-        if not wrong:
+            unknown = {role for role, name in roles.items() if role in names or name in names}
+        if not unknown:
             break
-        doubtful |= {str(roles[role]) for role in wrong - {"weight"}}
-        if wrong & {"household", "household_size", "strata"}:  # the right column may be any other
+        doubtful |= {str(roles[role]) for role in unknown - {"weight"}}
+        if unknown & {"household", "household_size", "strata"}:  # the right column may be any other
             simulated = {name for stage in plan.stages if stage for name in stage.provides}
             doubtful |= {str(name) for name in frame.columns} - simulated
-        if "household" in wrong:
+        if "household" in unknown:
             alone = free_name(frame.columns, "household")
             frame = frame.assign(**{alone: np.arange(len(frame))})
-            wrong |= {"household_size", "person"}
+            unknown |= {"household_size", "person"}
             doubtful.add(SIZE_NAME)
-        roles = {role: name for role, name in roles.items() if role not in wrong}
+        roles = {role: name for role, name in roles.items() if role not in unknown}
         roles.setdefault("weight", None)
-        if "household" in wrong:
+        if "household" in unknown:
             roles["household"] = alone
     return None, doubtful
 

@@ -110,9 +110,9 @@ class Study(Result):
             faults.add("over", f"the study has no levels of {over!r}", remedy=remedy)
         faults.raise_if_any()
         column = self.table[measure]
-        others = [name for name in column.index.names if name != over]
+        other_names = [name for name in column.index.names if name != over]
         order = list(dict.fromkeys(column.index.get_level_values(over)))
-        return column.unstack(others, sort=False).reindex(order)
+        return column.unstack(other_names, sort=False).reindex(order)
 
     def at(self, *, contamination: Any = None, missing: Any = None) -> Study:
         """Return the study at one level of contamination and of missing values."""

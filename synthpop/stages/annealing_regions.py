@@ -212,13 +212,13 @@ def with_outside_donors(
         if region is None:
             continue
         scarce = np.flatnonzero(region.totals() * max_copies < region.target)
-        others = np.flatnonzero((upper == upper[rows[0]]) & (table.region != number))
-        if not len(scarce) or not len(others):
+        outside = np.flatnonzero((upper == upper[rows[0]]) & (table.region != number))
+        if not len(scarce) or not len(outside):
             continue
-        frame = table.frame.take(expand(table, others)).reset_index(drop=True)
+        frame = table.frame.take(expand(table, outside)).reset_index(drop=True)
         region_rows = table.frame[split].take(np.full(len(frame), first[rows[0]]))
         frame[split] = region_rows.reset_index(drop=True)
-        index = np.repeat(np.arange(len(others)), table.sizes[others])
+        index = np.repeat(np.arange(len(outside)), table.sizes[outside])
         controls = resolve_margins(
             frame, margins, Faults("anneal"), household_index=index, keep_all=True
         )
@@ -228,7 +228,7 @@ def with_outside_donors(
         useful = np.flatnonzero(matrix[:, scarce].getnnz(axis=1))
         with_donors = vstack([region.matrix, matrix[useful]]).tocsr()
         wider[number] = (
-            np.concatenate([rows, others[useful]]),
+            np.concatenate([rows, outside[useful]]),
             replace(region, matrix=with_donors, n_own=len(rows)),
         )
     return wider
@@ -241,7 +241,7 @@ def check_sizes(
     faults: Faults,
 ) -> tuple[int, int]:
     """Return the households now and those asked for; note regions that ask for too many."""
-    now = n_asked = 0
+    n_now = n_asked = 0
     for number, (_, region) in regions.items():
         if region is None or not (region.counting.any() or region.of_households.any()):
             continue
@@ -250,7 +250,7 @@ def check_sizes(
         n_needed = wanted_households(
             region, region.totals(), int((donors < region.n_households).sum())
         )
-        now, n_asked = now + region.n_households, n_asked + n_needed
+        n_now, n_asked = n_now + region.n_households, n_asked + n_needed
         if n_needed > max_copies * n_donors:
             donors_text = plural(n_donors, "donor")
             what = (
@@ -259,7 +259,7 @@ def check_sizes(
             )
             remedy = "Simulate a larger population, join regions, or give a larger max_copies."
             faults.add(f"region {levels[number]}", what, remedy=remedy)
-    return now, n_asked
+    return n_now, n_asked
 
 
 def check_scale(now: int, asked: int, faults: Faults) -> None:

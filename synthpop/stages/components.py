@@ -220,11 +220,11 @@ class Components(BlockStage):
         split_totals(
             totals, groups, model.starts, model.cumulative, model.fractions, uniforms, donors, out
         )
-        some = np.flatnonzero(donors >= 0)
-        some = some[model.concentration[donors[some]] > 0]
-        near = donors[some]
-        out[:, some] = split_near(
-            totals[some], model.fractions[near], model.concentration[near], rng
+        rows = np.flatnonzero(donors >= 0)
+        rows = rows[model.concentration[donors[rows]] > 0]
+        chosen = donors[rows]
+        out[:, rows] = split_near(
+            totals[rows], model.fractions[chosen], model.concentration[chosen], rng
         )
         if self.unsplit:
             of_donors = np.flatnonzero(donors >= 0)

@@ -229,8 +229,8 @@ class Derive(BlockStage):
             {name: sample.columns[name] for name in sample.available},
             sample.offsets,
         )
-        used = columns_of((node,), everybody)
-        known = {name: sample.fields[name] for name in sorted(used)}
+        columns = columns_of((node,), everybody)
+        known = {name: sample.fields[name] for name in sorted(columns)}
         number = Field.number(self.name)
         if self.breaks is None:
             if always_whole(node):

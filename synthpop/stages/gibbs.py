@@ -209,8 +209,8 @@ def rules_for(name: str, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Rule]:
             if other == name:
                 yield rule
             elif name in rule["when"]:
-                rest = {k: v for k, v in rule["when"].items() if k != name}
-                yield {"levels": rule["when"][name], "when": {other: rule["levels"], **rest}}
+                when = {k: v for k, v in rule["when"].items() if k != name}
+                yield {"levels": rule["when"][name], "when": {other: rule["levels"], **when}}
 
 
 def _drawn(

@@ -318,8 +318,8 @@ def as_lists(frame: pd.DataFrame) -> dict[str, list[Any]]:
     >>> as_lists(pd.DataFrame({"a": [1, 2], "b": [0.5, np.nan]}))
     {'a': [1, 2], 'b': [0.5, None]}
     """
-    plain = frame.astype(object)
-    return {str(name): plain[name].where(plain[name].notna(), None).tolist() for name in plain}
+    cells = frame.astype(object)
+    return {str(name): cells[name].where(cells[name].notna(), None).tolist() for name in cells}
 
 
 def from_lists(data: Mapping[str, list[Any]]) -> pd.DataFrame:

@@ -109,8 +109,8 @@ class ReplicateWeights(Result):
         rows = []
         for r in range(self.n_replicates):
             w = self.weights[:, r]
-            used = w > 0
-            rows.append(numbers_of_indicator(function(survey.frame[used], w[used])))
+            is_used = w > 0
+            rows.append(numbers_of_indicator(function(survey.frame[is_used], w[is_used])))
         values = pd.DataFrame(rows).reindex(columns=start.index)
         centre = values.mean() if self.centre == "replicates" else start
         squares = (values - centre) ** 2
@@ -252,13 +252,13 @@ def _balanced(units: SampledUnits, fay: float) -> tuple[np.ndarray, float, np.nd
 def _calibrated(survey: Survey, weights: np.ndarray, margins: Sequence[Any]) -> np.ndarray:
     from synthpop.calibration import calibrate
 
-    used = weights > 0
+    is_used = weights > 0
     roles = survey.roles
-    frame = survey.frame[used].reset_index(drop=True)
-    part = Survey(frame.assign(**{roles.weight: weights[used]}), **roles.named())
+    frame = survey.frame[is_used].reset_index(drop=True)
+    part = Survey(frame.assign(**{roles.weight: weights[is_used]}), **roles.named())
     result = np.zeros(len(weights))
     equal = roles.household is not None
-    result[used] = calibrate(part, list(margins), household_equal=equal).weights
+    result[is_used] = calibrate(part, list(margins), household_equal=equal).weights
     return result
 
 
@@ -317,8 +317,8 @@ def replicate_weights_from(
         columns = [name for name in data.columns if str(name).startswith(columns)]
     if len(columns) < 2:
         faults.add("columns", plural(len(columns), "column"), remedy="Name two or more.")
-    good = check_columns(faults, data, columns, "columns")
-    good = good and check_numeric(faults, data, list(columns), "replicate weight")
+    are_there = check_columns(faults, data, columns, "columns")
+    are_there = are_there and check_numeric(faults, data, list(columns), "replicate weight")
     faults.raise_if_any()
     weights = data[list(columns)].to_numpy(dtype=np.float64)
     is_invalid = ~(np.isfinite(weights) & (weights >= 0))
@@ -337,5 +337,5 @@ def replicate_weights_from(
         "brr": 1 / (n_replicates * (1 - fay) ** 2),
     }
     freedom = n_replicates - 1 if degrees_of_freedom is None else degrees_of_freedom
-    used = usual[method] if scale is None else float(scale)
-    return ReplicateWeights(weights, used, factor, method, float(freedom), centre)
+    chosen_scale = usual[method] if scale is None else float(scale)
+    return ReplicateWeights(weights, chosen_scale, factor, method, float(freedom), centre)

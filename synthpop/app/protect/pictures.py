@@ -115,7 +115,7 @@ def _in_classes(
     sides: list[Any] = [original[names].copy(), current[names].copy()]
     for name in names:
         is_number = pd.api.types.is_numeric_dtype(original[name].dtype)
-        same = pd.api.types.is_numeric_dtype(current[name].dtype)
+        is_number_in_both = pd.api.types.is_numeric_dtype(current[name].dtype)
         if not is_number or original[name].nunique() <= MOST_BARS:
             texts = [side[name].astype(object) for side in sides]
             for side, values in zip(sides, texts, strict=True):
@@ -124,9 +124,9 @@ def _in_classes(
         filled = original[name].dropna().to_numpy(dtype=float)
         inner = np.unique(np.quantile(filled, np.linspace(0, 1, BINS + 1))[1:-1])
         breaks = [-np.inf, *inner, np.inf]
-        if not same:
+        if not is_number_in_both:
             sides[1][name] = sides[1][name].astype(object)
-        for side in sides if same else sides[:1]:
+        for side in sides if is_number_in_both else sides[:1]:
             values = side[[name]].astype(float)
             side[name] = global_recode(values, name, breaks=breaks).data[name].astype(str)
     return sides[0], sides[1]

@@ -57,13 +57,13 @@ def session_of(workspace: Workspace, state: ProtectState) -> ProtectionSession:
     session: ProtectionSession = workspace.once(f"session {roles_stamp(state)}", new)
     steps = (*session.steps, *session.undone)
     texts = [_text(step.verb, to_json(dict(step.parameters))) for step in steps]
-    same = 0
-    while same < min(len(steps), len(state.active)):
-        if texts[same] != _text(state.active[same].verb, state.active[same].parameters):
+    n_same = 0
+    while n_same < min(len(steps), len(state.active)):
+        if texts[n_same] != _text(state.active[n_same].verb, state.active[n_same].parameters):
             break
-        same += 1
-    session.go_to(same)
-    for step in state.active[same:]:
+        n_same += 1
+    session.go_to(n_same)
+    for step in state.active[n_same:]:
         arguments = {name: from_json(value) for name, value in step.parameters.items()}
         session.apply(step.verb, **arguments)
     return session

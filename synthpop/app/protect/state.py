@@ -122,9 +122,9 @@ def set_subset(
     high: float | None = None,
 ) -> ProtectState:
     """Keep the records with these values of a column, or from low to high; nothing: keep all."""
-    others = tuple(known for known in state.subset if known.column != column)
+    other_conditions = tuple(known for known in state.subset if known.column != column)
     condition = Subset(column=column, values=values, low=low, high=high)
-    new = others if condition == Subset(column=column) else (*others, condition)
+    new = other_conditions if condition == Subset(column=column) else (*other_conditions, condition)
     return state.model_copy(update={"subset": new, "steps": (), "position": 0})
 
 

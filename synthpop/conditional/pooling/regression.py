@@ -122,10 +122,10 @@ class Unit:
         mean = np.bincount(cell, weights=part.weights * y, minlength=len(first)) / total
         x = model_columns(part.digits[first], model.seen, model.tables)[:, 1:]
         weights = total * (len(y) / max(total.sum(), 1e-300))
-        near, z = x @ model.coefficients[1:], (x - centre.middle) @ centre.scale
+        expected, z = x @ model.coefficients[1:], (x - centre.middle) @ centre.scale
         if model.kind == "linear":
-            return cls(centre, len(y), _linear(z, mean - near, weights))
-        return cls(centre, len(y), partial(_log_linear, z, mean, near, weights))
+            return cls(centre, len(y), _linear(z, mean - expected, weights))
+        return cls(centre, len(y), partial(_log_linear, z, mean, expected, weights))
 
     def regression(self, amount: float) -> RegressionModel:
         """Return the regression of the stratum with this amount of pooling, above 0."""

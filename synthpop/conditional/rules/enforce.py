@@ -147,8 +147,8 @@ def broken_in_survey(plan: RulePlan, sample: Sample) -> tuple[Fallback, ...]:
         broken = np.any(parts, axis=0)
         if broken.any():
             share = float(sample.weights[broken].sum() / sample.weights.sum())
-            many = plural(int(broken.sum()), "survey person")
-            what = f"{text!r} is broken by {many} ({percent(share)}); the population keeps it"
+            persons = plural(int(broken.sum()), "survey person")
+            what = f"{text!r} is broken by {persons} ({percent(share)}); the population keeps it"
             notes.append(Fallback(LABEL, "all", what))
     return tuple(notes)
 
@@ -186,10 +186,10 @@ def draw_within_rules(
         rows = _of_same_households(block.offsets, np.asarray(first.any(axis=0)))
         for name, values in copied.items():
             new[name][rows] = values[rows]
-        many = plural(
+        those = plural(
             len(np.unique(np.searchsorted(block.offsets, rows, side="right"))), "household"
         )
-        what = f"{many} would break a rule with ages drawn again: copied as in the sample"
+        what = f"{those} would break a rule with ages drawn again: copied as in the sample"
         block.fallbacks.append(Fallback(LABEL, stratum, what, len(rows)))
         first = look.broken(block, new)
     broken = np.asarray(first.any(axis=0))
@@ -229,8 +229,8 @@ def draw_within_rules(
 
 def _of_same_households(offsets: np.ndarray, persons: np.ndarray) -> np.ndarray:
     """Return the rows of all members of the households of some persons."""
-    some = np.maximum.reduceat(persons, offsets[:-1])
-    return np.flatnonzero(np.repeat(some, np.diff(offsets)))
+    is_in_household = np.maximum.reduceat(persons, offsets[:-1])
+    return np.flatnonzero(np.repeat(is_in_household, np.diff(offsets)))
 
 
 def part_of(block: Block, rows: np.ndarray) -> Block:

@@ -329,8 +329,8 @@ def _compared_level(node: Any, name: Name, people: People) -> bool:
         case RuleComparison(_, left, right):
             pair = (left, right)
             if name in pair:
-                other = right if name == left else left
-                return isinstance(other, Name) and people.column(other) is not None
+                level_name = right if name == left else left
+                return isinstance(level_name, Name) and people.column(level_name) is not None
             return any(_compared_level(item, name, people) for item in pair)
         case Member(_, items):
             return name in items

@@ -160,10 +160,10 @@ class _Parser:
         if self.sign(":"):
             scope, body = body, self.condition()
         if self.words("if", "and", "only", "if"):
-            other = self.condition()
+            consequence = self.condition()
             if scope is None and isinstance(body, Name) and body.member is not None:
                 scope, body = Name(body.member, kind="level"), Name(body.text, kind=body.kind)
-            return Rule(self.text, scope, Operation("iff", body, other))
+            return Rule(self.text, scope, Operation("iff", body, consequence))
         if self.words("if"):
             when = self.condition()
             scope = when if scope is None else Operation("and", scope, when)

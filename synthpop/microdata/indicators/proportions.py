@@ -47,14 +47,14 @@ def proportion(
     0.5
     """
     column = condition if isinstance(condition, pd.Series) else pd.Series(np.asarray(condition))
-    plain = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=np.float64)
-    is_neither = (np.isnan(plain) & column.notna().to_numpy()) | ((plain != 0) & (plain != 1))
+    numbers = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=np.float64)
+    is_neither = (np.isnan(numbers) & column.notna().to_numpy()) | ((numbers != 0) & (numbers != 1))
     is_neither &= column.notna().to_numpy()
     if is_neither.any():
         rows = np.flatnonzero(is_neither)
         what = "is neither true nor false"
         raise InputError.of("proportion", "condition", what, "Compare first.", rows=rows)
-    result = mean(plain, weights, by=by)
+    result = mean(numbers, weights, by=by)
     return replace(result, name="proportion", meaning="The weighted proportion is {value}.")
 
 

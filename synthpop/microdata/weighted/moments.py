@@ -194,9 +194,9 @@ def _one_pair(
     if w is not None:
         keep &= w > 0
     if not keep.all():
-        same = b is a
+        is_variance = b is a
         a = a[keep]
-        b = a if same else b[keep]
+        b = a if is_variance else b[keep]
         w = None if w is None else w[keep]
     return float(statistic(a, b, w))
 

@@ -75,10 +75,10 @@ def new_fields(
 def above_upper(label: str, method: ValueMethod, values: np.ndarray) -> tuple[Fallback, ...]:
     """Return a note of how many sample values count as `upper`."""
     upper = method.bound
-    many = 0 if upper is None or method.type != "binned" else (values > upper).sum()
-    if not many:
+    n_above = 0 if upper is None or method.type != "binned" else (values > upper).sum()
+    if not n_above:
         return ()
-    what = f"{plural(int(many), 'sample value')} above upper = {upper:g} count as upper"
+    what = f"{plural(int(n_above), 'sample value')} above upper = {upper:g} count as upper"
     return (Fallback(label, "all", what),)
 
 

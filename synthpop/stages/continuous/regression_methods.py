@@ -293,11 +293,11 @@ class Counted(ValueMethod):
     ) -> ValueRule:
         """Return the regression of counts; values that are no counts are a fault."""
         _, upper = _bounds(values, self.upper, label)
-        wrong = np.flatnonzero((values < 0) | (values != np.round(values)))
-        if len(wrong):
-            what = f"{len(wrong)} sample values are not whole numbers from 0 on"
+        faulty_rows = np.flatnonzero((values < 0) | (values != np.round(values)))
+        if len(faulty_rows):
+            what = f"{len(faulty_rows)} sample values are not whole numbers from 0 on"
             remedy = 'Round them, or use method "regression".'
-            raise InputError.of("recipe", label, what, remedy, rows=rows[wrong])
+            raise InputError.of("recipe", label, what, remedy, rows=rows[faulty_rows])
         shift = int(bool(self.zeros))
         return ValueRule("counts", self.distribution, shift=shift, lower=float(shift), upper=upper)
 
