@@ -14,7 +14,7 @@ from synthpop.calibration.calibrate_survey import calibrate
 from synthpop.calibration.integer_weights import integerise
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
@@ -180,8 +180,9 @@ def balance_zones(
     items = margin_list(list(margins) if not isinstance(margins, Margin) else margins)
     table = as_frame(geography, "geography").reset_index(drop=True)
     levels = tuple(str(name) for name in table.columns)
-    _check(survey, table, items, within, only, previous)
-    _check_bands(bands, items)
+    faults = Faults("balance zones")
+    _check_bands(faults, bands, items)
+    _check(faults, survey, table, items, within, only, previous)
     seed = resolve_seed(seed)
     other_zones, original = None, items
     if only is not None and previous is not None:
@@ -196,7 +197,8 @@ def balance_zones(
         household_equal=True,
     )  # fmt: skip
     integer_weights = integerise(fitted.survey, items, seed=seed)
-    frame = _positive(integer_weights.survey.frame, ALLOTTED)
+    frame = integer_weights.survey.frame.reset_index(drop=True)
+    frame[ALLOTTED] = pd.factorize(frame[ALLOTTED])[0]
     if other_zones is not None:
         shifted = other_zones.assign(
             **{ALLOTTED: other_zones[ALLOTTED] + int(frame[ALLOTTED].max()) + 1}
@@ -209,6 +211,7 @@ def balance_zones(
 
 
 def _check(
+    faults: Faults,
     survey: Survey,
     table: pd.DataFrame,
     margins: Sequence[Margin],
@@ -216,7 +219,6 @@ def _check(
     only: Sequence[Any] | None,
     previous: ZoneHouseholds | None,
 ) -> None:
-    faults = Faults("balance zones")
     levels = list(table.columns)
     zone = levels[-1]
     if table.isna().any().any():
@@ -240,19 +242,14 @@ def _check(
         unknown = [name for name in only if name not in set(table[zone])]
         if unknown or not len(only):
             faults.add("only", f"{unknown or 'nothing'} is no zone", remedy="Name zones.")
-        for item in margins:
-            is_count = item.variable is None
-            if not is_count and zone not in item.columns:
-                what = f"{item.label} is a sum over larger geographies"
+        for margin in margins:
+            if margin.variable is not None and zone not in margin.columns:
+                what = f"{margin.label} is a sum over larger geographies"
                 faults.add("margins", what, remedy="Balance all zones at once.")
-    if within is None:
-        faults.raise_if_any()
-        return
     faults.raise_if_any()
-    outside_of_table = ~survey.frame[within].isin(set(table[within]))
-    if outside_of_table.all():
-        faults.add(within, "no household lies in any zone", rows=np.flatnonzero(outside_of_table))
-    faults.raise_if_any()
+    if within is not None and not survey.frame[within].isin(set(table[within])).any():
+        rows = np.arange(survey.n_persons)
+        raise InputError.of("balance zones", within, "no household lies in any zone", rows=rows)
 
 
 def _spread(survey: Survey, table: pd.DataFrame, within: str | None) -> Survey:
@@ -271,11 +268,6 @@ def _spread(survey: Survey, table: pd.DataFrame, within: str | None) -> Survey:
     identity = pairs.groupby([ALLOTTED, zone], sort=False, observed=True).ngroup()
     pairs = pairs.assign(**{COUNT: pairs[COUNT] / share, ALLOTTED: identity})
     return Survey(pairs, weight=COUNT, household=ALLOTTED)
-
-
-def _positive(frame: pd.DataFrame, household: str) -> pd.DataFrame:
-    """Number the households anew."""
-    return frame.assign(**{household: pd.factorize(frame[household])[0]}).reset_index(drop=True)
 
 
 def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
@@ -315,8 +307,9 @@ def _reduced(
     return replace(item, table=frame[rows].reset_index(drop=True), size=None)
 
 
-def _check_bands(bands: float | Mapping[str, float], margins: Sequence[Margin]) -> None:
-    faults = Faults("balance zones")
+def _check_bands(
+    faults: Faults, bands: float | Mapping[str, float], margins: Sequence[Margin]
+) -> None:
     labels = [item.label for item in margins]
     values = bands if isinstance(bands, Mapping) else {"all": bands}
     for name, value in values.items():
@@ -325,7 +318,6 @@ def _check_bands(bands: float | Mapping[str, float], margins: Sequence[Margin]) 
         number_given = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number_given or not 0 <= value < np.inf:
             faults.add("bands", f"{name}: {value!r}", remedy="Give a share such as 0.02.")
-    faults.raise_if_any()
 
 
 def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> pd.DataFrame:
