@@ -134,7 +134,7 @@ def calibrate(
         base=survey,
         weights=weights,
         g=weights / survey.weights,
-        margins=_table(controls, items, problem, g_unit),
+        margins=_table(controls, problem, g_unit),
         converged=solution.converged,
         iterations=solution.iterations,
         method=method,
@@ -305,21 +305,12 @@ def _solve(problem: Problem, method: str, tolerance: float, max_iterations: int)
     return solve_dual(problem, DISTANCES[method](problem.low, problem.high), **options)
 
 
-def _table(
-    controls: Controls, margins: list[Margin], problem: Problem, g: np.ndarray
-) -> pd.DataFrame:
+def _table(controls: Controls, problem: Problem, g: np.ndarray) -> pd.DataFrame:
     achieved = problem.matrix.T @ (problem.start * g)
     target = controls.targets
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.where(target != 0, achieved / target - 1.0, achieved / problem.scale())
-    return pd.DataFrame(
-        {
-            "margin": [controls.names[m] for m in controls.margin],
-            "cell": controls.labels,
-            "level": [margins[m].level for m in controls.margin],
-            "target": target,
-            "achieved": achieved,
-            "relative_error": error,
-            "importance": np.where(problem.hard, np.nan, controls.importance),
-        }
+    importance = np.where(problem.hard, np.nan, controls.importance)
+    return controls.table().assign(
+        target=target, achieved=achieved, relative_error=error, importance=importance
     )

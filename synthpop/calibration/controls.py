@@ -54,6 +54,18 @@ class Controls:
         """Return margin and cell of one control."""
         return f"{self.names[self.margin[k]]}: {self.labels[k]}"
 
+    def table(self) -> pd.DataFrame:
+        """Return one row a control: its margin, its cell, and its level."""
+        return pd.DataFrame(
+            {
+                "margin": [self.names[m] for m in self.margin],
+                "cell": self.labels,
+                "level": [
+                    "household" if self.household_level[m] else "person" for m in self.margin
+                ],
+            }
+        )
+
 
 def resolve_margins(
     frame: pd.DataFrame,

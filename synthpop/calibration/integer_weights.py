@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.calibrate_survey import check_survey, set_up
-from synthpop.calibration.controls import Controls, resolve_margins
+from synthpop.calibration.controls import resolve_margins
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
@@ -124,10 +124,9 @@ def integerise(
     """
     check_survey(survey, "integerise")
     seed = resolve_seed(seed)
-    items = margin_list(margins)
     faults = Faults("integerise")
     index = survey.household_index if survey.roles.household is not None else None
-    controls = resolve_margins(survey.frame, items, faults, household_index=index)
+    controls = resolve_margins(survey.frame, margin_list(margins), faults, household_index=index)
     faults.raise_if_any()
     assert controls is not None
     problem = set_up(
@@ -141,10 +140,14 @@ def integerise(
     )
     rounded, changes = round_weights(problem.matrix, problem.start, Streams(seed).at("integerise"))
     unit = survey.household_index if household_equal else np.arange(survey.n_persons)
+    target = problem.matrix.T @ problem.start
+    achieved = problem.matrix.T @ rounded.astype(np.float64)
     return IntegerWeights(
         base=survey,
         weights=rounded[unit],
-        margins=_table(controls, items, problem.matrix, problem.start, rounded),
+        margins=controls.table().assign(
+            target=target, achieved=achieved, difference=achieved - target
+        ),
         changes=changes,
         seed=seed,
     )
@@ -225,19 +228,3 @@ def _pairs(
         candidates = rng.choice(units, TRIES)
         return candidates, candidates
     return rng.choice(raised, TRIES), rng.choice(lowered, TRIES)
-
-
-def _table(
-    controls: Controls, margins: list[Margin], matrix: Any, old: np.ndarray, new: np.ndarray
-) -> pd.DataFrame:
-    target, achieved = matrix.T @ old, matrix.T @ new.astype(np.float64)
-    return pd.DataFrame(
-        {
-            "margin": [controls.names[m] for m in controls.margin],
-            "cell": controls.labels,
-            "level": [margins[m].level for m in controls.margin],
-            "target": target,
-            "achieved": achieved,
-            "difference": achieved - target,
-        }
-    )

@@ -109,8 +109,8 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     missing_roles = [role for role in NEEDED if role not in profile.roles]
     recognised = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
     if missing_roles:
-        roles = join(map(role_text, missing_roles))
-        reason = f"Not recognised: {roles}. Name them in the table [survey]."
+        listed = join(map(role_text, missing_roles))
+        reason = f"Not recognised: {listed}. Name them in the table [survey]."
         roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
     else:
         roles = verdict("Roles", "complete", "good", f"Recognised: {recognised}.", "#columns")

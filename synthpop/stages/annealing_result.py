@@ -222,22 +222,14 @@ def regions_searched(
     for number, (_, search) in searches.items():
         if search is not None:
             achieved[region_of_control == number] = search.achieved
-    cells = pd.DataFrame(
-        {
-            "margin": [controls.names[m] for m in controls.margin],
-            "cell": controls.labels,
-            "region": pd.Series(
-                [table.levels[r] if r >= 0 else None for r in region_of_control], dtype=object
-            ),
-            "level": [
-                "household" if controls.household_level[m] else "person" for m in controls.margin
-            ],
-            "target": controls.targets,
-            "before": before,
-            "achieved": achieved,
-            "difference": achieved - controls.targets,
-        }
+    cells = controls.table().assign(
+        target=controls.targets,
+        before=before,
+        achieved=achieved,
+        difference=achieved - controls.targets,
     )
+    regions_of_cells = [table.levels[r] if r >= 0 else None for r in region_of_control]
+    cells.insert(2, "region", pd.Series(regions_of_cells, dtype=object))
     controlled = {name for columns in controls.columns for name in columns}
     regions, traces = _region_tables(table, cells, region_of_control, searches)
     first = table.order[table.offsets[:-1]]

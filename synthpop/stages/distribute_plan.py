@@ -162,25 +162,16 @@ class AreaPlan:
         target: np.ndarray,
         achieved: np.ndarray,
     ) -> pd.DataFrame:
-        controls = self.controls
-        n_areas = len(areas)
-        margin = controls.margin[columns]
-        return pd.DataFrame(
-            {
-                "margin": np.repeat([controls.names[m] for m in margin], n_areas),
-                "region": [self.table.levels[number]] * (n_areas * len(columns)),
-                "area": areas * len(columns),
-                "cell": np.repeat([controls.labels[k] for k in columns], n_areas),
-                "level": np.repeat(
-                    ["household" if controls.household_level[m] else "person" for m in margin],
-                    n_areas,
-                ),
-                "given": totals.T.reshape(-1),
-                "target": target.T.reshape(-1),
-                "achieved": achieved.T.reshape(-1),
-                "difference": (achieved - target).T.reshape(-1),
-            }
+        controls = self.controls.table().iloc[np.repeat(columns, len(areas))].reset_index(drop=True)
+        cells = controls.assign(
+            given=totals.T.reshape(-1),
+            target=target.T.reshape(-1),
+            achieved=achieved.T.reshape(-1),
+            difference=(achieved - target).T.reshape(-1),
         )
+        cells.insert(1, "region", [self.table.levels[number]] * len(cells))
+        cells.insert(2, "area", areas * len(columns))
+        return cells
 
     def _column(self, regions: dict[int, _Region]) -> Any:
         """Return the area of each person; text areas as a categorical."""

@@ -300,14 +300,8 @@ def cell_counts(
         rows = (cell >= 0) & (first | (not of_households))
         amounts = None if values is None else np.nan_to_num(values[rows])
         achieved += np.bincount(cell[rows], amounts, minlength=len(achieved))
-    return pd.DataFrame(
-        {
-            "margin": [controls.names[m] for m in controls.margin],
-            "cell": controls.labels,
-            "given": controls.targets,
-            "achieved": achieved,
-        }
-    )
+    table = controls.table().drop(columns="level")
+    return table.assign(given=controls.targets, achieved=achieved)
 
 
 def as_lists(frame: pd.DataFrame) -> dict[str, list[Any]]:
