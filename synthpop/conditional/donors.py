@@ -217,12 +217,12 @@ def _met_together(sample: DonorHouseholds, strata: list[_Stratum]) -> list[_Stra
     start = np.zeros(n)
     for stratum in strata:
         start[stratum.donors] += stratum.weights
-    taken, wanted_sizes = np.flatnonzero(start > 0), np.flatnonzero(targets > 0)
-    weights = raked(matrix[taken][:, wanted_sizes], start[taken], targets[wanted_sizes])
+    rows, wanted_sizes = np.flatnonzero(start > 0), np.flatnonzero(targets > 0)
+    weights = raked(matrix[rows][:, wanted_sizes], start[rows], targets[wanted_sizes])
     if weights is None:
         return strata
     ratio = np.ones(n)
-    ratio[taken] = weights / start[taken]
+    ratio[rows] = weights / start[rows]
     return [
         stratum
         if stratum.failed
