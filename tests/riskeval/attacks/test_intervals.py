@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval.attacks import intervals
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.intervals import wilson
@@ -67,6 +68,16 @@ class TestOverUnits:
         monkeypatch.setattr("riskeval.attacks.intervals._AT_ONCE", 300)
         parts = tcap(people(300, 1), people(150, 2), KEYS, "ill", **asked)
         assert whole.intervals.of("DCAP") == pytest.approx(parts.intervals.of("DCAP"), abs=0.006)
+
+    def test_parts_add_to_the_draws_that_are_asked_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sums = np.array([[1.0, 1.0], [0.0, 1.0], [2.0, 1.0]])
+        monkeypatch.setattr(intervals, "_AT_ONCE", 9)  # three draws of three kinds of rows at once
+        drawn = intervals._bootstrap(sums, 7, np.random.default_rng(1))
+        assert drawn.shape == (7, 2)
+        assert (drawn[:, 1] == 3).all()
+        assert len(np.unique(drawn[:, 0])) > 2
 
 
 class TestOverFiles:

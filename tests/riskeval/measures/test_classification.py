@@ -57,6 +57,12 @@ def test_named_weights_are_the_two_ends() -> None:
     assert between == pytest.approx((4 + 4 / 2 * 2 / 4) / 8)
 
 
+def test_groups_beyond_the_matrix_count_nothing() -> None:
+    for name, masked in MASKED.items():
+        one = classification_risk(INITIAL, masked, KEYS, weights=[[8]])
+        assert one.weighted == classification_risk(INITIAL, masked, KEYS, weights=W1).weighted, name
+
+
 def test_records_whose_group_shrank_count_nothing() -> None:
     original = pd.DataFrame({"a": [1, 1, 2, 2]})
     released = pd.DataFrame({"a": [1, 3, 2, 2]})

@@ -9,6 +9,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import gammaln, logsumexp
 
 from riskeval import assess
 from riskeval.kernels.loglinear import error_sums, error_terms, slope_and_bend
@@ -17,6 +18,7 @@ from riskeval.measures.loglinear import select as choice_module
 from riskeval.measures.loglinear.fit import connected_keys, fit_margins
 from riskeval.measures.loglinear.mixing import (
     estimated_dispersion,
+    log_transform,
     match_risks,
     unique_probabilities,
 )
@@ -707,6 +709,20 @@ def test_the_dispersion_is_estimated_and_no_dispersion_is_poisson(distribution: 
     one, f = np.full(3, 9.0), np.array([1.0, 2.0, 30.0])
     nearly = match_risks(distribution, 1e-6, f, one, np.full(3, 0.1))
     np.testing.assert_allclose(nearly, match_risks("poisson", 0.0, f, one, np.full(3, 0.1)), 1e-4)
+
+
+@pytest.mark.parametrize("f", [1.0, 3.0, 60.0, 150.0, 400.0])
+def test_many_records_in_a_cell_of_a_tiny_mean_have_the_transform_of_the_closed_form(f) -> None:
+    """Bessel functions of half orders are finite sums, beyond the largest float too."""
+    dispersion, s = 20.0, 0.5
+    root = np.sqrt(1 + 2 * dispersion * s)
+    order, z = f - 0.5, root / dispersion
+    k = np.arange(int(f))
+    terms = gammaln(f + k) - gammaln(k + 1) - gammaln(f - k) - k * np.log(2 * z)
+    bessel = 0.5 * np.log(np.pi / (2 * z)) - z + logsumexp(terms)
+    wanted = 0.5 * np.log(2 / (np.pi * dispersion)) + 1 / dispersion + bessel
+    got = log_transform("poisson-inverse-gaussian", dispersion, np.array([f]), np.array([s]))
+    assert got[0] == pytest.approx(wanted - order * np.log(root), rel=1e-4, abs=1e-9)
 
 
 def test_overdispersed_files_have_more_risk_than_poisson_says() -> None:

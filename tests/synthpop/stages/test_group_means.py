@@ -9,8 +9,10 @@ import pytest
 from synthpop import Binned, Categorical, Continuous, InputError, Pipeline, Structure, Survey
 from synthpop.conditional.fallback import FallbackSequence, RememberingSequence
 from synthpop.microdata.block import Block
+from synthpop.microdata.tails import fit_gpd
 from synthpop.stages.continuous.group_draws import GroupDraws
 from synthpop.stages.continuous.means import LARGEST_FACTOR, tilt_to_mean
+from synthpop.stages.continuous.tail import LEAST_END, MEAN_WEIGHT, TopClass
 
 
 def survey_of_statuses() -> Survey:
@@ -70,6 +72,8 @@ def test_no_probability_changes_by_more_than_a_factor_of_three():
     factors = tilt_to_mean(np.array([1]), shares, np.array([0.0, 10.0]), 9.0)
     np.testing.assert_allclose(factors, [1.0, LARGEST_FACTOR], rtol=1e-6)
     np.testing.assert_allclose(tilt_to_mean(np.array([1]), shares, np.zeros(2), 9.0), 1.0)
+    low = tilt_to_mean(np.array([1]), np.array([[0.02, 0.98]]), np.array([0.0, 10.0]), 1.0)
+    np.testing.assert_allclose(low, [1.0, 1 / LARGEST_FACTOR], rtol=1e-6)
 
 
 def test_what_cannot_be_held_is_refused():
@@ -84,6 +88,29 @@ def test_what_cannot_be_held_is_refused():
     ):
         with pytest.raises(InputError, match=what):
             Pipeline([*steps, stage]).fit(survey, seed=1)
+
+
+def test_the_tail_of_a_group_has_the_mean_of_its_values_and_of_ten_of_all():
+    """Its end is as far above its largest value as that of all is; one without values has both."""
+    rng = np.random.default_rng(1)
+    values, weights = 1_000 + rng.exponential(300, 200), rng.uniform(1, 3, 200)
+    values[140:] *= 1.1
+    groups = np.repeat([0, 1], [140, 60])
+    tail = fit_gpd(values, 1_000, method="pwm")
+    top = TopClass(tail, 2 * values.max(), 0.0).by_group(values, weights, groups, 3)
+    assert len(top.of_groups) == 3
+    for group, law in enumerate(top.of_groups):
+        of_group = groups == group
+        n = int(of_group.sum())
+        least = float(tail.quantile(LEAST_END))
+        assert law.upper == pytest.approx(max(2 * values[of_group].max(initial=0), least))
+        mean = np.average(values[of_group], weights=weights[of_group]) if n else 0.0
+        common = TopClass(tail, law.upper, 0.0).mean()
+        wanted = (n * mean + MEAN_WEIGHT * common) / (n + MEAN_WEIGHT)
+        assert law.mean() == pytest.approx(wanted, rel=1e-6)
+    drawn = top.draw(np.full(3, 0.3), np.array([2, 0, 1]))
+    alone = [top.of_groups[group].draw(np.array([0.3]), None)[0] for group in (2, 0, 1)]
+    assert drawn.tolist() == alone
 
 
 def test_a_single_large_value_stays_in_its_group():
