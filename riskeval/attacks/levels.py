@@ -97,7 +97,7 @@ class LevelCoder:
             if len(used) < len(levels):  # unused categories may be met in the next block
                 return table[codes]
             self._table, self._last = table, tuple(levels)
-        return self._table[codes]  # -1 is the last entry
+        return np.take(self._table, codes, mode="wrap")  # -1 is the last entry
 
     def start(self) -> None:
         """Forget which levels were met: from here on, those of the release."""

@@ -129,6 +129,9 @@ def n_columns(columns: Iterable[Any], name: object) -> int:
     >>> n_columns(pd.Index(["age", "sex", "age"]), "age"), n_columns(["age"], ("age", "sex"))
     (2, 0)
     """
+    if isinstance(name, str) and isinstance(columns, pd.Index):
+        if columns.is_unique and columns.inferred_type == "string":
+            return int(name in columns)  # remembered by pandas
     return sum(_same_name(column, name) for column in columns)
 
 

@@ -64,7 +64,7 @@ def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]
         codes = np.stack(
             [coder.code(chunk[key]) for coder, key in zip(coders, scenario.keys, strict=True)]
         )
-        silent = chunk[list(scenario.targets)].isna().all(axis=1).to_numpy()
+        silent = np.logical_and.reduce([chunk[n].isna().to_numpy() for n in scenario.targets])
         matches = [lookup.find(codes, starts, silent) for lookup in lookups]
         for target in watched:
             target.read(chunk, total, matches, codes, [coder.size for coder in coders])

@@ -110,19 +110,23 @@ class PopulationLookup:
         if starts is not None:  # a household is silent as a whole
             together = np.logical_and.reduceat(silent, starts[:-1])
             silent = np.repeat(together, np.diff(starts))
-        silent = silent & self.wildcard
-        blocks = self._find_among(codes, starts, np.where(silent, -1, states), ~silent, 0)
-        if silent.any():
-            silent_states = np.where(silent, states, -1)
-            blocks += self._find_among(codes, starts, silent_states, silent, SILENT)
-        return blocks
+        if not self.wildcard or not silent.any():
+            return self._find_among(codes, starts, states, None, 0)
+        return [
+            *self._find_among(codes, starts, np.where(silent, -1, states), ~silent, 0),
+            *self._find_among(codes, starts, np.where(silent, states, -1), silent, SILENT),
+        ]
 
     def _find_among(
         self, codes: np.ndarray, starts: np.ndarray | None, states: np.ndarray,
-        taking_part: np.ndarray, more_holes: int,
+        taking_part: np.ndarray | None, more_holes: int,
     ) -> list[BlockMatches]:  # fmt: skip
-        """Matches of those who take part; `more_holes` is added to the number of their holes."""
-        holed = (codes == self.missing[:, None]).any(axis=0) & self.wildcard & taking_part
+        """Matches of those who take part (None: all); `more_holes` is added to their holes."""
+        holed = np.zeros(codes.shape[1], dtype=np.bool_)
+        for column, missing in zip(codes, self.missing, strict=True) if self.wildcard else ():
+            holed |= column == missing
+        if taking_part is not None:
+            holed &= taking_part
         groups = states[states >= 0]
         if self.finder is not None and starts is not None:
             count = self.finder.count.copy()
@@ -133,9 +137,9 @@ class PopulationLookup:
             pairs = self._holed_persons(codes, np.flatnonzero(holed), more_holes)
         else:
             pairs = self._holed_households(codes, starts, holed, more_holes)
-        person = np.arange(codes.shape[1])
-        if more_holes:
-            person = np.flatnonzero(states >= 0)
+        if not more_holes:
+            return [BlockMatches(0, np.arange(codes.shape[1]), states), *pairs]
+        person = np.flatnonzero(states >= 0)
         return [BlockMatches(more_holes, person, states[person]), *pairs]
 
     def _note(self, n_holes: int, group: np.ndarray) -> None:

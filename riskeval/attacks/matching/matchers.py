@@ -216,11 +216,12 @@ class HoleMatcher:
                 self._matchers[block.n_holes] = self._make()
                 self._with_value[block.n_holes] = np.zeros(self._lookup.n_cells, dtype=np.int64)
             cells = block.cell
-            part = values
-            if block.n_holes:
+            part, has_value = values, known
+            if block.n_holes:  # without holes everybody is in the block, in order
                 part = tuple(of[block.person] if len(of) else of for of in values)
+                has_value = known[block.person]
             if self._lookup.wildcard:
-                cells = np.where(known[block.person], cells, -1)
+                cells = np.where(has_value, cells, -1)
                 count_block(cells, self._with_value[block.n_holes])
             self._matchers[block.n_holes].read(cells, part)
 

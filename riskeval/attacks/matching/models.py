@@ -121,14 +121,14 @@ class CellLearner:
         """Add persons; those without an outcome are left out."""
         self.sizes = tuple(sizes)
         used = outcome >= 0 if self.categorical else ~np.isnan(outcome)
-        rows = codes[:, used].T
+        rows = np.empty((int(used.sum()), len(codes) + self.categorical), dtype=np.int32)
+        rows[:, : len(codes)] = codes[:, used].T
         if self.categorical:  # a level is one more column; only persons are counted
-            rows = np.column_stack([rows, outcome[used]])
-            values = np.zeros(len(rows))
+            rows[:, -1], values = outcome[used], np.zeros(len(rows))
         else:
             values = outcome[used].astype(np.float64)
             self.square += float(values @ values)
-        self.waiting.append(_added_up(rows.astype(np.int32), np.ones(len(rows)), values))
+        self.waiting.append(_added_up(rows, np.ones(len(rows)), values))
         if len(self.waiting) > 1 and sum(len(table[0]) for table in self.waiting) > MOST_WAITING:
             self.waiting = [self._joined()]
 

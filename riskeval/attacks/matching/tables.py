@@ -123,7 +123,7 @@ def risk_table(
     if others is not None:
         columns += ["n_holdout", "rate_holdout"]
     table = pd.DataFrame(rows, columns=[*columns, "n_attacked", "note"])
-    return table.astype({"n_attacked": "Int64"})
+    return table.assign(n_attacked=table["n_attacked"].astype("Int64"))
 
 
 def _rows(
