@@ -1,4 +1,4 @@
-"""The columns of a released file as an intruder holds them: codes, levels, numbers, groups."""
+"""The columns of a released file as an intruder holds them: codes, levels, numbers."""
 
 from __future__ import annotations
 
@@ -11,45 +11,13 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import check_numeric
-from synthpop.microdata.codes import encode, run_starts, smallest_int
+from synthpop.microdata.codes import encode, run_starts
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, is_number, listed_names
 
 DETERMINANT_SHARE = 0.9
 CLOSE = 1e-6
 """Numbers that differ by less are the same, as a part of the larger and of 1."""
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Records by the value of a column (or of anything else), sorted once."""
-
-    # int64 array, shape (m,): rows that have a group, those of one group side by side
-    order: np.ndarray
-    starts: np.ndarray  # int64 array, shape (g,): where each group starts in `order`
-    sizes: np.ndarray  # int64 array, shape (g,)
-    n_records: int
-
-    @cached_property
-    def of_record(self) -> np.ndarray:
-        """Group of each record, int64, shape (n,); -1 for none."""
-        of_record = np.full(self.n_records, -1, dtype=np.int64)
-        of_record[self.order] = np.repeat(np.arange(len(self.starts)), self.sizes)
-        return of_record
-
-
-def group_rows(codes: np.ndarray) -> Groups:
-    """Sort rows by code; rows with -1 belong to no group.
-
-    Examples
-    --------
-    >>> group_rows(np.array([1, 0, -1, 1])).sizes.tolist()
-    [1, 2]
-    """
-    codes = codes.astype(smallest_int(int(codes.max(initial=-1)) + 1))  # short integers sort fast
-    order = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
-    starts = np.flatnonzero(run_starts(codes[order]))
-    return Groups(order, starts, np.diff(starts, append=len(order)), len(codes))
 
 
 @dataclass(frozen=True)
@@ -60,29 +28,20 @@ class HomesOfRecords:
     number: np.ndarray
 
     @cached_property
-    def members(self) -> Groups:
-        """Records of each household."""
-        return group_rows(self.number)
-
-    @cached_property
     def n_rows(self) -> np.ndarray:
         """Rows of the household of each record, int64, shape (n,); -1 without a household."""
         sizes = np.bincount(self.number[self.number >= 0], minlength=1)
         return np.where(self.number >= 0, sizes[self.number], -1)
 
     @cached_property
-    def by_size(self) -> Groups:
-        """Records by the rows of their household."""
-        return group_rows(self.n_rows)
-
-    @cached_property
-    def by_place(self) -> Groups:
-        """Records by their place among the members, in the order of the file."""
-        members = self.members
+    def place(self) -> np.ndarray:
+        """Place of each record among the members, in the order of the file; -1 without."""
+        order = np.argsort(self.number, kind="stable")[np.count_nonzero(self.number < 0) :]
+        starts = np.flatnonzero(run_starts(self.number[order]))
+        n_members = np.diff(starts, append=len(order))
         place = np.full(len(self.number), -1, dtype=np.int64)
-        start = members.starts[members.of_record[members.order]]
-        place[members.order] = np.arange(len(members.order)) - start
-        return group_rows(place)
+        place[order] = np.arange(len(order)) - np.repeat(starts, n_members)
+        return place
 
 
 @dataclass
@@ -97,14 +56,14 @@ class Column:
     hidden: np.ndarray
 
     @cached_property
-    def groups(self) -> Groups:
-        """Records by value; made anew after holes were filled."""
-        return group_rows(self.codes)
-
-    @property
     def holes(self) -> np.ndarray:
-        """Rows whose value is still unknown."""
+        """Rows whose value is still unknown; found anew after some were filled."""
         return np.flatnonzero(self.hidden & (self.codes < 0))
+
+    @cached_property
+    def error_of_guessing(self) -> float:
+        """Share of wrong guesses of who always says the commonest level; anew after a filling."""
+        return error_of_guessing(self.codes)
 
     def without(self, cells: np.ndarray) -> Column:
         """Return a copy in which `cells`, bool, shape (n,), are hidden."""
@@ -121,15 +80,14 @@ class Column:
 
     def fill(self, rows: np.ndarray, codes: np.ndarray) -> None:
         """Put the levels `codes` at `rows`."""
-        self.__dict__.pop("groups", None)
         self.codes[rows] = codes
+        self._forget()
         if self.numbers is not None:
             self.numbers[rows] = np.array(self.levels, dtype=np.float64)[codes]
 
     def fill_numbers(self, rows: np.ndarray, values: np.ndarray) -> None:
         """Put numbers at `rows`; a number that is no level yet becomes one."""
         assert self.numbers is not None
-        self.__dict__.pop("groups", None)
         self.numbers[rows] = values
         distinct, which = np.unique(values, return_inverse=True)
         place = {level: code for code, level in enumerate(self.levels)}
@@ -138,6 +96,11 @@ class Column:
         self.levels += new_levels
         codes = np.array([place[value] for value in distinct.tolist()], dtype=np.int64)
         self.codes[rows] = codes[which.reshape(-1)]
+        self._forget()
+
+    def _forget(self) -> None:
+        for name in ("holes", "error_of_guessing"):
+            self.__dict__.pop(name, None)
 
 
 @dataclass
@@ -162,7 +125,7 @@ class Evidence:
     def without(self, hidden: Mapping[str, np.ndarray]) -> Evidence:
         """Return the evidence with the cells of `hidden` (bool, shape (n,), by column) taken out.
 
-        Columns that keep their cells, their groups and the households are shared with this one.
+        Columns that keep their cells, and the households, are shared with this one.
         """
         columns = {name: self.columns[name].without(cells) for name, cells in hidden.items()}
         return replace(self, columns=self.columns | columns)
@@ -181,6 +144,12 @@ def read_column(values: pd.Series, hidden: np.ndarray | None = None) -> Column:
     numbers = as_numbers(values).copy() if is_number(values) else None
     unknown = codes < 0 if hidden is None else hidden & (codes < 0)
     return Column(str(values.name), codes, list(levels), numbers, unknown)
+
+
+def error_of_guessing(codes: np.ndarray) -> float:
+    """Share of wrong guesses of who always says the commonest code; -1 is left out."""
+    counts = np.bincount(codes[codes >= 0], minlength=1)
+    return float(1.0 - counts.max() / counts.sum()) if counts.sum() else 0.0
 
 
 def can_determine(column: Column) -> bool:

@@ -157,8 +157,11 @@ def make_result(
     data = with_values(frame, cells)
     below = None
     if keys:
-        believed = data if original is None else with_values(frame, cells[cells["right"]])
-        below = (_below(frame, keys, k), _below(believed, keys, k))
+        believed = cells if original is None else cells[cells["right"]]
+        believed = believed[believed["column"].isin(keys)]
+        before = _below(frame, keys, k)
+        after = _below(with_values(frame, believed), keys, k) if len(believed) else before
+        below = (before, after)
     holes = {name: count for name, count in n_holes.items() if count}
     return Recovery(cells, sources, data, holes, len(frame), n_right, below, k)
 

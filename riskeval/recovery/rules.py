@@ -17,7 +17,6 @@ from riskeval.recovery.unanimity import (
     LEAST_CASES,
     Answer,
     Trial,
-    error_of_guessing,
     make_trial,
     trial_of,
     unanimous,
@@ -74,7 +73,7 @@ def from_members(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     if evidence.household is None:
         return
     for target in evidence.targets():
-        answer = unanimous(evidence.household.members, target.codes, target.hidden)
+        answer = unanimous(evidence.household.number, target)
         if target.name not in ways.household_variables:
             answer = answer.convincing(ways.certainty)
         yield from _answered("household", "other members of the household", target, answer)
@@ -97,7 +96,7 @@ def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
                     same.cases, same.agreement,
                 )  # fmt: skip
                 continue
-        answer = unanimous(evidence.household.by_size, target.codes, target.hidden)
+        answer = unanimous(evidence.household.n_rows, target)
         if target.name != ways.household_size:
             answer = answer.convincing(ways.certainty)
         yield from _answered("household size", source, target, answer)
@@ -120,9 +119,8 @@ def from_places(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """The place among the members tells the value: the first one is the head."""
     if evidence.household is None:
         return
-    by_place = evidence.household.by_place
     for target in evidence.targets():
-        answer = unanimous(by_place, target.codes, target.hidden).convincing(ways.certainty)
+        answer = unanimous(evidence.household.place, target).convincing(ways.certainty)
         yield from _answered("place", "place in the household", target, answer)
 
 
@@ -145,7 +143,7 @@ def from_roles(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
             n_level = np.bincount(home[target.codes == level], minlength=len(size))
             right = int((complete & (n_level == 1)).sum())
             wrong = int(size[complete & (n_level == 0)].sum())
-            trial = make_trial(right, wrong, error_of_guessing(target.codes))
+            trial = make_trial(right, wrong, target.error_of_guessing)
             rows = open_[n_level[home[open_]] == 0]
             if len(rows) and trial.convinces(ways.certainty):
                 source = f"one {target.levels[level]} in each household"
@@ -158,11 +156,11 @@ def from_roles(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
 def from_weights(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """A weight occurs in one stratum only."""
     for name in ways.weights:
-        groups = evidence.columns[name].groups
+        weights = evidence.columns[name].codes
         for target in evidence.targets():
             if target.name == name:
                 continue
-            answer = unanimous(groups, target.codes, target.hidden)
+            answer = unanimous(weights, target)
             if target.name not in ways.strata:
                 answer = answer.convincing(ways.certainty)
             yield from _answered("weights", f"weight {name}", target, answer)
@@ -212,9 +210,7 @@ def from_columns(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         for target in targets:
             if target is column or not evidence.is_new(target, *(() if label else (column,))):
                 continue
-            answer = unanimous(column.groups, target.codes, target.hidden).convincing(
-                ways.certainty
-            )
+            answer = unanimous(column.codes, target).convincing(ways.certainty)
             yield from _answered("dependency", f"{label}{column.name}", target, answer)
 
 
@@ -251,18 +247,17 @@ def _intervals(
     column: Column, target: Column
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int] | None:
     """Limits of the classes of `target` in the numbers of `column`; None where they overlap."""
-    both = np.flatnonzero((target.codes >= 0) & ~np.isnan(_numbers(column)))
-    if len(both) < LEAST_CASES:
-        return None
     # classes that overlap among the first records overlap
-    first = both[:FEW_RECORDS]
-    if _limits(target.codes[first], _numbers(column)[first], target) is None:
+    for first in (slice(FEW_RECORDS), slice(None)):
+        codes, x = target.codes[first], _numbers(column)[first]
+        both = (codes >= 0) & ~np.isnan(x)
+        codes, x = codes[both], x[both]
+        limits = _limits(codes, x, target)
+        if limits is None:
+            return None
+    if len(x) < LEAST_CASES or (np.bincount(codes) >= 3).sum() < 2:
         return None
-    codes, x = target.codes[both], _numbers(column)[both]
-    if (np.bincount(codes) >= 3).sum() < 2:
-        return None
-    limits = _limits(codes, x, target)
-    return None if limits is None else (*limits, len(x))
+    return (*limits, len(x))
 
 
 def _limits(
@@ -280,25 +275,22 @@ def _limits(
 def from_order(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     """The records before and after show the same value in a file that is sorted by it."""
     for target in evidence.targets():
-        codes = target.codes
-        place = np.where(codes >= 0, np.arange(len(codes)), -1)
-        before = np.maximum.accumulate(place)
-        after = np.where(codes >= 0, np.arange(len(codes)), len(codes))
-        after = np.minimum.accumulate(after[::-1])[::-1]
-        # neighbours of each record, itself left out
-        neighbour = np.append(-1, before[:-1])
-        right = np.append(after[1:], len(codes))
-        inside = (neighbour >= 0) & (right < len(codes))
-        agreed = np.full(len(codes), -1, dtype=np.int64)
-        agreed[inside] = np.where(
-            codes[neighbour[inside]] == codes[right[inside]], codes[neighbour[inside]], -1
-        )
-        trial = trial_of(agreed, codes)
-        rows = target.holes[agreed[target.holes] >= 0]
+        filled = np.flatnonzero(target.codes >= 0)
+        codes = target.codes[filled]
+        # 1. each filled cell left out: the filled cells before and after it agree, and on its value
+        agree = codes[:-2] == codes[2:]
+        n_right = int((agree & (codes[:-2] == codes[1:-1])).sum())
+        trial = make_trial(n_right, int(agree.sum()) - n_right, target.error_of_guessing)
+        # 2. holes between two filled cells that agree
+        after = np.searchsorted(filled, target.holes)
+        inside = (after > 0) & (after < len(filled))
+        rows, after = target.holes[inside], after[inside]
+        alike = codes[after - 1] == codes[after]
+        rows, levels = rows[alike], codes[after[alike]]
         if trial.convinces(ways.certainty) and len(rows):
             support = np.full(len(rows), 2, dtype=np.int64)
             yield Deduction(
-                "order", "records before and after", target.name, rows, agreed[rows], None,
+                "order", "records before and after", target.name, rows, levels, None,
                 support, trial.cases, trial.agreement,
             )  # fmt: skip
 

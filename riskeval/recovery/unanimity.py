@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskeval.recovery.columns import Groups
+from riskeval.recovery.columns import Column, error_of_guessing
 
 LEAST_CASES = 20
 GAIN = 0.1
@@ -51,34 +51,38 @@ class Answer:
         return Answer(rows, codes, support, self.single, self.several)
 
 
-def unanimous(groups: Groups, codes: np.ndarray, hidden: np.ndarray) -> Answer:
-    """Answer the `hidden` holes (code -1) whose group has filled cells that all agree."""
+def unanimous(groups: np.ndarray, target: Column) -> Answer:
+    """Answer the holes of `target` whose group has filled cells that all agree.
+
+    groups: group of each record, int64, shape (n,); -1 for none
+    """
     from riskeval.kernels.agreement import common_levels, levels_of_groups
 
     # 1. holes get the level that all filled cells of their group have
-    rows = np.flatnonzero(hidden & (codes < 0))
-    rows = rows[groups.of_record[rows] >= 0]
-    asked = np.zeros(len(groups.starts), dtype=np.bool_)
-    asked[groups.of_record[rows]] = True
-    common = common_levels(groups.order, groups.starts, groups.sizes, asked, codes)
-    rows = rows[common[groups.of_record[rows]] >= 0]
-    which = groups.of_record[rows]
+    rows = target.holes[groups[target.holes] >= 0]
+    asked = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.bool_)
+    asked[groups[rows]] = True
+    common = common_levels(groups, asked, target.codes)
+    rows = rows[common[groups[rows]] >= 0]
     if not len(rows):
         return Answer(rows, rows, rows, NO_TRIAL, NO_TRIAL)
     # 2. of each group: filled cells, smallest and largest level
     lowest, highest, filled, at_lowest, at_highest = levels_of_groups(
-        groups.order, groups.starts, codes
+        groups, len(asked), target.codes
     )
     pure = (filled > 0) & (lowest == highest)
     # 3. leave each filled cell out: others of a pure group are right; in a group with exactly one
     #    deviating cell the others agree on a wrong level for it
     deviates = ~pure & (at_lowest + at_highest == filled) & (np.minimum(at_lowest, at_highest) == 1)
-    error = error_of_guessing(codes)
     trials = [
-        make_trial(int(filled[pure & size].sum()), int((deviates & size).sum()) * wrong, error)
+        make_trial(
+            int(filled[pure & size].sum()),
+            int((deviates & size).sum()) * wrong,
+            target.error_of_guessing,
+        )
         for size, wrong in ((filled == 2, 2), (filled > 2, 1))
     ]
-    return Answer(rows, common[which], filled[which], *trials)
+    return Answer(rows, common[groups[rows]], filled[groups[rows]], *trials)
 
 
 def make_trial(right: int, wrong: int, by_guessing: float) -> Trial:
@@ -101,9 +105,3 @@ def trial_of(predicted: np.ndarray, codes: np.ndarray) -> Trial:
     both = (predicted >= 0) & (codes >= 0)
     right = int((predicted[both] == codes[both]).sum())
     return make_trial(right, int(both.sum()) - right, error_of_guessing(codes))
-
-
-def error_of_guessing(codes: np.ndarray) -> float:
-    """Share of wrong guesses of who always says the commonest code; -1 is left out."""
-    counts = np.bincount(codes[codes >= 0], minlength=1)
-    return float(1.0 - counts.max() / counts.sum()) if counts.sum() else 0.0
