@@ -226,10 +226,15 @@ def from_classes(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
                 continue
             if not evidence.is_new(target, column):
                 continue
-            intervals = _intervals(column, target)
+            # classes that overlap among the first records overlap
+            if _intervals(column, target, slice(FEW_RECORDS)) is None:
+                continue
+            intervals = _intervals(column, target, slice(None))
             if intervals is None:
                 continue
-            lows, highs, classes, cases = intervals
+            lows, highs, classes, n_records = intervals
+            if n_records.sum() < LEAST_CASES or (n_records >= 3).sum() < 2:
+                continue
             x = _numbers(column)[target.holes]
             place = np.searchsorted(lows, x, side="right") - 1
             inside = (place >= 0) & (x <= highs[np.maximum(place, 0)])
@@ -239,37 +244,27 @@ def from_classes(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
                 codes = classes[place[inside]]
                 yield Deduction(
                     "classes", f"value of {column.name}", target.name, rows, codes, None,
-                    support[codes], cases, 1.0,
+                    support[codes], int(n_records.sum()), 1.0,
                 )  # fmt: skip
 
 
 def _intervals(
-    column: Column, target: Column
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int] | None:
-    """Limits of the classes of `target` in the numbers of `column`; None where they overlap."""
-    # classes that overlap among the first records overlap
-    for first in (slice(FEW_RECORDS), slice(None)):
-        codes, x = target.codes[first], _numbers(column)[first]
-        both = (codes >= 0) & ~np.isnan(x)
-        codes, x = codes[both], x[both]
-        limits = _limits(codes, x, target)
-        if limits is None:
-            return None
-    if len(x) < LEAST_CASES or (np.bincount(codes) >= 3).sum() < 2:
-        return None
-    return (*limits, len(x))
+    column: Column, target: Column, rows: slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """Classes of `target` as intervals of the numbers of `column`; None where they overlap.
 
-
-def _limits(
-    codes: np.ndarray, x: np.ndarray, target: Column
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Lowest and highest number of each class, and the classes in their order."""
-    lows, highs = extremes(x, codes, len(target.levels))
-    used = np.flatnonzero(np.bincount(codes, minlength=len(target.levels)))
+    Returns lowest and highest number of each class, the classes in this order, and the records of
+    each level.
+    """
+    codes, x = target.codes[rows], _numbers(column)[rows]
+    both = (codes >= 0) & ~np.isnan(x)
+    lows, highs = extremes(x[both], codes[both], len(target.levels))
+    n_records = np.bincount(codes[both], minlength=len(target.levels))
+    used = np.flatnonzero(n_records)
     order = used[np.argsort(lows[used], kind="stable")]
     if not (highs[order][:-1] < lows[order][1:]).all():
         return None
-    return lows[order], highs[order], order
+    return lows[order], highs[order], order, n_records
 
 
 def from_order(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:

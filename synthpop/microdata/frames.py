@@ -129,10 +129,13 @@ def n_columns(columns: Iterable[Any], name: object) -> int:
     >>> n_columns(pd.Index(["age", "sex", "age"]), "age"), n_columns(["age"], ("age", "sex"))
     (2, 0)
     """
-    if isinstance(name, str) and isinstance(columns, pd.Index):
-        if columns.is_unique and columns.inferred_type == "string":
-            return int(name in columns)  # remembered by pandas
+    if isinstance(columns, pd.Index) and isinstance(name, str) and _are_texts(columns):
+        return int(name in columns)
     return sum(_same_name(column, name) for column in columns)
+
+
+def _are_texts(columns: pd.Index) -> bool:
+    return columns.is_unique and columns.inferred_type == "string"  # pandas remembers both
 
 
 def _same_name(column: object, name: object) -> bool:
