@@ -13,7 +13,7 @@ import pytest
 
 from riskeval.measures import registry
 from riskeval.measures.alpha_k import alpha_k_anonymity
-from riskeval.measures.assess import assess
+from riskeval.measures.assess import assess, file_measurements
 from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.k_anonymity import k_anonymity
@@ -63,6 +63,17 @@ def test_all_measures_run_and_speak():
         assert measured.summary() in result.summary()
         assert f"## {MEASURES[name].title}" in result.to_markdown()
         assert MEASURES[name].question in result.to_markdown()
+
+
+def test_comparisons_count_below_2_3_5_and_the_accepted_k():
+    roles = {"weights": None, "household": None, "sensitive": ()}
+    about = {"kind": "protected", "numbers": {"below_3"}, **roles}
+    plain = {one.info.name: one.value for one in file_measurements(DATA, KEYS, **about)}
+    assert {2, 3, 5} == {k for k in range(2, 9) if f"below_{k}" in plain}
+    counted = k_anonymity(DATA, KEYS, k=(2, 3, 5, 7)).violations
+    assert [plain[f"below_{k}"] for k in (2, 3, 5)] == [counted[k] for k in (2, 3, 5)]
+    judged = file_measurements(DATA, KEYS, limits=Limits(k=7), **about)
+    assert {one.info.name: one.value for one in judged}["below_7"] == counted[7]
 
 
 def test_numbers_are_those_of_the_single_measures():

@@ -94,3 +94,21 @@ def test_an_extrapolation_that_goes_too_far_is_taken_back() -> None:
     assert moves[1] == pytest.approx(0.6, abs=0.05)  # the best point so far
     assert n_sweeps < 60
     assert gap < 1e-9
+
+
+def test_an_extrapolation_forgets_the_oldest_changes_of_many_parameters() -> None:
+    """Forty parameters need more sweeps than it remembers: without them it takes 71."""
+    rng = np.random.default_rng(1)
+    turned = np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    matrix = turned @ np.diag(np.linspace(0.1, 0.97, 40)) @ turned.T
+    x = np.ones(40)
+
+    def sweep() -> tuple[np.ndarray, float]:
+        gap = float(np.abs(x).max())
+        x[:] = matrix @ x
+        return x.copy(), gap
+
+    n_sweeps, _ = fixed_point(
+        sweep, lambda new: np.copyto(x, new), x.copy(), np.ones(40), 1e-8, 400
+    )
+    assert 20 < n_sweeps < 56

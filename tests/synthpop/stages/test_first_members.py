@@ -256,6 +256,8 @@ def test_classes_of_the_head() -> None:
         assert found.size == len(found.breaks) + 2
         assert 1 + np.searchsorted(found.breaks, np.inf) == found.size - 1
         assert 1 + np.searchsorted(found.breaks, 1e300) == found.size - 2  # beyond the sample
+    for n_values, n_classes in ((20, 20), (21, 10)):  # twenty values are classes of their own
+        assert len(set(digits(np.arange(1.0, n_values + 1).repeat(5)))) == n_classes
     upper = np.where(positive > np.median(positive), 5.0, 1.0)
     weighted = number_digits(positive, upper).breaks[:-1]
     plain = number_digits(positive, np.ones(500)).breaks[:-1]
