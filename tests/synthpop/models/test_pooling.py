@@ -243,19 +243,6 @@ def test_weights_matter() -> None:
     assert np.abs(one.effects - other.effects).max() > 1e-2
 
 
-def test_the_penalty_counts_in_persons_and_for_a_single_one_too() -> None:
-    one = some_design(1, n_strata=1)
-    two = replace(
-        one, digits=one.digits.repeat(2, axis=0), classes=one.classes.repeat(2),
-        weights=one.weights.repeat(2), strata=one.strata.repeat(2),
-    )  # fmt: skip
-    terms, options = single_terms(2), {"tolerance": 1e-12, "max_sweeps": 20_000}
-    alone = fit_ridge_effects(one, base_of(one.digits), terms, 3.0, **options)
-    twice = fit_ridge_effects(two, base_of(two.digits), terms, 6.0, **options)
-    assert np.abs(alone.effects).max() > 0.1
-    np.testing.assert_allclose(alone.effects, twice.effects, atol=1e-8)
-
-
 def test_classes_that_a_level_never_has_stay_possible() -> None:
     digits = np.repeat([[1], [2]], 20, axis=0)
     classes = np.repeat([0, 1], 20)  # separated
