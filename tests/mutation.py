@@ -38,7 +38,11 @@ ROOMS = {
         "tests/synthpop/models",
         "tests/synthpop/stages",
     ],
-    "synthpop/stages": ["tests/synthpop/stages", "tests/synthpop/pipeline"],
+    "synthpop/stages": [
+        "tests/synthpop/stages",
+        "tests/synthpop/pipeline",
+        "tests/synthpop/annealing",
+    ],
     "riskeval/measures": ["tests/riskeval/measures"],
     "riskeval/attacks": ["tests/riskeval/attacks"],
 }

@@ -131,7 +131,12 @@ class TestDistanceScreen:
     def test_distances_by_hand(self) -> None:
         original = pd.DataFrame({"a": [0.0, 4.0, 10.0], "c": ["x", "x", "y"]})
         synthetic = pd.DataFrame({"a": [1.0, 10.0], "c": ["x", "z"]})
-        found = distance_screen(original, synthetic, ["a", "c"], seed=1).per_record
+        screen = distance_screen(original, synthetic, ["a", "c"], seed=1)
+        row = screen.table.iloc[0]
+        ends = [row[f"dcr_{share}"] for share in (0.01, 0.05, 0.25, 0.5)]
+        assert ends == pytest.approx([0.0545, 0.0725, 0.1625, 0.275])
+        assert row["nndr"] == pytest.approx((1 / 3 + 5 / 8) / 2)
+        found = screen.per_record
         assert found["dcr"].tolist() == pytest.approx([0.05, 0.5])
         assert found["nndr"].tolist() == pytest.approx([0.05 / 0.15, 0.5 / 0.8])
 

@@ -65,6 +65,23 @@ def test_all_measures_run_and_speak():
         assert MEASURES[name].question in result.to_markdown()
 
 
+def test_records_without_any_key_are_counted_apart():
+    """Ten records may be anybody: alone each is a match of all; the others are judged without."""
+    lone = DATA.assign(age=np.arange(len(DATA)))
+    lone.loc[:9, KEYS] = np.nan
+    about = {"kind": "protected", "weights": None, "household": None, "sensitive": ()}
+    measured = {one.info.name: one for one in file_measurements(lone, KEYS, **about)}
+    one = measured["below_3_visible"]
+    assert (one.value, one.records) == (110, 110)
+    assert one.note == "10 records have every key missing"
+    assert measured["below_3"].value == 0
+    nothing = file_measurements(lone[:10], KEYS, **about, numbers={"below_3"})
+    notes = {one.info.name: one.note for one in nothing}
+    assert "below_3_visible" not in notes
+    for k in (2, 3, 5):
+        assert "the file says nothing on these keys" in notes[f"below_{k}"]
+
+
 def test_comparisons_count_below_2_3_5_and_the_accepted_k():
     roles = {"weights": None, "household": None, "sensitive": ()}
     about = {"kind": "protected", "numbers": {"below_3"}, **roles}
