@@ -227,6 +227,18 @@ def test_what_would_be_repeated_without_end_is_refused() -> None:
             call()
 
 
+def test_equal_values_have_no_richest_fifth_no_tail_and_no_outliers() -> None:
+    equal = [5.0] * 100
+    share_ratio = indicators.quintile_share_ratio(equal)
+    assert np.isnan(share_ratio.value)
+    assert share_ratio.summary() == "The quintile share ratio is not defined on these data."
+    with pytest.raises(InputError, match="none lies above the threshold of 5"):
+        indicators.pareto_tail(equal, k=10)
+    outliers = riskeval.outlier_risk(pd.DataFrame({"income": equal}), ["income"])
+    assert not outliers.above.any()
+    assert riskeval.outlier_risk(pd.DataFrame({"income": [5.0]}), ["income"]).above.all()
+
+
 def test_complex_numbers_are_refused() -> None:
     whirl = np.array([1 + 2j, 2 + 1j])
     for call in (

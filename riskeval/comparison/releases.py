@@ -272,6 +272,7 @@ def _rows(
         release.kind != "synthetic"
         and named
         and labels_of_release is not None
+        and labels_of_release.nlevels == index.nlevels
         and labels_of_release.isin(index).all()
     ):
         notes.append("linked by the labels of the index")

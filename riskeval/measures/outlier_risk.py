@@ -81,7 +81,7 @@ def outlier_risk(
         Numeric key variables.
     percentile : float, default 0.99
         Values at or above this percentile (R's type 7, of the values that are there) are in the
-        tail; above 0 and below 1.
+        tail, none where several values are all equal; above 0 and below 1.
     reach : float, default 0.05
         A value is isolated when no other value of the file is within this share of it.
     by : str or sequence of str, optional
@@ -156,8 +156,8 @@ def tail_of(values: np.ndarray, percentile: float, reach: float) -> tuple[np.nda
     >>> above.tolist(), isolated.tolist()
     ([False, False, False, True, True], [False, False, False, False, False])
     """
-    if not len(values):
-        return np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_)
+    if not len(values) or (len(values) > 1 and np.ptp(values) == 0):  # alike: nothing lies out
+        return np.zeros(len(values), dtype=np.bool_), np.zeros(len(values), dtype=np.bool_)
     above = values >= np.quantile(values, percentile)
     order = np.argsort(values, kind="stable")
     gaps = np.concatenate([[np.inf], np.diff(values[order]), [np.inf]])

@@ -261,6 +261,10 @@ def _tail_start(
         if n - start < 2:
             faults.add("threshold", f"{plural(n - start, 'value')} above it", remedy="Lower it.")
             return 0, 1.0
+    if x[-1] <= x0:
+        remedy = "The values are too much alike to have a tail."
+        faults.add("values", f"none lies above the threshold of {x0:g}", remedy=remedy)
+        return 0, 1.0
     if not x0 > 0:
         faults.add("threshold", f"is {x0:g}", remedy="It must be positive.")
         return 0, 1.0

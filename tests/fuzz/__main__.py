@@ -10,11 +10,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.fuzz.run import Finding, try_input
-from tests.fuzz.targets import targets
+from tests.fuzz.targets import HOSTILE, targets
 
+HALVES: dict[str, Callable[[], list[str]]] = {
+    "both": lambda: list(targets()),
+    "usual": lambda: [name for name in targets() if not name.endswith(HOSTILE)],
+    "hostile": lambda: [name for name in targets() if name.endswith(HOSTILE)],
+}
+"""Targets by what their tables are like."""
 PATIENCE = 60.0
 """Seconds that one input may take: of the processor, or ten times as many by the clock."""
 
@@ -23,6 +30,7 @@ def main() -> int:
     """Run inputs; the exit code is 1 where something foreign came out."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", default="", help="one target instead of all in turn")
+    parser.add_argument("--half", choices=HALVES, default="both", help="of the targets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--number", type=int, default=1000, help="inputs over all targets")
     parser.add_argument("--start", type=int, default=0, help="go on from this input")
@@ -30,7 +38,7 @@ def main() -> int:
     parser.add_argument("--odd", type=float, default=0.0, help="share of undocumented types")
     parser.add_argument("--child", nargs=2, type=int, default=None, help=argparse.SUPPRESS)
     wanted = parser.parse_args()
-    names = [wanted.target] if wanted.target else list(targets())
+    names = [wanted.target] if wanted.target else HALVES[wanted.half]()
     if wanted.child is not None:
         return child(names, wanted.seed, *wanted.child, wanted.odd)
     if wanted.input is not None:
@@ -38,8 +46,9 @@ def main() -> int:
         print(finding or "a result, or an error of ours")
         return int(finding is not None)
     start = time.monotonic()
+    options = ["--target", wanted.target, "--half", wanted.half]
     findings = supervised(
-        names, wanted.target, wanted.seed, wanted.number, wanted.odd, start=wanted.start
+        names, options, wanted.seed, wanted.number, wanted.odd, start=wanted.start
     )
     print(summary(findings))
     seconds = time.monotonic() - start
@@ -61,7 +70,7 @@ def summary(findings: list[Finding]) -> str:
 
 def supervised(
     names: list[str],
-    target: str,
+    options: list[str],
     seed: int,
     number: int,
     odd: float,
@@ -71,7 +80,7 @@ def supervised(
     """Run inputs in children, target by target in turn; go on behind one that hangs or kills."""
     findings: list[Finding] = []
     while start < number:
-        command = [sys.executable, "-m", "tests.fuzz", "--target", target, "--seed", str(seed)]
+        command = [sys.executable, "-m", "tests.fuzz", *options, "--seed", str(seed)]
         command += ["--odd", str(odd), "--child", str(start), str(number)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

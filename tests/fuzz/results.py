@@ -39,4 +39,10 @@ def everything(make: Maker, result: Any) -> None:
             continue
         value = getattr(result, name)
         if inspect.ismethod(value) and is_known(value):
-            value(**arguments_of(value, make))
+            parameters = inspect.signature(value).parameters
+            arguments = {
+                name: argument
+                for name, argument in arguments_of(value, make).items()
+                if isinstance(argument, str) or str(parameters[name].annotation)[:3] != "str"
+            }
+            value(**arguments)

@@ -98,12 +98,17 @@ def gini_influence(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def quintile_share_ratio(x: np.ndarray, w: np.ndarray) -> float:
-    """Total of the values above the 80 % quantile over that of those up to the 20 % quantile."""
+    """Total of the values above the 80 % quantile over that of those up to the 20 % quantile.
+
+    NaN where no value lies above the 80 % quantile.
+    """
     if len(x) == 0:
         return float("nan")
     low, high = sorted_quantiles(x, w, np.array([0.2, 0.8]), EXCEEDED)
     worth = w * x
     poor, rich = x <= low, x > high
+    if not rich.any():
+        return float("nan")
     return ratio(float(worth[rich].sum()), float(worth[poor].sum()))
 
 

@@ -203,7 +203,7 @@ def quintile_share_ratio(
     Returns
     -------
     Indicator
-        NaN where the poorest fifth has a total of zero.
+        NaN where the poorest fifth has a total of zero, or no value lies above the 80 % quantile.
 
     Notes
     -----

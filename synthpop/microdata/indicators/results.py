@@ -223,6 +223,8 @@ class Indicator(Result):
 
     def summary(self) -> str:
         """Return what the number means."""
+        if np.isnan(self.value):
+            return f"The {self.name.replace('_', ' ')} is not defined on these data."
         text = self.meaning.format(value=f"{self.value:.4g}", threshold=self.threshold)
         if self.standard_errors is not None:
             low, high = self.interval
