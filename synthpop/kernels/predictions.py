@@ -74,15 +74,8 @@ def sum_effects(digits, columns, ends, sizes, codes, starts, needed, effects, ba
         for t in range(len(needed)):
             for row in range(starts[t], starts[t + 1]):
                 table[spans[t] + codes[row]] = row
-    adds = np.zeros(len(needed), dtype=np.bool_)  # infinite penalties leave all effects zero
-    for t in range(len(needed)):
-        for row in range(starts[t], starts[t + 1]):
-            for r in range(n_classes):
-                adds[t] |= effects[row, r] != 0.0
     for c in range(n_cells):
         for t in range(len(needed)):
-            if not adds[t] and not needed[t]:
-                continue
             code = 0
             for k in range(ends[t], ends[t + 1]):
                 code = code * sizes[columns[k]] + digits[c, columns[k]]
@@ -91,9 +84,8 @@ def sum_effects(digits, columns, ends, sizes, codes, starts, needed, effects, ba
             else:
                 row = row_of_code(code, starts[t], starts[t + 1], codes)
             if row >= 0:
-                if adds[t]:
-                    for r in range(n_classes):
-                        sums[c, r] += effects[row, r]
+                for r in range(n_classes):
+                    sums[c, r] += effects[row, r]
             elif needed[t]:
                 known[c] = False
         largest = -np.inf

@@ -123,8 +123,12 @@ def shrink_block(
 
     margin, factors and fits, shape (L, R), are working space; margin holds zeros.
     """
-    terms = np.flatnonzero(ridge < np.inf)
-    if len(terms) == 0 or last == first:
+    terms, n_terms = np.empty(len(ridge), dtype=np.int64), 0
+    for j in range(len(ridge)):
+        if ridge[j] < np.inf:
+            terms[n_terms] = j
+            n_terms += 1
+    if n_terms == 0 or last == first:
         return 0, 0.0
     n_classes = probabilities.shape[1]
     # 1. Fitted weights of the levels of the first term.
@@ -135,8 +139,8 @@ def shrink_block(
     sweeps = 0
     while True:
         gap = 0.0
-        for place in range(len(terms)):
-            j, following = terms[place], terms[(place + 1) % len(terms)]
+        for place in range(n_terms):
+            j, following = terms[place], terms[(place + 1) % n_terms]
             low, high = starts[j], starts[j + 1]
             # 2. Solve target - fitted exp(d) = ridge (effect + d) for each level and class.
             off = change_rows(low, high, ridge[j], target, effects, margin, factors, fits)
