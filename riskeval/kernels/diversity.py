@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from riskeval.kernels.sorting import sort_first
 from synthpop.microdata.kernel import kernel
 
 
@@ -48,9 +49,10 @@ def group_diversity(begin, end, factor, value, count, n_values, gap, c, out):
             out[t, 1] = 1.0
             out[t, 2] = 1.0
             continue
-        sizes = np.sort(sizes)  # ascending
-        total = sizes.sum()
-        entropy = 0.0
+        sort_first(sizes, n)
+        total = entropy = 0.0
+        for i in range(n):
+            total += sizes[i]
         for i in range(n):
             entropy -= sizes[i] / total * np.log(sizes[i] / total)
         largest = sizes[n - 1]
@@ -116,16 +118,16 @@ def group_ordered_distance(begin, end, factor, value, count, below, summed, out)
     touched = np.zeros(n_values, np.int64)
     for t in range(begin.shape[1]):
         n = merge_segments(t, begin, end, factor, value, count, amount, touched)
-        present = np.sort(touched[:n])
+        sort_first(touched, n)
         total = 0.0
         for i in range(n):
-            total += amount[present[i]]
-        distance = summed[present[0]] if n > 0 else 0.0
+            total += amount[touched[i]]
+        distance = summed[touched[0]] if n > 0 else 0.0
         level = 0.0
         for i in range(n):  # between two present values the group's distribution is flat
-            level += amount[present[i]] / total
-            start = present[i]
-            stop = present[i + 1] if i + 1 < n else n_values
+            level += amount[touched[i]] / total
+            start = touched[i]
+            stop = touched[i + 1] if i + 1 < n else n_values
             low, high = start, stop  # first place where the file is above the level
             while low < high:
                 middle = (low + high) // 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from riskeval.kernels.sorting import sort_first
 from synthpop.microdata.kernel import kernel
 
 
@@ -160,12 +161,14 @@ def find_households(states, starts, marks, known, begin, members, slots, count, 
         c = np.searchsorted(known, marks[h])
         if c == len(known) or known[c] != marks[h]:
             continue
-        asked_members = np.sort(states[lo:hi])
+        asked_members = states[lo:hi].copy()
+        sort_first(asked_members, hi - lo)
         while c < len(known) and known[c] == marks[h]:
             listed_members = members[begin[c] : begin[c + 1]]
-            if len(listed_members) == len(asked_members) and np.all(
-                listed_members == asked_members
-            ):
+            equal = len(listed_members) == len(asked_members)
+            for j in range(hi - lo if equal else 0):
+                equal = equal and listed_members[j] == asked_members[j]
+            if equal:
                 count[c] += 1
                 for j in range(lo, hi):
                     matches[j] = slots[begin[c] + np.searchsorted(listed_members, states[j])]

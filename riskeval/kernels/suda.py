@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from riskeval.kernels.sorting import sort_first
 from synthpop.microdata.kernel import kernel, step
 
 
@@ -32,22 +33,6 @@ def grown(values, size):
     for i in range(len(values)):  # a slice takes two seconds more to compile
         larger[i] = values[i]
     return larger
-
-
-@step
-def sort_first(values, n):
-    """Sort the first `n` values (Shell 1959; the sort of NumPy takes a second to compile)."""
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            value, j = values[i], i
-            while j >= gap and values[j - gap] > value:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = value
-        gap //= 3
 
 
 @step
