@@ -148,7 +148,9 @@ def farthest_from_centre(left, n_left, numeric, nominal, n_levels, ones):
         counts = np.zeros(n_levels[c], dtype=np.int64)
         for t in range(n_left):
             counts[nominal[left[t], c]] += 1
-        modes[0, c] = np.argmax(counts)
+        for level in range(1, n_levels[c]):
+            if counts[level] > counts[modes[0, c]]:
+                modes[0, c] = level
     best, place = -1.0, 0
     for t in range(n_left):
         distance, _ = gower_sums(
@@ -160,11 +162,12 @@ def farthest_from_centre(left, n_left, numeric, nominal, n_levels, ones):
 
 
 @kernel
-def mdav_gower(numeric, special, nominal, n_levels, k):
+def mdav_gower(numeric, coded, nominal, n_levels, k):
     """MDAV with Gower distances, in quadratic time (Domingo-Ferrer and Torra 2005).
 
     numeric : float64, shape (n, p); numbers and ranks of ordered levels divided by their range
-    special : bool, shape (n, p); the constant of a semi-continuous variable: 1 away from others
+    coded : float64, shape (n, p); `numeric`, infinite where it is the constant of a semi-continuous
+        variable, which is 1 away from others
     nominal : int32, shape (n, q); codes of levels without an order
     n_levels : int64, shape (q,)
     k : int
@@ -176,7 +179,6 @@ def mdav_gower(numeric, special, nominal, n_levels, k):
     if k == 1 or n < 2 * k:
         return np.arange(n) if k == 1 else group
     ones = np.ones(max(numeric.shape[1], nominal.shape[1]))
-    coded = np.where(special, np.inf, numeric)
     left, distances = np.arange(n), np.empty(n)
     n_left, last = n, 0
     neighbours, near = np.empty(k - 1, np.int64), np.empty(k - 1)
@@ -216,7 +218,9 @@ def mdav_gower(numeric, special, nominal, n_levels, k):
             n_left = n_remaining
     for t in range(n_left):
         group[left[t]] = last + 1
-    return group - 1
+    for t in range(n):
+        group[t] -= 1
+    return group
 
 
 @kernel

@@ -315,11 +315,14 @@ def mdav(x, k, leaf):
         refresh_above(node, low, high, total, number, smallest)
     stack, bounds = np.empty(200, np.int64), np.empty(200, np.float64)
     neighbours, distances = np.empty(k - 1, np.int64), np.empty(k - 1)
+    centre = np.empty(p)
     last = 0
     left = n
     while left >= 2 * k:
         # 1. the centre of the records that are left
-        q = total[0] / number[0]
+        for c in range(p):
+            centre[c] = total[0, c] / number[0]
+        q = centre
         # 2. r, the farthest from the centre, and then s, the farthest from r (with 3 k records)
         for _ in range(2 if left >= 3 * k else 1):
             r = farthest(
@@ -381,4 +384,6 @@ def optimal_cuts(values, k):
         j = previous[j]
         if j > 0:
             group[j] = 1
-    return np.cumsum(group)
+    for i in range(1, n):
+        group[i] += group[i - 1]
+    return group

@@ -129,7 +129,9 @@ def gower_groups(
 
     codes = np.ascontiguousarray(nominal, dtype=np.int32)
     n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
-    return np.asarray(mdav_gower(by_range(numeric, special), special, codes, n_levels, k))
+    numbers = by_range(numeric, special)
+    coded = np.where(special, np.inf, numbers)
+    return np.asarray(mdav_gower(numbers, coded, codes, n_levels, k))
 
 
 def by_range(numeric: np.ndarray, special: np.ndarray) -> np.ndarray:

@@ -119,7 +119,9 @@ def split_by_margin(indptr, indices, data, margin, pointers, controls, counts):
     size = np.zeros(n_margins + 1, dtype=np.int64)
     for p in range(len(indices)):
         size[margin[indices[p]] + 1] += 1
-    place = np.cumsum(size)[:-1].copy()
+    place = size[:-1]
+    for m in range(1, n_margins):
+        place[m] += place[m - 1]
     for u in range(n_units):
         for m in range(n_margins):
             pointers[m, u] = place[m]

@@ -69,7 +69,9 @@ def eliminate(size, n, rng, out):
     chance 1 - (probability at i) / (probability at i + 1). Tillé (1996).
     """
     n_units = len(size)
-    total = size.sum()
+    total = 0.0
+    for k in range(n_units):
+        total += size[k]
     certain, outside = n_units, 0.0  # with all units left every one is certain
     pool = np.empty(n_units, np.int64)
     n_pool = 0

@@ -124,7 +124,7 @@ def shrink_block(
     margin, factors and fits, shape (L, R), are working space; margin holds zeros.
     """
     terms, n_terms = np.empty(len(ridge), dtype=np.int64), 0
-    for j in range(len(ridge)):
+    for j in range(len(ridge)):  # np.flatnonzero takes half a second to compile
         if ridge[j] < np.inf:
             terms[n_terms] = j
             n_terms += 1
@@ -154,7 +154,9 @@ def shrink_block(
             )
         sweeps += 1
         if gap < tolerance or sweeps >= max_sweeps:
-            margin[starts[0] : starts[-1]] = 0.0
+            for level in range(starts[0], starts[-1]):
+                for r in range(n_classes):
+                    margin[level, r] = 0.0
             return sweeps, gap
 
 

@@ -271,12 +271,12 @@ def test_python_form_of_the_kernels_agrees():
         kernels.optimal_cuts.py_func(ordered, 3).tolist()
         == kernels.optimal_cuts(ordered, 3).tolist()
     )
-    codes, none = np.zeros((30, 1), dtype=np.int32), np.zeros((30, 2), dtype=bool)
+    codes = np.zeros((30, 1), dtype=np.int32)
     codes[::2] = 1
     levels = np.array([2])
     assert (
-        gower_kernels.mdav_gower.py_func(x, none, codes, levels, 3).tolist()
-        == gower_kernels.mdav_gower(x, none, codes, levels, 3).tolist()
+        gower_kernels.mdav_gower.py_func(x, x, codes, levels, 3).tolist()
+        == gower_kernels.mdav_gower(x, x, codes, levels, 3).tolist()
     )
 
 
@@ -354,7 +354,8 @@ def test_gower_groups_are_those_of_the_plain_version():
     z, codes = rng.random((70, 2)), rng.integers(0, 3, (70, 2)).astype(np.int32)
     special = rng.random((70, 2)) < 0.2
     z[special] = 0.0
-    found = gower_kernels.mdav_gower(z, special, codes, np.array([3, 3]), 4)
+    coded = np.where(special, np.inf, z)
+    found = gower_kernels.mdav_gower(z, coded, codes, np.array([3, 3]), 4)
     assert same_partition(found, naive_gower_mdav(z, special, codes, 4))
 
 
