@@ -19,8 +19,9 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from synthpop.microdata.errors import Faults, MicrodataError, RunFileError
+from synthpop.microdata.errors import Faults, InputError, MicrodataError, RunFileError
 from synthpop.microdata.output import OUTPUT
+from synthpop.microdata.places import OTHER_NAME, is_text
 from synthpop.microdata.version import __version__
 
 SIGNALS = {
@@ -30,6 +31,8 @@ SIGNALS = {
 }
 """What ends a command, and its exit status: Ctrl-C, the system, a terminal that is closed."""
 
+NO_LIBRARY = "Is memory limited (ulimit -v), or the installation incomplete?"
+ADDRESS_SPACE = 1 << 30
 TIDYING_SECONDS = 5.0  # after this a signal counts again: the first one may have been swallowed
 
 NEW_OBJECTS = 10_000  # between two searches for garbage in cycles, of which a command makes little
@@ -64,6 +67,7 @@ def _with_output_options(function: Callable[..., Any]) -> Callable[..., Any]:
         *args: Any, quiet: bool = False, verbose: bool = False, json: bool = False, **options: Any
     ) -> Any:
         OUTPUT.begin(function.__name__, quiet=quiet, verbose=verbose, as_json=json)
+        _check_address_space()
         return function(*args, **options)
 
     signature = inspect.signature(function, eval_str=True)
@@ -74,6 +78,19 @@ def _with_output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     parameters = [*signature.parameters.values(), *output_parameters]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command
+
+
+def _check_address_space() -> None:
+    """Refuse a limit below which linear algebra waits for memory for ever while it is imported."""
+    try:
+        import resource
+    except ImportError:  # there are no such limits here
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE:
+        what = f"allows {limit / 1e9:.1f} GB of addresses, of which most are never used"
+        remedy = "Allow 4 GB; memory that is used is limited by a control group (MemoryMax)."
+        raise InputError.of("memory", "ulimit -v", what, remedy)
 
 
 def command_line(text: str) -> CommandLine:
@@ -148,6 +165,7 @@ def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> Non
     name: of the command, in front of each message
     stopped: what to say besides when the command is stopped by Ctrl-C or SIGTERM
     """
+    _open_streams()
     OUTPUT.begin("", quiet=False, verbose=False, as_json=False)
     gc.set_threshold(NEW_OBJECTS)
     statuses: list[int] = []
@@ -173,7 +191,13 @@ def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> Non
         sys.exit(1)
     except MemoryError:
         _end(name, "out of memory. Use fewer workers, fewer rows_per_block or fewer columns.", 1)
-    except OSError as problem:
+    except UnicodeEncodeError as problem:
+        if is_text(problem.object):
+            _end(name, _report(problem), 1)
+        _end(name, f"a name of a file is no text: {problem.object!r}. {OTHER_NAME}", 1)
+    except (ImportError, OSError) as problem:
+        if isinstance(problem, ImportError) or "shared object" in str(problem):
+            _end(name, f"{str(problem).rstrip('.')}. {NO_LIBRARY}", 1)
         where = f"{problem.filename}: " if problem.filename else ""
         _end(name, f"{where}{problem.strerror or problem}.", 1)
     except Exception as problem:  # noqa: BLE001  (the last resort: a fault of ours)
@@ -232,6 +256,13 @@ def _signals(statuses: list[int]) -> Iterator[None]:
             handler,
         ) in before.items():  # a command that was stopped may still wait for threads
             signal.signal(item, (lambda *_: os._exit(statuses[0])) if statuses else handler)
+
+
+def _open_streams() -> None:
+    """Give closed streams to the null device: the next file would take their place."""
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
 def _quiet_output() -> None:

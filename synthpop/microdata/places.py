@@ -15,7 +15,10 @@ from types import SimpleNamespace
 from typing import IO, Any
 from urllib.parse import unquote
 
+from synthpop.microdata.errors import OutputError
+
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
+OTHER_NAME = "Choose a name in UTF-8, and a locale with it (LC_ALL=C.UTF-8)."
 ADDRESS = re.compile(
     rf"(?P<scheme>{'|'.join(SCHEMES)}):/{{1,2}}"  # a path of the system has lost one slash
     r"(?:(?P<login>[^@/]*)@)?(?P<bucket>[^/?]*)(?P<key>[^?]*)(?:[?](?P<options>.*))?"
@@ -201,6 +204,17 @@ class BucketPath:
 Place = Path | BucketPath
 
 
+def is_text(name: str) -> bool:
+    """Return whether a name has UTF-8; names of files in other codings have none.
+
+    Examples
+    --------
+    >>> is_text("Köln"), is_text("Köln".encode("latin-1").decode("utf-8", "surrogateescape"))
+    (True, False)
+    """
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 def place(path: Place | PathLike[str] | str, folder: Path | None = None) -> Place:
     """Return a path on a disk, or in object storage where it is an address such as ``s3://...``.
 
@@ -218,7 +232,10 @@ def place(path: Place | PathLike[str] | str, folder: Path | None = None) -> Plac
     """
     if isinstance(path, BucketPath):
         return path
-    match = ADDRESS.fullmatch(fspath(path))
+    text = fspath(path)
+    if not is_text(text):
+        raise OutputError(f"{text!r} cannot be written as UTF-8. {OTHER_NAME}")
+    match = ADDRESS.fullmatch(text)
     if match is None:
         return Path(path) if folder is None else folder / path
     parts = tuple(part for part in unquote(match["key"]).split("/") if part not in ("", "."))

@@ -26,6 +26,7 @@ from synthpop.microdata.command import (
     workers_option,
 )
 from synthpop.microdata.errors import OutputError, RunFileError
+from synthpop.microdata.places import place
 from synthpop.microdata.version import __version__
 from tests.console import call
 
@@ -44,6 +45,18 @@ def failing(problem: BaseException):
         (KeyboardInterrupt(), 130, "tool: stopped. Blocks are kept.\n"),
         (MemoryError(), 1, "tool: out of memory. Use fewer workers"),
         (PermissionError(13, "Permission denied", "a.csv"), 1, "tool: a.csv: Permission denied."),
+        (ImportError("libx.so: failed to map"), 1, "failed to map. Is memory limited (ulimit -v)"),
+        (OSError("Could not load shared object file."), 1, "file. Is memory limited (ulimit -v)"),
+        (
+            UnicodeEncodeError("utf-8", "s\udcf6", 1, 2, "no"),
+            1,
+            "a name of a file is no text: 's\\udc",
+        ),
+        (
+            UnicodeEncodeError("ascii", "sö", 1, 2, "no"),
+            1,
+            "this is a fault of the program (Unicode",
+        ),
         (RecursionError("too deep"), 1, "tool: this is a fault of the program (RecursionError"),
         (ZeroDivisionError("oh"), 1, "(ZeroDivisionError: oh). Please report it with "),
     ],
@@ -87,6 +100,27 @@ def test_signals_end_with_a_message_after_tidying_up(number, status) -> None:
     output, errors = process.communicate(timeout=20)
     assert (process.returncode, output) == (status, "tidy\n")
     assert errors == "tool: stopped. Blocks are kept.\n"
+
+
+def test_streams_that_are_closed_are_opened(monkeypatch) -> None:
+    for stream in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, stream, None)
+    guarded(lambda: print("hello", file=sys.stderr), "tool")
+    assert {sys.stdout.mode, sys.stderr.mode} == {"w"}
+    sys.stdout.close()
+    sys.stderr.close()
+
+
+def test_too_few_addresses_are_refused(monkeypatch, tmp_path) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (700_000_000, resource.RLIM_INFINITY))
+    done = call(synthpop.cli.main, "verify", "p", cwd=tmp_path)
+    assert "ulimit -v: allows 0.7 GB of addresses" in done.stderr
+
+
+def test_a_folder_in_another_coding_is_refused() -> None:
+    with pytest.raises(OutputError, match=r"'K.udcf6ln' cannot be written as UTF-8"):
+        place(b"K\xf6ln".decode("utf-8", "surrogateescape"))
 
 
 def test_handlers_are_given_back() -> None:
