@@ -170,6 +170,11 @@ class TestWhom:
         risk = intruder_scenarios(sample, more, "k", "y", accuracy=0.1, holdout=others)
         alone = intruder_scenarios(others, more, "k", "y", accuracy=0.1)
         np.testing.assert_allclose(risk.table["rate_holdout"], alone.table["rate"])
+        both = intruder_scenarios(
+            sample, more, "k", "y", accuracy=(0.1, 0.2), holdout=others, scenarios=(2, 4, 5)
+        )
+        assert {number for _, number, _ in both.excess} == {2, 4, 5}
+        assert {one.n_tests for one in both.excess.values()} == {3 * 2}
 
 
 class TestExpectedBesideWorst:

@@ -239,6 +239,10 @@ def test_presence_by_hand():
     np.testing.assert_allclose(result.probability, [0.5, 0.5, third, 0.5 + third, 0.5 + third, 0.0])
     assert (result.delta_min, result.n_unmatched) == (0.0, 1)
     assert "1 record of the release matches nobody" in result.summary()
+    assert "0 of 6 persons are certainly in it" in result.summary()
+    some = delta_presence(everybody[1:5], everybody, ["a", "b"])
+    np.testing.assert_allclose(some.probability, [0.5, 0.5, 1.0, 1.0, 1.0, 0.0])
+    assert "3 of 6 persons are certainly in it" in some.summary()
     assert delta_presence(everybody, everybody, ["a"]).delta_min == 1.0
 
 

@@ -364,6 +364,8 @@ class TestProbabilistic:
     def test_threshold(self) -> None:
         asked = {"variables": ["name", "age"], "method": "probabilistic"}
         every = record_linkage(*self.survey(), **asked)
+        best = record_linkage(*self.survey(), threshold=every.score.max(), **asked)
+        assert (best.nearest >= 0).sum() == (every.score == every.score.max()).sum() > 0
         few = record_linkage(*self.survey(), threshold=every.score.max() + 1, **asked)
         assert few.rate == 0
         assert (few.nearest == -1).all()

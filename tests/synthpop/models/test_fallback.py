@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from synthpop.conditional.fallback import ModelDesign, predict_with_fallback
+from synthpop.conditional.fallback import LevelFactors, ModelDesign, predict_with_fallback
 from synthpop.conditional.fit_fallback import fit_with_fallback
 
 
@@ -64,3 +66,27 @@ def test_the_pooled_model_is_no_step_down_where_pooling_is_complete() -> None:
     complete = fit_with_fallback("empirical", design(), smallest_stratum=1, pooling="complete")
     assert complete.by_stratum == (None, None)
     assert predict_with_fallback(complete, 1, np.array([[2]]))[1].tolist() == [0]
+
+
+def test_a_cell_that_nobody_has_is_asked_without_its_optional_predictor() -> None:
+    """The second predictor may be missing (0): cell (1, 3) takes the shares of (1, 0)."""
+    digits = np.array([[1, 0], [1, 0], [1, 1], [1, 2], [2, 3]])
+    cells = ModelDesign(
+        digits, np.array([0, 1, 2, 2, 2]), np.array([1.0, 3, 1, 1, 6]), np.zeros(5, dtype=int),
+        (3, 4), (False, False), 3, 1,
+    )  # fmt: skip
+    plain = fit_with_fallback("empirical", cells, smallest_stratum=1, pooling="none")
+    asked = np.array([[1, 3], [1, 1], [2, 1]])
+    shares, step = predict_with_fallback(plain, 0, asked)
+    assert step.tolist() == [2, 0, 2]
+    shares, step = predict_with_fallback(replace(plain, optional=(1,)), 0, asked)
+    assert step.tolist() == [1, 0, 2]
+    assert np.allclose(shares[0], [0.25, 0.75, 0])
+    assert np.allclose(shares[1], [0, 0, 1])
+
+
+def test_factors_of_a_level_keep_the_share_of_the_first_class() -> None:
+    factors = LevelFactors(0, np.array([[1.0, 1, 1], [1.0, 3, 0]]))
+    shares = np.array([[0.4, 0.3, 0.3], [0.4, 0.3, 0.3], [0.4, 0, 0.6], [1.0, 0, 0]])
+    moved = factors.applied(shares, np.array([[0], [1], [1], [1]]))
+    assert np.allclose(moved, [[0.4, 0.3, 0.3], [0.4, 0.6, 0], [0.4, 0, 0], [1.0, 0, 0]])

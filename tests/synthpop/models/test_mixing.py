@@ -219,3 +219,12 @@ def test_the_way_is_of_the_model() -> None:
     assert way_of("multinomial") == "effects"
     assert way_of("empirical") == "cells"
     assert way_of("forest") == way_of(DecisionTreeClassifier()) == "mixture"
+
+
+def test_one_standard_error_is_that_of_the_difference_over_all_folds() -> None:
+    """Three folds: the standard error of their sum is the root of three here."""
+    best_folds = np.zeros(3)
+    for behind, chosen in (([-0.45, 0.55, 1.55], np.inf), ([-0.4, 0.6, 1.6], 100.0)):
+        scores = [(np.inf, best_folds - behind), (100.0, best_folds)]
+        assert best(scores, "one-standard-error") == chosen
+        assert best(scores) == 100.0
