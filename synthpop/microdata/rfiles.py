@@ -153,11 +153,7 @@ def _plain(column: pd.Series) -> pd.Series:
     """Return nullable columns as plain ones where nothing is missing."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        levels = [str(level) for level in dtype.categories]
-        codes = np.asarray(column.cat.codes)
-        return pd.Series(
-            pd.Categorical.from_codes(codes, pd.Index(levels), ordered=bool(dtype.ordered))
-        )
+        return column.cat.rename_categories(str)
     if pd.api.types.is_bool_dtype(dtype):
         return column.astype(bool) if column.notna().all() else column.astype(object)
     if pd.api.types.is_integer_dtype(dtype):
@@ -244,15 +240,9 @@ def _since_1970(column: pd.Series) -> tuple[np.ndarray, dict[str, Any]]:
 
 
 def _for_r(column: pd.Series, target: Path) -> pd.Series:
-    dtype = column.dtype
+    dtype, plain = column.dtype, column.reset_index(drop=True)
     if isinstance(dtype, pd.CategoricalDtype):
-        levels = [str(level) for level in dtype.categories]
-        return pd.Series(
-            pd.Categorical.from_codes(
-                np.asarray(column.cat.codes), pd.Index(levels), ordered=bool(dtype.ordered)
-            )
-        )
-    plain = column.reset_index(drop=True)
+        return plain.cat.rename_categories(str)
     if pd.api.types.is_bool_dtype(dtype):
         return plain.astype("boolean")
     if pd.api.types.is_integer_dtype(dtype):
