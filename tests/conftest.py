@@ -96,7 +96,6 @@ def few_trees() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("synthpop.models.learners.N_TREES", 20)
-        patch.setattr("synthpop.models.regression.N_TREES", 20)
         patch.setattr("riskeval.attacks.prediction.model.TREES", 10)
         patch.setitem(auc_of_groups.__kwdefaults__, "iterations", 15)
         yield

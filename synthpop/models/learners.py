@@ -25,7 +25,7 @@ import numpy as np
 
 from synthpop.microdata.environment import one_thread
 from synthpop.microdata.text import percent
-from synthpop.models.numeric_predictors import Numbers, learner_columns, levels_seen
+from synthpop.models.numeric_predictors import Numbers, are_seen, learner_columns, levels_seen
 
 SMALLEST_LEAF = 5
 N_TREES = 100
@@ -55,29 +55,30 @@ class LearnerModel:
     note: str = ""
 
 
-def make_estimator(model: Any, n_predictors: int, seed: int) -> Any:
-    """Return a new classifier for a name or a copy of the one given.
+def make_estimator(model: Any, n_columns: int, seed: int, *, of_numbers: bool = False) -> Any:
+    """Return a new classifier (`of_numbers`: regressor) for a name, or a copy of the one given.
 
-    model: "tree", "forest", "boosting" or a scikit-learn classifier
-    n_predictors: columns; a forest tries two thirds of them at each split (not their square root,
-        which is one column where there are two or three)
-    seed: set as ``random_state`` where the classifier has one and it is None
+    model: "tree", "forest", "boosting" (classifiers only) or one of scikit-learn
+    n_columns: a forest tries two thirds of them at each split (not their square root, which is one
+        column where there are two or three)
+    seed: set as ``random_state`` where the estimator has one and it is None
     """
+    from sklearn import ensemble, tree
     from sklearn.base import clone
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
 
-    if model == "tree":
-        return DecisionTreeClassifier(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
-    if model == "forest":
-        return RandomForestClassifier(
+    if isinstance(model, str) and model == "tree":
+        grown = tree.DecisionTreeRegressor if of_numbers else tree.DecisionTreeClassifier
+        return grown(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
+    if isinstance(model, str) and model == "forest":
+        forest = ensemble.RandomForestRegressor if of_numbers else ensemble.RandomForestClassifier
+        return forest(
             N_TREES,
             min_samples_leaf=SMALLEST_LEAF,
-            max_features=max(1, round(2 * n_predictors / 3)),
+            max_features=max(1, round(2 * n_columns / 3)),
             random_state=seed,
         )
-    if model == "boosting":
-        return HistGradientBoostingClassifier(random_state=seed, **BOOSTING)
+    if isinstance(model, str):
+        return ensemble.HistGradientBoostingClassifier(random_state=seed, **BOOSTING)
     estimator = clone(model)
     if getattr(estimator, "random_state", 0) is None:
         estimator.set_params(random_state=seed)
@@ -195,9 +196,7 @@ def _keep_existence(
 
 def predict_learner(model: LearnerModel, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return class probabilities of cells and which cells are known; see the multinomial."""
-    known = np.ones(len(digits), dtype=bool)
-    for j, seen in enumerate(model.seen):
-        known &= seen[digits[:, j]]
+    known = are_seen(digits, model.seen)
     probabilities = np.zeros((len(digits), model.n_classes))
     if model.estimator is None:
         probabilities[:, model.classes[0]] = 1.0

@@ -45,6 +45,14 @@ def levels_seen(
     return tuple(predictors)
 
 
+def are_seen(digits: np.ndarray, seen: Sequence[np.ndarray]) -> np.ndarray:
+    """Return which cells have only levels that were seen, shape (c,)."""
+    known = np.ones(len(digits), dtype=bool)
+    for j, levels in enumerate(seen):
+        known &= levels[digits[:, j]]
+    return known
+
+
 def number_classes(
     digits: np.ndarray, weights: np.ndarray, numbers: Numbers, n_classes: int = N_CLASSES
 ) -> tuple[np.ndarray | None, ...]:

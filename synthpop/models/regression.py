@@ -19,8 +19,10 @@ import numpy as np
 from synthpop.microdata.environment import one_thread
 from synthpop.microdata.errors import InputError
 from synthpop.models.encoding import distinct_cells
+from synthpop.models.learners import make_estimator
 from synthpop.models.numeric_predictors import (
     Numbers,
+    are_seen,
     learner_columns,
     level_terms,
     levels_seen,
@@ -31,8 +33,6 @@ from synthpop.models.numeric_predictors import (
 RANK_TOLERANCE = 1e-9
 KNOWN_TOLERANCE = 1e-6
 MAX_STEPS = 100
-SMALLEST_LEAF = 5
-N_TREES = 100
 SMALLEST_LOG_MEAN = -30.0
 
 
@@ -216,14 +216,11 @@ def predict_regression(model: RegressionModel, digits: np.ndarray) -> tuple[np.n
         logarithm; known: bool array, shape (c,); False where a level was not in the sample, or
         where the combination lies outside of what the sample can tell (aliased predictors).
     """
-    known = np.ones(len(digits), dtype=bool)
-    for j, seen in enumerate(model.seen):
-        known &= seen[digits[:, j]]
+    known = are_seen(digits, model.seen)
     if model.kind == "learner":
         fitted = np.zeros(len(digits))
         if known.any():
-            x = learner_columns(digits[known], model.seen, model.ordered, model.tables)
-            fitted[known] = model.estimator.predict(x)
+            fitted[known] = model.estimator.predict(columns_of(model, digits[known]))
         return fitted, known
     x = model_columns(digits, model.seen, model.tables)
     outside = x - (x @ model.basis) @ model.basis.T
@@ -236,32 +233,6 @@ def predict_regression(model: RegressionModel, digits: np.ndarray) -> tuple[np.n
 
 
 # regressors of scikit-learn
-
-
-def make_regressor(model: Any, n_columns: int, seed: int) -> Any:
-    """Return a new regressor for the name "tree" or "forest", or a copy of the one given.
-
-    model: "tree", "forest" or a scikit-learn regressor
-    n_columns: a forest tries two thirds of them at each split
-    seed: set as ``random_state`` where the regressor has one and it is None
-    """
-    from sklearn.base import clone
-    from sklearn.ensemble import RandomForestRegressor
-    from sklearn.tree import DecisionTreeRegressor
-
-    if isinstance(model, str) and model == "tree":
-        return DecisionTreeRegressor(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
-    if isinstance(model, str):
-        return RandomForestRegressor(
-            N_TREES,
-            min_samples_leaf=SMALLEST_LEAF,
-            max_features=max(1, round(2 * n_columns / 3)),
-            random_state=seed,
-        )
-    estimator = clone(model)
-    if getattr(estimator, "random_state", 0) is None:
-        estimator.set_params(random_state=seed)
-    return estimator
 
 
 def fit_regressor(
@@ -285,14 +256,12 @@ def fit_regressor(
     """
     seen, shares = levels_seen(digits, sizes, numbers), weights / weights.mean()
     x = learner_columns(digits, seen, ordered, numbers)
-    estimator = make_regressor(model, x.shape[1], seed)
+    estimator = make_estimator(model, x.shape[1], seed, of_numbers=True)
     with one_thread():
         _fit_weighted(estimator, x, y, shares)
         fitted = np.asarray(estimator.predict(x), dtype=np.float64)
-    nothing = np.empty((0, 0))
-    tables = tuple(numbers)
     regression = RegressionModel(
-        "learner", seen, tuple(ordered), np.empty(0), nothing, estimator, tables
+        "learner", seen, tuple(ordered), np.empty(0), np.empty((0, 0)), estimator, tuple(numbers)
     )
     return regression, fitted
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, PoissonRegressor
 
 from synthpop.microdata.errors import InputError
+from synthpop.models.learners import make_estimator
 from synthpop.models.numeric_predictors import levels_seen, model_columns
 from synthpop.models.regression import (
     fit_regression,
     fit_regressor,
     least_squares,
     log_linear,
-    make_regressor,
     negative_binomial_size,
     predict_regression,
 )
@@ -235,8 +235,8 @@ def test_forests_are_repeatable_and_seeds_matter() -> None:
     )
     assert np.array_equal(a, b)
     assert not np.array_equal(a, c)
-    assert make_regressor("forest", 9, 4).max_features == 6
-    assert make_regressor("forest", 9, 4).random_state == 4
+    assert make_estimator("forest", 9, 4, of_numbers=True).max_features == 6
+    assert make_estimator("forest", 9, 4, of_numbers=True).random_state == 4
 
 
 def test_a_forest_with_extreme_weights() -> None:
