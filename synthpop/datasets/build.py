@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pandas as pd
 
 from synthpop.datasets.truth import DEMO_TRUTH
 from synthpop.microdata import demo_survey
+from synthpop.microdata.atomic import replacing
 from synthpop.microdata.text import count
 
 
@@ -28,9 +28,8 @@ def write_survey(survey: pd.DataFrame, path: Path) -> None:
     import pyarrow.parquet as pq
 
     table = pa.Table.from_pandas(survey, preserve_index=False)
-    partial = path.with_suffix(".tmp")
-    pq.write_table(table, partial, compression="zstd", compression_level=19, use_dictionary=True)
-    os.replace(partial, path)
+    with replacing(path) as draft:
+        pq.write_table(table, draft, compression="zstd", compression_level=19, use_dictionary=True)
 
 
 def main(arguments: list[str] | None = None) -> None:

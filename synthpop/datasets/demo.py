@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from synthpop.datasets.truth import DEMO_TRUTH
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import count as count_text
+from synthpop.microdata.parameters import Whole, check
 
 MOST_HOUSEHOLDS = 20_000_000  # person ids are 32-bit numbers
 
@@ -55,15 +54,10 @@ def load_demo_population(
 
     count = DEMO_TRUTH.households if households is None else households
     faults = Faults("load_demo_population")
-    _check_whole(faults, "households", count, 1, MOST_HOUSEHOLDS)
-    _check_whole(faults, "seed", seed, 0, None)
+    check(
+        faults,
+        {"households": Whole(1, MOST_HOUSEHOLDS), "seed": Whole(0)},
+        {"households": count, "seed": seed},
+    )
     faults.raise_if_any()
     return make_population(int(count), int(seed))
-
-
-def _check_whole(faults: Faults, name: str, value: object, least: int, most: int | None) -> None:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or value < least or (most is not None and value > most):  # type: ignore[operator]
-        span = f"of {least} or more" if most is None else f"from {least} to {count_text(most)}"
-        what = f"{value!r} is not a whole number {span}"
-        faults.add(name, what, remedy=f"Give a whole number {span}.")

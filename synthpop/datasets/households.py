@@ -8,6 +8,7 @@ import numpy as np
 
 from synthpop.datasets.draws import Draws
 from synthpop.datasets.truth import REGIONS
+from synthpop.models.rounding import largest_remainder
 
 SINGLE, COUPLE, FAMILY, LONE_PARENT, SHARED = range(5)
 
@@ -36,24 +37,9 @@ class DemoHouseholds:
         return 1 + self.partner + self.children + self.parents + self.others
 
 
-def shares_to_counts(shares: np.ndarray, total: int) -> np.ndarray:
-    """Split `total` in proportion to `shares`, shape (k,), by largest remainders.
-
-    Examples
-    --------
-    >>> shares_to_counts(np.array([0.5, 0.3, 0.2]), 7).tolist()
-    [4, 2, 1]
-    """
-    exact = shares / shares.sum() * total
-    counts = np.floor(exact).astype(np.int64)
-    largest = np.argsort(counts - exact, kind="stable")[: total - counts.sum()]
-    counts[largest] += 1
-    return counts
-
-
 def make_households(n: int, draws: Draws) -> DemoHouseholds:
     """Draw the make-up of `n` households, sorted by region."""
-    counts = shares_to_counts(np.array([region.share for region in REGIONS]), n)
+    counts = largest_remainder(np.array([region.share for region in REGIONS]), n)
     region = np.repeat(np.arange(len(REGIONS), dtype=np.int8), counts)
     urban = np.array([r.urban for r in REGIONS])[region]
     odds = (1 - urban)[:, None] * KINDS_VILLAGE + urban[:, None] * KINDS_CITY

@@ -8,9 +8,9 @@ import pandas as pd
 from synthpop.datasets import levels
 from synthpop.datasets.calibrating import rake_households
 from synthpop.datasets.draws import Draws
-from synthpop.datasets.households import shares_to_counts
 from synthpop.datasets.truth import DEMO_TRUTH, REGIONS, DemoTruth
 from synthpop.microdata.streams import Streams
+from synthpop.models.rounding import largest_remainder
 
 AGE_CLASSES = (0, 16, 25, 35, 50, 65, 80)  # lower ends
 SIZE_CLASSES = (1, 2, 3, 4, 5)  # the last one is open
@@ -43,7 +43,7 @@ def make_survey(population: pd.DataFrame, seed: int, truth: DemoTruth = DEMO_TRU
 def _draw(region: np.ndarray, truth: DemoTruth, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
     """Design weight of each household and whether it is drawn (simple random in the region)."""
     sizes = np.bincount(region, minlength=len(REGIONS))
-    n = np.minimum(shares_to_counts(sizes**truth.allocation_power, truth.gross_sample), sizes)
+    n = np.minimum(largest_remainder(sizes**truth.allocation_power, truth.gross_sample), sizes)
     order = np.lexsort((draws.uniform("sample", len(region)), region))
     rank = np.empty(len(region), dtype=np.int64)
     rank[order] = np.arange(len(region)) - np.concatenate([[0], np.cumsum(sizes)])[region[order]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.annealing.allocation import Allotment, area_totals, largest_remainder
+from synthpop.annealing.allocation import Allotment, area_totals
 from synthpop.annealing.population_table import PopulationTable, map_regions
 from synthpop.annealing.search import Search
 from synthpop.calibration.controls import Controls
@@ -22,6 +22,7 @@ from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent
+from synthpop.models.rounding import largest_remainder
 from synthpop.stages.population_stages import SHOWN, as_lists, from_lists
 
 OFF = 0.01  # totals further from the population than this are mentioned

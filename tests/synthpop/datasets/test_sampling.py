@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from synthpop.datasets.calibrating import rake_households
-from synthpop.datasets.households import shares_to_counts
 from synthpop.datasets.sampling import control_counts, make_survey, response_probability
 from synthpop.datasets.truth import DEMO_TRUTH
+from synthpop.models.rounding import largest_remainder
 
 AGES = [-1, 15, 24, 34, 49, 64, 79, 200]
 
@@ -103,8 +103,8 @@ def test_parameters_of_the_sample_are_honoured(small: pd.DataFrame) -> None:
     assert set(other["db030"]) != set(base["db030"])
 
 
-def test_shares_to_counts_add_up() -> None:
-    counts = shares_to_counts(np.array([0.333, 0.333, 0.334]), 100)
+def test_counts_of_shares_add_up() -> None:
+    counts = largest_remainder(np.array([0.333, 0.333, 0.334]), 100)
     assert counts.tolist() == [33, 33, 34]
 
 
