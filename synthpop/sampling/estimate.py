@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import SHARE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import as_numbers
@@ -134,8 +135,7 @@ def horvitz_thompson(
     check_choice(faults, "method", estimator, (*WITH_PAIRS, *APPROXIMATIONS))
     if estimator in WITH_PAIRS and pairs is None:
         faults.add("joint", f"is needed by {estimator}")
-    if not 0 < level < 1:
-        faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
+    check(faults, {"level": SHARE}, {"level": level})
     faults.raise_if_any()
     expanded = y / p
     variance = _variance(estimator, expanded, p, pairs)

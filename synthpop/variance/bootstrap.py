@@ -14,7 +14,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.design_variance import sampled_units, t_quantile
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import MOST_TIMES, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -215,7 +215,11 @@ def bootstrap(
     """
     faults = Faults("bootstrap")
     check_choice(faults, "interval", interval, INTERVALS)
-    _check_numbers(faults, replicates, level)
+    check(
+        faults,
+        {"replicates": Whole(2, MOST_TIMES), "level": SHARE},
+        {"replicates": replicates, "level": level},
+    )
     survey = data if isinstance(data, Survey) else None
     if survey is not None:
         data, weights = survey.frame, survey.roles.weight if weights is None else weights
@@ -270,12 +274,6 @@ def _replicate(
             replicated.append({})
     values = np.array([[item.get(label, np.nan) for label in start] for item in replicated])
     return start, values, tuple(failures)
-
-
-def _check_numbers(faults: Faults, replicates: object, level: object) -> None:
-    check(faults, {"replicates": Whole(2, MOST_TIMES)}, {"replicates": replicates})
-    if not (isinstance(level, (int, float)) and 0 < level < 1):
-        faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
 
 
 def _limits(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.design_variance import t_quantile
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import POSITIVE, SHARE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import number, plural, short_percent
 
@@ -176,10 +177,11 @@ def _checked(
             faults.add("variances", f"{len(u)} for {plural(len(q), 'estimate')}")
         elif (u < 0).any():
             faults.add("variances", "are negative", rows=np.flatnonzero(u < 0))
-    if not (isinstance(fraction, (int, float)) and fraction > 0):
-        faults.add("synthetic_fraction", f"is {fraction!r}", remedy="Give a positive number.")
-    if not (isinstance(level, (int, float)) and 0 < level < 1):
-        faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
+    check(
+        faults,
+        {"synthetic_fraction": POSITIVE, "level": SHARE},
+        {"synthetic_fraction": fraction, "level": level},
+    )
     faults.raise_if_any()
     assert q is not None
     assert u is not None
