@@ -17,9 +17,9 @@ from synthpop.evaluation.source import every_kth
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.names import AGE, RELATION, first_named
-from synthpop.microdata.survey import Survey
 
 MOST_COUNTED_LEVELS = 12
+MOST_PERSONS = 100_000
 SUM_TOLERANCE = 1e-6
 SUMS_COLUMNS = ["total", "sample", "population", "sample_share_off", "population_share_off"]
 
@@ -50,23 +50,15 @@ def _sides(request: FitRequest) -> tuple[HouseholdRows, HouseholdRows]:
         population = rows_of_population(request.source, columns, household, survey.n_households)
         if population is not None:
             return rows_of_survey(survey, request.frame, columns), population
-    return _persons(survey, request.frame[columns]), _every_person(request, columns)
-
-
-def _persons(survey: Survey, frame: pd.DataFrame) -> HouseholdRows:
-    n = len(frame)
-    return HouseholdRows(
-        frame.reset_index(drop=True), np.arange(n), np.ones(n, dtype=np.int64), survey.weights,
-        survey.weights,
-    )  # fmt: skip
-
-
-def _every_person(request: FitRequest, columns: list[str]) -> HouseholdRows:
-    """Return evenly spaced persons of a population without households."""
-    most = max(request.survey.n_persons, 100_000)
+    most = max(survey.n_persons, MOST_PERSONS)
     frame = every_kth(request.source, columns, min(1.0, most / max(len(request.source.data), 1)))
+    sample = _persons(request.frame[columns].reset_index(drop=True), survey.weights)
+    return sample, _persons(frame, np.ones(len(frame)))
+
+
+def _persons(frame: pd.DataFrame, weights: np.ndarray) -> HouseholdRows:
     n = len(frame)
-    return HouseholdRows(frame, np.arange(n), np.ones(n, dtype=np.int64), np.ones(n), np.ones(n))
+    return HouseholdRows(frame, np.arange(n), np.ones(n, dtype=np.int64), weights, weights)
 
 
 def _main_numbers(request: FitRequest) -> tuple[str, ...]:
