@@ -1,4 +1,4 @@
-"""Whole numbers for expected counts, with their totals kept."""
+"""Whole numbers for a table of expected counts, with its totals kept."""
 
 from __future__ import annotations
 
@@ -45,21 +45,3 @@ def _to_next_whole(sums: np.ndarray | float) -> np.ndarray:
     """Return what is missing to the next whole number, 0 where nothing is."""
     missing = np.ceil(sums) - sums
     return np.where(missing > 1.0 - NEARLY, 0.0, missing)
-
-
-def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
-    """Split a whole number in proportion to shares (Hamilton's method).
-
-    shares: float array, shape (n,); not negative, sum above 0
-    Returns int64 array, shape (n,): sum `total`; ties go to the first.
-
-    Examples
-    --------
-    >>> largest_remainder(np.array([1.0, 1.0, 1.0]), 5).tolist()
-    [2, 2, 1]
-    """
-    exact = shares / shares.sum() * total
-    floors = np.floor(exact + 1e-9)
-    largest = np.argsort(-(exact - floors), kind="stable")[: total - int(floors.sum())]
-    floors[largest] += 1
-    return floors.astype(np.int64)

@@ -22,7 +22,7 @@ from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent
-from synthpop.models.rounding import largest_remainder
+from synthpop.microdata.whole_shares import largest_remainder
 from synthpop.stages.population_stages import SHOWN, as_lists, from_lists
 
 OFF = 0.01  # totals further from the population than this are mentioned

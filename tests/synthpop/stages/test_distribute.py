@@ -11,7 +11,7 @@ from synthpop.annealing.search import Search
 from synthpop.calibration import Margin
 from synthpop.kernels.annealing import swap_areas
 from synthpop.microdata.errors import ConvergenceWarning, InputError
-from synthpop.models.rounding import largest_remainder
+from synthpop.microdata.whole_shares import largest_remainder
 from synthpop.stages.distribute import Distribute, distribute
 from tests.reference_data import golden, survey_data
 from tests.synthpop.annealing.test_annealing import make_population
