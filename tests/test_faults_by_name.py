@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import riskeval
 import synthpop
@@ -23,8 +24,11 @@ from synthpop import (
     simulate_study,
 )
 from synthpop.calibration.weights import effective_sample_size
+from synthpop.figures.style import put_title, side_legend
 from synthpop.heaping import correct_heaps
 from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.pictures import to_svg
+from synthpop.pipeline.fingerprint import chosen_strata
 from tests.small import small_frame, small_pipeline, small_survey
 
 
@@ -175,6 +179,7 @@ def test_numbers_at_the_edge() -> None:
 
 TWO = pd.DataFrame({"a": [1.0, 1e300, -1e300, 1e308], "b": [1.0, 2.0, 3.0, 1e307]})
 IMMENSE = {
+    "mean": lambda: synthpop.weighted.mean(TWO["a"] * 1.5e8, [1e308] * 4),
     "correlation": lambda: synthpop.weighted.correlation(TWO["a"], TWO["b"]),
     "covariance": lambda: synthpop.weighted.covariance(TWO["a"], TWO["b"]),
     "mean excess": lambda: indicators.mean_excess(TWO["b"] * 10, [1e308] * 4),
@@ -190,6 +195,16 @@ def test_immense_numbers_give_no_warnings_of_libraries(name) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         IMMENSE[name]()
+
+
+def test_legends_in_any_script_give_no_warnings_of_fonts() -> None:
+    figure = Figure(layout="constrained")
+    figure.subplots()
+    side_legend(figure, ["\u5317\u4eac", "\x00"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        put_title(figure, "Age")
+        assert to_svg(figure, "key", "text").startswith("<svg")
 
 
 def test_a_correlation_of_immense_numbers_is_that_of_smaller_ones() -> None:
@@ -239,10 +254,17 @@ def test_equal_values_have_no_richest_fifth_no_tail_and_no_outliers() -> None:
     assert riskeval.outlier_risk(pd.DataFrame({"income": [5.0]}), ["income"]).above.all()
 
 
+def test_strata_are_named_by_any_sequence() -> None:
+    levels = ("Vienna", "Salzburg", "Tyrol")
+    for names in (np.array(["Tyrol", "Vienna"]), pd.Index(["Tyrol", "Vienna"])):
+        assert chosen_strata(names, levels, "region") == [0, 2]
+
+
 def test_complex_numbers_are_refused() -> None:
     whirl = np.array([1 + 2j, 2 + 1j])
     for call in (
         lambda: correct_heaps(whirl, seed=1),
+        lambda: indicators.equivalised_income([1, 1], whirl, [30, 40]),
         lambda: synthpop.weighted.correlation(np.column_stack([whirl, whirl])),
     ):
         with pytest.raises(InputError, match="numbers"):

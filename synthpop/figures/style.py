@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from synthpop.microdata.codes import MISSING_LABEL
-from synthpop.microdata.pictures import GREY, INK, OKABE_ITO, POPULATION, SAMPLE, WRAP
+from synthpop.microdata.pictures import GREY, INK, OKABE_ITO, POPULATION, SAMPLE, WRAP, any_letters
 from synthpop.microdata.text import percent_tick, tick
 
 
@@ -72,7 +72,9 @@ def put_title(figure: Figure, text: str) -> None:
         place = (box.x0, 0.0, box.width, box.y1 * share) if engine else (box.x0, box.y1 * share)
         legend.set_bbox_to_anchor(place, transform=figure.transFigure)
     if isinstance(engine, ConstrainedLayoutEngine):
-        heights = [legend.get_window_extent().height / figure.dpi for legend in figure.legends]
+        with any_letters():
+            boxes = [legend.get_window_extent() for legend in figure.legends]
+        heights = [box.height / figure.dpi for box in boxes]
         below = (max(heights, default=0.0) + 0.08) / taller  # legends count from the very top
         engine.set(rect=(0.0, 0.0, 1.0, share - below))
         return

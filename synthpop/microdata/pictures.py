@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape, unescape
 from typing import Any
 
@@ -109,6 +110,14 @@ def bars(labels: Sequence[str], values: Sequence[float], title: str, axis: str) 
     return figure
 
 
+@contextmanager
+def any_letters() -> Iterator[None]:
+    """Measure and write text in any script: the browser has its own fonts."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        yield
+
+
 def to_svg(figure: Figure, key: str, describe: str) -> str:
     """Return a figure as inline SVG with a text for readers that cannot see it.
 
@@ -116,8 +125,7 @@ def to_svg(figure: Figure, key: str, describe: str) -> str:
     pictures on one page apart. Sentences are in the language of the page.
     """
     buffer = io.StringIO()
-    with mpl.rc_context({**RC, "svg.hashsalt": key}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # the browser has its own fonts
+    with mpl.rc_context({**RC, "svg.hashsalt": key}), any_letters():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from hashlib import blake2b
 from typing import Any
@@ -197,7 +197,8 @@ def chosen_strata(
     [0, 2]
     """
     faults = Faults("simulate")
-    wanted = list(strata) if isinstance(strata, (list, tuple, set, frozenset)) else [strata]
+    several = isinstance(strata, Iterable) and not isinstance(strata, (str, bytes))
+    wanted = list(strata) if several else [strata]
     if name is None:
         remedy = "Give the survey its column of strata, or leave strata out."
         faults.add("strata", "the survey has no strata", remedy=remedy)

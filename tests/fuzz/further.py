@@ -21,8 +21,8 @@ Target = Callable[[Maker, Path], Any]
 
 
 def _mean_age(frame: pd.DataFrame, weights: Any = None) -> float:
-    ages = pd.DataFrame(frame["age"]).iloc[:, 0]
-    return float(pd.to_numeric(ages, errors="coerce").mean())
+    ages = pd.DataFrame(frame.get("age", [])).iloc[:, :1]
+    return float(ages.notna().sum().sum())
 
 
 def _measure(make: Maker) -> Any:

@@ -99,6 +99,8 @@ def _of_households(
     """Return the number of each person's household and the values as floats."""
     code = pd.factorize(np.asarray(household))[0]
     try:
+        if np.iscomplexobj(values):
+            raise TypeError
         numbers = pd.Series(values).to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         numbers = np.full(len(code), np.nan)

@@ -49,7 +49,8 @@ def mean(
     x, w, _ = clean(values, weights, missing)
     if len(x) == 0:
         return float("nan")
-    return float(x.mean() if w is None else np.dot(w, x) / w.sum())
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond the largest float: infinite
+        return float(x.mean() if w is None else np.dot(w, x) / w.sum())
 
 
 def variance(
