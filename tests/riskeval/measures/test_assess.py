@@ -65,6 +65,14 @@ def test_all_measures_run_and_speak():
         assert MEASURES[name].question in result.to_markdown()
 
 
+def test_the_note_on_outliers_has_their_number_and_its_limits():
+    lone = DATA.assign(income=np.r_[np.arange(1_000.0, 1_000 + len(DATA) - 1), 90_000.0])
+    result = assess(lone, keys=KEYS, numeric=["income"], measures=["outlier_risk"])
+    row = result.table.iloc[0]
+    assert row["value"] == 1
+    assert row["note"] == "2 records at or above the 99 % percentile; near is within 5 %"
+
+
 def test_records_without_any_key_are_counted_apart():
     """Ten records may be anybody: alone each is a match of all; the others are judged without."""
     lone = DATA.assign(age=np.arange(len(DATA)))

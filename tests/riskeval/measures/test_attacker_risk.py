@@ -63,6 +63,14 @@ def test_records_that_nobody_of_the_population_has() -> None:
     assert "match nobody" in risk.summary()
 
 
+def test_the_only_one_of_the_population_is_certain_whatever_the_file_has() -> None:
+    everybody = pd.DataFrame({"a": [1, 2, 2, 2], "b": ["x", "y", "y", "y"]})
+    twice = everybody.iloc[[0, 0, 1, 1, 1]]
+    table = attacker_risk(twice, KEYS, population=everybody).table.set_index("attacker")
+    assert table.loc["journalist", "mean"] == pytest.approx((2 * 1 + 3 / 3) / 5)
+    assert table.loc["prosecutor", "mean"] == pytest.approx(2 / 5)
+
+
 def test_faults() -> None:
     sample, everybody = files()
     with pytest.raises(InputError) as caught:

@@ -236,6 +236,21 @@ class TestDistance:
         np.testing.assert_allclose(risk.score, least)
         assert risk.n_unjudged == np.isnan(own).sum()
 
+    def test_partial_distances_are_assigned_at_the_smallest_sum(self) -> None:
+        """Distances on one of two variables count double their squares, as in all pairs."""
+        x = np.array([[0.0, 0.0], [1.0, 5.0], [4.0, 2.0], [7.0, 7.0]])
+        y = np.array([[1.0, math.nan], [0.0, 4.0], [math.nan, 2.5], [7.0, 6.0]])
+        risk = record_linkage(
+            pd.DataFrame(x, columns=["a", "b"]), pd.DataFrame(y, columns=["a", "b"]), ["a", "b"],
+            standardise="none", assign="one-to-one",
+        )  # fmt: skip
+        gaps = (x[None] - y[:, None]) ** 2
+        cost = np.sqrt(np.nansum(gaps, axis=2) * 2 / (~np.isnan(gaps)).sum(axis=2))
+        order = min(permutations(range(4)), key=lambda one: cost[range(4), one].sum())
+        assert risk.nearest.tolist() == list(order)
+        np.testing.assert_allclose(risk.score, cost[range(4), order])
+        np.testing.assert_allclose(risk.own_score, np.diag(cost))
+
     def test_one_suppressed_cell_a_record_does_not_hide_it(self) -> None:
         rng = np.random.default_rng(1)
         names = list("abcde")

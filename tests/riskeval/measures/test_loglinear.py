@@ -28,6 +28,7 @@ from riskeval.measures.loglinear.select import choose_model, estimated_error
 from riskeval.measures.loglinear.table import program_measures, tabulate_cells
 from riskeval.measures.loglinear.terms import format_formula, read_terms
 from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
+from synthpop.microdata.text import number
 from tests.reference_data import golden, survey_data
 
 METHOD_OF = {
@@ -599,6 +600,8 @@ def test_the_search_finds_the_interaction_that_is_there() -> None:
     assert choice.path["tau2"][0] > 1.2 * truth
     assert choice.path["tau2"].iloc[-1] == pytest.approx(choice.risk.tau2, rel=1e-3)
     assert "Model choice: 1 interactions were added" in choice.summary()
+    first, last = choice.path["z2"]
+    assert f"went from {number(first)} to {number(last)} standard errors" in choice.summary()
     pd.testing.assert_frame_equal(choice.to_frame(), choice.path)
 
 

@@ -91,6 +91,13 @@ def test_zayatz_by_its_definition():
     assert zayatz_uniques(counts, big) == pytest.approx(3 * probability * big / n)
 
 
+def test_zayatz_of_a_file_of_nearly_everybody():
+    """Nobody but the uniques can come from a class of which one person was left in the file."""
+    counts = np.array([1, 1, 2, 3])
+    assert zayatz_uniques(counts, 7.4) == pytest.approx(2 * 7.4 / 7)
+    assert zayatz_uniques(counts, 7.0) == pytest.approx(2)
+
+
 def test_slide_negative_binomial_finds_its_own_parameters():
     rng = np.random.default_rng(7)
     sizes = 1 + rng.negative_binomial(0.4, 1 / (1 + 5.0), 300_000)

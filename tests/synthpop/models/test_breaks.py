@@ -136,6 +136,9 @@ def test_arguments_are_honoured() -> None:
         breaks(x, upper=3.0)
     with pytest.warns(MicrodataWarning, match="lower"):
         breaks(x, lower=3.0)
+    for end, within in (("upper", base[-2:].mean()), ("lower", base[:2].mean())):
+        with pytest.warns(MicrodataWarning, match=end):  # a bound within the outermost class
+            assert np.array_equal(breaks(x, **{end: within}), base)
 
 
 def test_zeros_are_found_by_default() -> None:

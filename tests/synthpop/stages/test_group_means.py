@@ -74,6 +74,8 @@ def test_no_probability_changes_by_more_than_a_factor_of_three():
     np.testing.assert_allclose(tilt_to_mean(np.array([1]), shares, np.zeros(2), 9.0), 1.0)
     low = tilt_to_mean(np.array([1]), np.array([[0.02, 0.98]]), np.array([0.0, 10.0]), 1.0)
     np.testing.assert_allclose(low, [1.0, 1 / LARGEST_FACTOR], rtol=1e-6)
+    far = tilt_to_mean(np.array([1]), shares, np.array([100.0, 110.0]), 109.0)
+    np.testing.assert_allclose(far, [1.0, LARGEST_FACTOR], rtol=1e-6)
 
 
 def test_what_cannot_be_held_is_refused():
