@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from riskeval.comparison.measure import MeasuredRelease, empty, measure_releases
 from riskeval.comparison.releases import Release, Side, check_finite, read_release
 from riskeval.comparison.request import (
     CompareRequest,
+    DesignColumns,
     SampleSizes,
     read_holdout,
     read_indicators,
@@ -146,7 +147,7 @@ def compare(
     check_level(faults, level)
     request = CompareRequest(
         frame, read_weights(faults, frame, weights, "weights"), **names, household=household,
-        strata=strata, design={}, holdout=None, level=level, seed=resolve_seed(seed),
+        strata=strata, design=DesignColumns(), holdout=None, level=level, seed=resolve_seed(seed),
         indicators=read_indicators(faults, frame, indicators, names["numeric"], strata),
         regressions=read_regressions(faults, frame, regressions),
         limits=read_limits(faults, limits),
@@ -256,7 +257,7 @@ def _result(
             "keys": request.keys, "numeric": request.numeric, "sensitive": request.sensitive,
             "weights": weights, "household": request.household, "strata": request.strata,
             "indicators": request.indicators, "regressions": request.regressions,
-            "design": request.design,
+            "design": asdict(request.design),
         },
         limits=request.limits,
         sample_sizes=request.sample_sizes,

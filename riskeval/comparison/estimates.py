@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.changes import is_safe_pair
 from riskeval.comparison.request import (
     CompareRequest,
+    DesignColumns,
     Indicators,
     Regression,
     columns_of,
@@ -64,22 +64,21 @@ REGRESSIONS = [
 ]  # fmt: skip
 
 
-def common_design(request: CompareRequest, frames: Sequence[pd.DataFrame]) -> dict[str, Any]:
+def common_design(request: CompareRequest, frames: Sequence[pd.DataFrame]) -> DesignColumns:
     """Strata and households for the variances: those that every file has, without gaps.
 
     Strata that a household lies across (as after an exchange of regions) are left out. One design
     for all, so that the intervals of the original are the same beside every release.
     """
-    columns = {
-        role: name
+    strata, cluster = (
+        name
         if name is not None and all(name in f and f[name].notna().all() for f in frames)
         else None
-        for role, name in (("strata", request.strata), ("cluster", request.household))
-    }
-    strata, cluster = columns["strata"], columns["cluster"]
+        for name in (request.strata, request.household)
+    )
     if strata and cluster and not all(_nested(f[cluster], f[strata]) for f in frames):
-        columns["strata"] = None
-    return columns
+        strata = None
+    return DesignColumns(strata, cluster)
 
 
 def _nested(inner: pd.Series, outer: pd.Series) -> bool:
@@ -97,7 +96,7 @@ def with_design(aligned: Aligned, request: CompareRequest) -> tuple[pd.DataFrame
     for frame, whole in ((aligned.x, request.original), (aligned.y, aligned.side.frame)):
         design_columns = {
             name: whole[name]
-            for name in request.design.values()
+            for name in (request.design.strata, request.design.cluster)
             if name is not None and name not in frame
         }
         frames.append(frame.assign(**design_columns))
@@ -168,7 +167,8 @@ def _estimate(
             weights=request.weights,
             released_weights=aligned.side.weights,
             level=request.level,
-            **request.design,
+            strata=request.design.strata,
+            cluster=request.design.cluster,
         )
     except InputError as problem:
         return _nothing(aligned, item, f"{problem.faults[0].where}: {problem.faults[0].what}")
@@ -331,7 +331,8 @@ def _regression(
             weights=request.weights,
             released_weights=aligned.side.weights,
             level=request.level,
-            **request.design,
+            strata=request.design.strata,
+            cluster=request.design.cluster,
         )
     except InputError as problem:
         why = f"{problem.faults[0].where}: {problem.faults[0].what}"

@@ -90,6 +90,14 @@ class SampleSizes:
     model: str = "panel"
 
 
+@dataclass(frozen=True, slots=True)
+class DesignColumns:
+    """Columns of the sampling design for variances: those that every file has in full."""
+
+    strata: str | None = None
+    cluster: str | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CompareRequest:
     """Everything that was asked, checked once."""
@@ -101,8 +109,7 @@ class CompareRequest:
     sensitive: tuple[str, ...]
     household: str | None
     strata: str | None
-    # `strata` and `cluster` of the variances: columns that every release has in full, or None
-    design: dict[str, Any]
+    design: DesignColumns
     indicators: tuple[Indicators, ...]
     regressions: tuple[Regression, ...]
     holdout: pd.DataFrame | None
