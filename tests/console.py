@@ -24,7 +24,7 @@ class Completed:
 
 @contextlib.contextmanager
 def _as_process(arguments: list[str], folder: Path) -> Iterator[tuple[io.StringIO, io.StringIO]]:
-    """Stand in the folder, with these arguments and empty streams that are no terminal."""
+    """Stand in the folder, with these arguments and empty streams that are not terminal."""
     before, argv = Path.cwd(), sys.argv
     out, err = io.StringIO(), io.StringIO()
     sys.argv = arguments

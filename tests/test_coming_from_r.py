@@ -122,7 +122,7 @@ def names() -> list[tuple[str, list[str]]]:
 def test_every_name_of_ours_exists(name: str, functions: tuple[str, ...], tmp_path: Path) -> None:
     if name.endswith("="):
         parameters = {p for f in functions for p in inspect.signature(lookup(f)).parameters}
-        assert name[:-1] in parameters, f"{name} is no argument of {functions}"
+        assert name[:-1] in parameters, f"{name} is not an argument of {functions}"
     elif name.startswith(("synthpop ", "riskeval ")):
         package, command, *options = name.split()
         main = synthpop_main if package == "synthpop" else riskeval_main

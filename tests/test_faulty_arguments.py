@@ -33,8 +33,8 @@ def fit(*steps: Any, survey: Any = SURVEY) -> Any:
 
 
 CASES: list[tuple[Callable[[], Any], str]] = [
-    (lambda: Pipeline([Structure, "x"]).fit(SURVEY), "step 2: 'x' is no step"),
-    (lambda: Pipeline([Structure]).fit(SURVEY), "is no step"),
+    (lambda: Pipeline([Structure, "x"]).fit(SURVEY), "step 2: 'x' is not a step"),
+    (lambda: Pipeline([Structure]).fit(SURVEY), "is not a step"),
     (lambda: Pipeline("structure").fit(SURVEY), "recipe: is a str"),
     (lambda: Pipeline(None).fit(SURVEY), "recipe: is a NoneType"),  # type: ignore[arg-type]
     (lambda: fit(survey=small_frame(60)), "survey: is a DataFrame"),
@@ -52,9 +52,9 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: fit().simulate(workers="²"), "'²' is not understood"),
     (lambda: fit().simulate(seed=-1), "seed: must not be negative"),
     (lambda: fit(Derive("a", source="sex", mapping={"f": None})), "no new value for 'f'"),
-    (lambda: fit(Derive("a", source="age", breaks=["x", "y"])), "are no numbers"),
-    (lambda: fit(Derive("a", source="age", breaks="0, 9")), "are no numbers"),
-    (lambda: fit(Derive("a", source="age", breaks=5)), "are no numbers"),
+    (lambda: fit(Derive("a", source="age", breaks=["x", "y"])), "are not numbers"),
+    (lambda: fit(Derive("a", source="age", breaks="0, 9")), "are not numbers"),
+    (lambda: fit(Derive("a", source="age", breaks=5)), "are not numbers"),
     (
         lambda: fit(Categorical("status", impossible=[{"levels": "works", "when": {}}])),
         "is not understood",

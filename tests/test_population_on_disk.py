@@ -217,7 +217,7 @@ def test_a_folder_named_in_a_run_file_is_read_by_columns_and_never_as_other_data
     assert silent == 0
     part.write_bytes(content)
     (tmp_path / "p" / "manifest.json").write_text("half")
-    with pytest.raises(InputError, match="no manifest of a population"):
+    with pytest.raises(InputError, match="not a manifest of a population"):
         next(ParquetFolder(tmp_path / "p").iter_blocks())
 
 

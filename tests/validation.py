@@ -97,7 +97,7 @@ class Comparison:
     failed: set[str] = field(default_factory=set)
 
     def add(self, ours: Any, reference: Any, relative: float, absolute: float) -> None:
-        """Record one comparison; anything that is no number counts as a statement."""
+        """Record one comparison; anything that is not a number counts as a statement."""
         try:
             first = np.asarray(ours, dtype=np.float64).ravel()
             second = np.asarray(reference, dtype=np.float64).ravel()

@@ -61,7 +61,7 @@ class Scenario:
     ------
     InputError
         No key, a name given twice, a target among the keys, probabilities and accuracies outside
-        their range, households without their column, errors of what is no key.
+        their range, households without their column, errors of what is not a key.
 
     Examples
     --------

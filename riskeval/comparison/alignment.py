@@ -239,7 +239,7 @@ def learn(
     """Learn "level a became level b" from codes of linked records, -1 missing; None for no rule.
 
     None where one level became several, where nothing changed, or where a rule on the same levels
-    is no coarsening (as after an exchange of values).
+    is not a coarsening (as after an exchange of values).
 
     Examples
     --------

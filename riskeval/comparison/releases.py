@@ -197,7 +197,7 @@ def _parameter(faults: Faults, name: str, value: Any) -> float:
 
 
 def _check_levels(faults: Faults, name: str, levels: Any, original: pd.DataFrame) -> None:
-    """Note a rule of levels that is no mapping, or is about no column of the original."""
+    """Note a rule of levels that is not a mapping, or is about no column of the original."""
     where = f"levels of {name}"
     if not isinstance(levels, Mapping):
         faults.add(where, f"is {levels!r}", remedy="Give a mapping of columns to mappings.")

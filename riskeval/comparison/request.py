@@ -235,7 +235,7 @@ def read_regressions(
 
 
 def read_sample_sizes(faults: Faults, sizes: Any) -> SampleSizes:
-    """Return the numbers of records; note those that are no whole numbers of at least 100."""
+    """Return the numbers of records; note those that are not whole numbers of at least 100."""
     sample_sizes = (
         SampleSizes() if sizes is None else _record(faults, "sample_sizes", SampleSizes, sizes)
     )

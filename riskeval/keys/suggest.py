@@ -21,7 +21,7 @@ from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, join, number, percent, plural
 
-MOST_LEVELS = 150  # a number with more values is no category: ages have about a hundred
+MOST_LEVELS = 150  # a number with more values is not a category: ages have about a hundred
 FEW_NUMBERS = 30
 NEARLY_UNIQUE = 0.5
 ROLE_NAMES = ("weights", "household", "identifier", "key", "numeric", "sensitive", "design", "none")

@@ -185,7 +185,7 @@ def _read_levels(
         return [1] * len(names)
     if isinstance(levels, Mapping):
         for name in set(levels) ^ set(names):
-            faults.add("levels", f"{name!r} is no key or has no level")
+            faults.add("levels", f"{name!r} is not a key or has no level")
         by_name = [levels.get(name, 1) for name in names]
     else:
         by_name = list(levels)

@@ -85,7 +85,7 @@ def minimal_generalization(
     Raises
     ------
     InputError
-        A level lacks a value, is not coarser than the one below, k or the limit is no number.
+        A level lacks a value, is not coarser than the one below, k or the limit is not a number.
     GuaranteeError
         Even the top of the lattice, or the node that was asked for, leaves more than
         `suppression_limit` records in small groups.
@@ -194,7 +194,7 @@ def _check_node(sequences: list[Hierarchy], node: Mapping[str, int] | None) -> N
         return
     faults = Faults("minimal_generalization")
     for name in set(node) ^ {sequence.name for sequence in sequences}:
-        faults.add("node", f"{name!r} is no key or has no level")
+        faults.add("node", f"{name!r} is not a key or has no level")
     for sequence in sequences:
         level = node.get(sequence.name, 0)
         if isinstance(level, bool) or level not in range(sequence.top + 1):

@@ -8,7 +8,7 @@ from synthpop.microdata.codes import first_rows
 
 
 def households_of(groups: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the groups and how many households each has (-1 is no group).
+    """Return the numbers of the groups and how many households each has (-1 is not a group).
 
     Examples
     --------
@@ -32,7 +32,7 @@ def household_note(groups: np.ndarray, members: np.ndarray, k: int) -> str:
 def with_households(
     values: np.ndarray, groups: np.ndarray, members: np.ndarray, strata: np.ndarray, k: int
 ) -> np.ndarray:
-    """Join groups until each has members of at least k households; -1 is no group.
+    """Join groups until each has members of at least k households; -1 is not a group.
 
     A group with fewer joins the one with the nearest mean (standardised values) in its stratum; a
     stratum with fewer than k households becomes one group.

@@ -234,7 +234,7 @@ def _sequences(
         faults.add("data", f"have {plural(len(frame), 'record')}, fewer than k = {k}")
     for name in hierarchies:
         if name not in names:
-            faults.add("hierarchies", f"{name!r} is no key")
+            faults.add("hierarchies", f"{name!r} is not a key")
     check_columns(faults, frame, dict.fromkeys(names), "key")
     faults.raise_if_any()
     return [read_hierarchy(faults, frame[name], name, hierarchies.get(name, [])) for name in names]

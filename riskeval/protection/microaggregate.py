@@ -120,7 +120,7 @@ def microaggregate(
         nearest persons; this is noted.
     components : mapping, optional
         Total -> its parts. Where they add up before they add up afterwards: the total follows
-        its parts, or, if the parts are no variables here, they change in proportion to it.
+        its parts, or, if the parts are not variables here, they change in proportion to it.
     keep_signs : sequence of str, optional
         Variables of which negative, zero and positive values never share a group, so that zeros
         stay zero; signs that too few records share are pooled, and their number is noted.

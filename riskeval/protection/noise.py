@@ -109,7 +109,7 @@ def add_noise(
         Variables that must have one value in each household.
     components : mapping, optional
         Total -> its parts. Where they add up before they add up afterwards: the total follows
-        its parts, or, if the parts are no variables here, they change in proportion to it.
+        its parts, or, if the parts are not variables here, they change in proportion to it.
     keep_signs : sequence of str, optional
         Variables whose values keep their sign: what turns is mirrored at 0, and 0 stays 0.
     seed : int, optional

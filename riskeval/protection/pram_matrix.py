@@ -148,7 +148,7 @@ def read_plan(
         pairs = [tuple(pair) for pair in forbidden_pairs.get(name, [])]
         for pair in pairs:
             if len(pair) != 2 or pair[0] not in levels or pair[-1] not in levels:
-                faults.add(f"forbidden[{name!r}]", f"{pair} is no pair of its categories")
+                faults.add(f"forbidden[{name!r}]", f"{pair} is not a pair of its categories")
         kind = of_column.get(name, InvariantMatrix.type)
         if isinstance(kind, (str, Mapping, Method)):
             kind = read_method(faults, f"matrix[{name!r}]", kind, MATRICES)
@@ -180,7 +180,7 @@ def _read_matrix(
         )
         return np.eye(size)
     if not np.isfinite(table).all() or (table < 0).any():
-        faults.add(where, "has entries that are no probabilities")
+        faults.add(where, "has entries that are not probabilities")
     elif np.abs(table.sum(axis=1) - 1).max() > 1e-6:
         faults.add(
             where,

@@ -90,7 +90,7 @@ def rank_swap(
         Variables that must have one value in each household.
     components : mapping, optional
         Total -> its parts. Where they add up before they add up afterwards: the total follows
-        its parts, or, if the parts are no variables here, they change in proportion to it.
+        its parts, or, if the parts are not variables here, they change in proportion to it.
     keep_signs : sequence of str, optional
         Variables of which negative, zero and positive values are swapped apart.
     seed : int, optional

@@ -216,7 +216,7 @@ def _ordered_classes(
     else:
         unknown = [item for item in breaks if item not in levels]
         for item in unknown:
-            faults.add("breaks", f"{item!r} is no category", remedy=did_you_mean(item, levels))
+            faults.add("breaks", f"{item!r} is not a category", remedy=did_you_mean(item, levels))
         faults.raise_if_any()
         limits = np.array([levels.index(item) for item in breaks], dtype=np.float64)
         if len(limits) < 2 or (np.diff(limits) <= 0).any():
@@ -273,7 +273,7 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
     faults = Faults("group_categories")
     check_columns(faults, frame, [column], "column to group")
     if not isinstance(groups, Mapping):
-        faults.add("groups", "are no mapping", remedy="Give {new name: [old categories]}.")
+        faults.add("groups", "is not a mapping", remedy="Give {new name: [old categories]}.")
     elif not all(isinstance(m, Hashable) for members in groups.values() for m in _listed(members)):
         faults.add("groups", "hold lists within lists")
     faults.raise_if_any()
@@ -336,7 +336,7 @@ def _check_groups(
             if member not in levels:
                 faults.add(
                     f"groups[{new!r}]",
-                    f"{member!r} is no category of {column!r}",
+                    f"{member!r} is not a category of {column!r}",
                     remedy=did_you_mean(member, levels),
                 )
             elif member in group_of:

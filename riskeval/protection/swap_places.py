@@ -87,7 +87,7 @@ def read_own_risk(
         return None
     wrong = ~((values >= 0) & (values <= 1)).all(axis=1)
     if wrong.any():
-        faults.add("risk", "is no number from 0 to 1", rows=np.flatnonzero(wrong))
+        faults.add("risk", "is not a number from 0 to 1", rows=np.flatnonzero(wrong))
     return values
 
 

@@ -220,7 +220,7 @@ def _check_limits(
         known = [(name, limit) for name, limit in limits if limit in levels]
         for name, limit in limits:
             if (name, limit) not in known:
-                faults.add(name, f"{limit!r} is no category", remedy=did_you_mean(limit, levels))
+                faults.add(name, f"{limit!r} is not a category", remedy=did_you_mean(limit, levels))
         if replacement is not None:
             faults.add(
                 "replacement",

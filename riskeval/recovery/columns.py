@@ -86,7 +86,7 @@ class Column:
             self.numbers[rows] = np.array(self.levels, dtype=np.float64)[codes]
 
     def fill_numbers(self, rows: np.ndarray, values: np.ndarray) -> None:
-        """Put numbers at `rows`; a number that is no level yet becomes one."""
+        """Put numbers at `rows`; a number that is not a level yet becomes one."""
         assert self.numbers is not None
         self.numbers[rows] = values
         distinct, which = np.unique(values, return_inverse=True)
@@ -171,7 +171,7 @@ def names_of(columns: Sequence[str] | str | None) -> list[str]:
 def check_components(
     faults: Faults, frame: pd.DataFrame, components: Mapping[str, Sequence[str]]
 ) -> None:
-    """Note totals and parts that are no numbers, and totals without two parts."""
+    """Note totals and parts that are not numbers, and totals without two parts."""
     for total, parts in components.items():
         check_numeric(faults, frame, [total, *parts], "components")
         if len(parts) < 2 or total in parts:

@@ -103,7 +103,7 @@ def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
 
 
 def _whole_numbers(numbers: np.ndarray) -> np.ndarray:
-    """Numbers as codes: -1 for a hole, a code that no household has for what is no size."""
+    """Numbers as codes: -1 for a hole, a code that no household has for what is not a size."""
     whole = (numbers >= 0) & (numbers < MOST_MEMBERS) & (numbers == np.floor(numbers))
     codes = np.full(len(numbers), MOST_MEMBERS, dtype=np.int64)
     codes[whole] = numbers[whole].astype(np.int64)
@@ -295,7 +295,7 @@ def from_earlier(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     for target in evidence.targets():
         column = evidence.earlier.get(target.name)
         if column is None or (column.numbers is None) != (target.numbers is None):
-            continue  # texts are no values of a number
+            continue  # texts are not values of a number
         place = {level: code for code, level in enumerate(target.levels)}
         table = np.array([*(place.get(level, -1) for level in column.levels), -1])
         shown = table[column.codes]

@@ -27,7 +27,7 @@ RULES = (
     ("Individual risk, one record", "at most 0.09", "European Medicines Agency, Policy 0070"),
     (
         "Individual risk, one record",
-        "the benchmark rule (0.1 or 2 (mean + 2 MAD)) marks records that stand out; it is no limit",
+        "the benchmark rule (0.1 or 2 (mean + 2 MAD)) marks unusual records; it is not a limit",
         "Templ 2017, equation 3.5",
     ),
     ("Individual risk, mean", "at most 0.01", "default of sdcMicro"),

@@ -206,7 +206,7 @@ def _caveats(session: ProtectionSession) -> list[str]:
     if roles.numeric:
         sentences.append(
             "Interval disclosure assumes that the intruder's values are exact and that records "
-            "are compared one by one; it is no probability of a correct link."
+            "are compared one by one; it is not a probability of a correct link."
         )
     sentences.append(
         "Means and deviations are those of the records, not estimates of the population. Judge "

@@ -76,7 +76,7 @@ class ParquetFolder:
                 blocks = json.loads(manifest.read_text(encoding="utf-8"))["blocks"]
                 self.hashes.update({folder / block["file"]: block["hash"] for block in blocks})
             except (OSError, ValueError, KeyError, TypeError):
-                raise _unreadable(manifest, "is no manifest of a population") from None
+                raise _unreadable(manifest, "is not a manifest of a population") from None
         return files
 
     @contextmanager

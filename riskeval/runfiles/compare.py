@@ -256,7 +256,7 @@ def _read_releases(faults: Faults, tables: Any) -> tuple[tuple[ReleaseInput, Ste
         elif release.replicates and release.file is None:
             faults.add(where, "steps have no replicates", remedy="Give a file beside them.")
         elif release.base is not None and release.base not in names:
-            what = f"base {release.base!r} is no release before this one"
+            what = f"base {release.base!r} is not a release before this one"
             faults.add(where, what, remedy=did_you_mean(release.base, names))
         names.append(release.name)
         releases.append((release, steps))

@@ -237,7 +237,7 @@ def read_steps(
     steps = []
     for number, table in enumerate(tables, 1):
         if not isinstance(table, Mapping):
-            faults.add(f"{head} {number}", f"is {table!r}, no table")
+            faults.add(f"{head} {number}", f"is {table!r}, not a table")
             continue
         arguments = dict(table)
         verb = arguments.pop("verb", None)

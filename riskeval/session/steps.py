@@ -38,7 +38,7 @@ class Step:
 def _key(where: str, key: Any) -> Any:
     if isinstance(key, (tuple, frozenset)):
         faults = Faults("ProtectionSession")
-        faults.add(where, f"{key!r} is no name or number", remedy="Give one value as the key.")
+        faults.add(where, f"{key!r} is not a name or number", remedy="Give one value as the key.")
         faults.raise_if_any()
     return plain(where, key)
 

@@ -110,7 +110,7 @@ def exchange(region: SearchRegion, search: Search, rng: np.random.Generator) -> 
     n_donors = region.matrix.shape[0]
     totals = region.totals()
     start = float(region.importance @ region.per_table(np.abs(totals - region.target)))
-    # 1. A total of 0 empties its cell: households that lie in one are no donors.
+    # 1. A total of 0 empties its cell: households that lie in one are not donors.
     donors = donors_of(region)
     residents = donors[donors < region.n_households]
     n_wanted = wanted_households(region, totals, len(residents))

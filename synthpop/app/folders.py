@@ -82,7 +82,7 @@ def pack(project: Project, folder: Path, target: Path) -> None:
 def unpack(source: Path, folder: Path, limit: int) -> Project:
     """Put the files of an archive into the folder and return its project.
 
-    Raises InputError: it is no archive of the app, or too large.
+    Raises InputError: it is not an archive of the app, or too large.
     """
     faults = Faults("project")
     try:
@@ -92,7 +92,7 @@ def unpack(source: Path, folder: Path, limit: int) -> Project:
             if size > limit:
                 raise too_large(size, limit)
             if FILE not in archive.namelist():
-                faults.add("file", "is no project", remedy="Choose one that the app has saved.")
+                faults.add("file", "is not a project", remedy="Choose one that the app has saved.")
             for member in members:
                 if member.filename != FILE and not re.fullmatch(STORED, member.filename):
                     faults.add("file", "holds files that the app does not write")

@@ -83,7 +83,7 @@ def make_form(
     """Return the form of a function.
 
     function: a function or a dataclass with a NumPy docstring
-    skip: collection of str; parameters that are no options
+    skip: collection of str; parameters that are not options
     roles: mapping; option -> role that fills it when it is left empty
     related: mapping; functions or classes by the name at which docstrings say "see `Name`" of a
         parameter
@@ -286,14 +286,14 @@ def _toml(text: str) -> Any:
 def read_form(form: Form, entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that the entries of a form stand for; empty entries are left out.
 
-    Raises InputError: entries that the form does not have, are no numbers, or are required and
+    Raises InputError: entries that the form does not have, are not numbers, or are required and
         empty.
     """
     faults = Faults(form.name)
     options = {one.name for one in form.options}
     for name in entries:
         if name.split(".")[0] not in options:
-            faults.add(name, "is no option of this method")
+            faults.add(name, "is not an option of this method")
     arguments: dict[str, Any] = {}
     for option in form.options:
         value = _read_option(faults, option, entries)
@@ -320,7 +320,7 @@ def _read_option(faults: Faults, option: Option, entries: Mapping[str, Any]) -> 
         return _read_object(faults, option, text, entries)
     if option.kind == "choice":
         if text not in [value for value, _ in option.choices]:
-            faults.add(option.name, f"{text!r} is no choice")
+            faults.add(option.name, f"{text!r} is not a choice")
         return text
     if option.kind in ("integer", "number"):
         return _read_number(faults, option, text)
@@ -332,7 +332,7 @@ def _read_number(faults: Faults, option: Option, text: str) -> float | int | Non
         return int(text) if option.kind == "integer" else float(text.replace(",", "."))
     except ValueError:
         noun = "whole number" if option.kind == "integer" else "number"
-        faults.add(option.name, f"{text!r} is no {noun}")
+        faults.add(option.name, f"{text!r} is not a {noun}")
         return None
 
 
@@ -342,7 +342,7 @@ def _read_object(faults: Faults, option: Option, name: str, entries: Mapping[str
         return name
     form = next((record for record in option.forms if record.name == name), None)
     if form is None:
-        faults.add(option.name, f"{name!r} is no choice")
+        faults.add(option.name, f"{name!r} is not a choice")
         return None
     head = f"{option.name}.{name}."
     inner = {key[len(head) :]: value for key, value in entries.items() if key.startswith(head)}

@@ -108,7 +108,7 @@ class Tab:
         self._changed()
 
     def ask(self, job: str, arguments: Mapping[str, Any]) -> None:
-        """Ask for a job whose result is no part of a page, such as a step or a report."""
+        """Ask for a job whose result is not a part of a page, such as a step or a report."""
         JOBS[job]
         self._waiting.append(Need(job, "", arguments))
         self._work()

@@ -233,7 +233,7 @@ def _check(
             faults.add(str(inner), f"{names} lie in several of {outer!r}", remedy="Nest them.")
     if within is not None:
         if within not in levels:
-            faults.add("within", f"{within!r} is no geography", remedy=f"Choose of {levels}.")
+            faults.add("within", f"{within!r} is not a geography", remedy=f"Choose of {levels}.")
         else:
             check_columns(faults, survey.frame, [within], "within")
     if (only is None) != (previous is None):
@@ -241,7 +241,7 @@ def _check(
     elif only is not None:
         unknown = [name for name in only if name not in set(table[zone])]
         if unknown or not len(only):
-            faults.add("only", f"{unknown or 'nothing'} is no zone", remedy="Name zones.")
+            faults.add("only", f"{unknown or 'nothing'} is not a zone", remedy="Name zones.")
         for margin in margins:
             if margin.variable is not None and zone not in margin.columns:
                 what = f"{margin.label} is a sum over larger geographies"
@@ -314,7 +314,7 @@ def _check_bands(
     values = bands if isinstance(bands, Mapping) else {"all": bands}
     for name, value in values.items():
         if isinstance(bands, Mapping) and name not in labels:
-            faults.add("bands", f"{name!r} is no margin", remedy=did_you_mean(name, labels))
+            faults.add("bands", f"{name!r} is not a margin", remedy=did_you_mean(name, labels))
         number_given = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number_given or not 0 <= value < np.inf:
             faults.add("bands", f"{name}: {value!r}", remedy="Give a share such as 0.02.")

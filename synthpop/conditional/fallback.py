@@ -238,7 +238,7 @@ def predict_with_fallback(
             axis=1, keepdims=True
         )
     if sequence.pooling.kind == "complete":
-        step[step == POOLED] = STRATUM  # what was asked for is no step down
+        step[step == POOLED] = STRATUM  # what was asked for is not a step down
     return probabilities, step
 
 

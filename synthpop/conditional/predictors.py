@@ -110,7 +110,7 @@ def of_levels(text: str, by: str | None) -> str:
 
 
 def check_predictors(faults: Faults, label: str, predictors: Predictors, schema: Schema) -> None:
-    """Note predictors that the population will not have, and text that is no formula."""
+    """Note predictors that the population will not have, and text that is not a formula."""
     if isinstance(predictors, str):
         valid = predictors in ("basic", "all") or "~" in predictors
     else:

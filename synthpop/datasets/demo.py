@@ -33,7 +33,7 @@ def load_demo_population(
     Raises
     ------
     InputError
-        When an argument is no whole number or out of range.
+        When an argument is not a whole number or out of range.
 
     Notes
     -----

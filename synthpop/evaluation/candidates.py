@@ -152,7 +152,7 @@ def check_options(
     for label, stage in named.items():
         if not isinstance(stage, Candidate):
             remedy = "Give Categorical, Relation or Continuous stages."
-            faults.add(label, f"{stage!r} is no candidate", remedy=remedy)
+            faults.add(label, f"{stage!r} is not a candidate", remedy=remedy)
         elif isinstance(name, str) and stage.name != name:
             columns = ", ".join(map(repr, stage.provides))
             remedy = "Compare candidates for one variable."

@@ -141,7 +141,7 @@ def curves(
 
 
 def _rounded(low: float, high: float) -> tuple[float, float]:
-    """Round outwards to two digits, so that axis ends are no values of the data."""
+    """Round outwards to two digits, so that axis ends are not values of the data."""
     reach = max(abs(low), abs(high), 1e-12)
     step = 10.0 ** (np.floor(np.log10(reach)) - 1)
     a, b = np.floor(low / step) * step, np.ceil(high / step) * step

@@ -155,8 +155,8 @@ def correct_heaps(
     ages, rounded up; so many persons are drawn at random (without `fixed`) and get a new age,
     rounded to years. With weights the last person, whose weight would exceed the surplus, is taken
     with the probability that makes the moved weight right on average. An age with no younger
-    person in the data is no heap. Randomness: one stream for each heap ("correct_heaps", age), or
-    ("correct_heaps", age, group) with `by`.
+    person in the data is not a heap. Randomness: one stream for each heap ("correct_heaps", age),
+    or ("correct_heaps", age, group) with `by`.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from synthpop.microdata.weighted import as_numbers
 METHODS = ("standard", "modified", "spoorenberg")
 DIGITS = 10
 OLDEST = 1000
-"""Ages beyond are no ages."""
+"""Ages beyond are not ages."""
 SCALE = 18.0  # sum of |index - 1| where all ages end in one digit
 
 

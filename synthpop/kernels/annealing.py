@@ -50,12 +50,12 @@ def exchange_households(
     indptr (H + 1,), indices, counts: rows of the households; table (K,): table of each cell;
     importance (M,): weight of a table in the objective; target (K,); limit (M,): largest sum of
     absolute gaps of each table that is good enough. A share `resizing` of the proposals adds a
-    donor or takes a household away instead. A donor that `most` slots hold already is no proposal.
-    A proposal that changes the objective by delta is kept when delta < 0, and with probability
-    exp(-delta / temperature) when delta > 0. Changed in place: slots (S,) donor of each slot,
-    active (1,) number of slots in use, used (H,) slots of each donor, current (K,) totals, gaps
-    (M,) sums of absolute gaps. Returns the proposals made, those kept and the mean of the
-    deltas above zero; stops early when every gap is within its limit.
+    donor or takes a household away instead. A donor that `most` slots hold already is not
+    proposed. A proposal that changes the objective by delta is kept when delta < 0, and with
+    probability exp(-delta / temperature) when delta > 0. Changed in place: slots (S,) donor of
+    each slot, active (1,) number of slots in use, used (H,) slots of each donor, current (K,)
+    totals, gaps (M,) sums of absolute gaps. Returns the proposals made, those kept and the mean of
+    the deltas above zero; stops early when every gap is within its limit.
     """
     n_donors, n_tables = len(indptr) - 1, len(gaps)
     change = np.zeros(n_tables)

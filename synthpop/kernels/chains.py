@@ -15,7 +15,7 @@ def factors_of_chain(first, last, low, numbers, kinds, sides, values, weight):
 
     low, numbers, kinds (p,): where the stretch begins, the old number, the kind; sides (v,): side
     of the limits that a value is on; values (k, v). weight (members of a chain, s): 0 where the
-    number is no value or beyond a limit.
+    number is not a value or beyond a limit.
     """
     span = weight.shape[1]
     for i in range(first, last):

@@ -30,7 +30,7 @@ def as_frame(data: Any, subject: str = "data", columns: Sequence[Any] = ()) -> p
     """Return `data` as a DataFrame with rows numbered from 0; frames of any library are accepted.
 
     With `columns` (names, or lists of names; anything else among them says nothing) a population
-    that can read some columns alone reads these. Names of columns that are no text, as 5, become
+    that can read some columns alone reads these. Names of columns that are not text, as 5, become
     text. The input is never changed; columns are shared with it where pandas can.
 
     Examples

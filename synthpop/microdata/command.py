@@ -101,7 +101,7 @@ def command_line(text: str) -> CommandLine:
     app = CommandLine(
         pretty_exceptions_enable=False,
         no_args_is_help=True,
-        rich_markup_mode=None,  # "[survey]" in a help text is no markup
+        rich_markup_mode=None,  # "[survey]" in a help text is not markup
         context_settings={"help_option_names": ["-h", "--help"]},
         help=text,
     )

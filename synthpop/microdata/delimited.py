@@ -256,7 +256,7 @@ def _check_types(
             rows = np.flatnonzero(is_no_number.to_numpy())
             faults.add(
                 f"types.{name}",
-                "has cells that are no numbers",
+                "has cells that are not numbers",
                 rows=rows,
                 remedy="Declare their codes as missing, or set decimal and thousands.",
             )
@@ -320,7 +320,7 @@ def _may_be_thousands(texts: pd.Series, mark: str) -> bool:
 
 
 def _numbers(texts: pd.Series, mark: str) -> np.ndarray | None:
-    """Return distinct texts as numbers, or None where one is no number or two would be equal."""
+    """Return distinct texts as numbers, or None where one is not a number or two would be equal."""
     absent = texts.isin(NO_NUMBER).to_numpy()
     present = texts[~absent]
     if len(present) == 0:

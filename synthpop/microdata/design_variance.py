@@ -267,7 +267,7 @@ def _fractions(faults: Faults, values: Any, n: int) -> np.ndarray:
     except (TypeError, ValueError):
         column = None
     if column is None:
-        faults.add("fpc", "is no number", remedy="Give sampling fractions or numbers of units.")
+        faults.add("fpc", "is not a number", remedy="Give sampling fractions or numbers of units.")
         return np.zeros(n)
     if column.ndim == 0:
         column = np.full(n, float(column))

@@ -105,7 +105,7 @@ class Variable:
         Raises
         ------
         InputError
-            For an unknown entry, a measure or kind that does not exist, labels that are no pairs.
+            For an unknown entry, a measure or kind that does not exist, labels that are not pairs.
         """
         faults = Faults("dictionary")
         entries = {item.name for item in fields(cls)} - {"name"}
@@ -120,7 +120,7 @@ class Variable:
             pairs = _pairs(entry.get(key, ()))
             if pairs is None:
                 faults.add(
-                    f"{name}.{key}", "is no list of pairs", remedy='Give [[1, "male"], ...].'
+                    f"{name}.{key}", "is not a list of pairs", remedy='Give [[1, "male"], ...].'
                 )
             else:
                 values[key] = pairs
@@ -210,7 +210,7 @@ class Dictionary:
         faults = Faults("dictionary")
         for name, entry in entries.items():
             if not isinstance(entry, dict):
-                faults.add(name, "is no table", remedy=f"Begin it with [{name}].")
+                faults.add(name, "is not a table", remedy=f"Begin it with [{name}].")
         faults.raise_if_any()
         return cls.from_dict(entries)
 
@@ -249,7 +249,9 @@ class Dictionary:
             if column not in _COLUMNS:
                 faults.add(str(column), "is unknown", remedy=did_you_mean(column, _COLUMNS))
         if "variable" not in table.columns:
-            faults.add("variable", "is no column of the table", remedy="Name the variables there.")
+            faults.add(
+                "variable", "is not a column of the table", remedy="Name the variables there."
+            )
         faults.raise_if_any()
         entries: dict[str, dict[str, Any]] = {}
         for row in table.to_dict("records"):
@@ -292,7 +294,7 @@ def _entry_of_row(faults: Faults, name: str, cells: Mapping[str, Any]) -> dict[s
         try:
             entry["decimals"] = int(float(cells["decimals"]))
         except (TypeError, ValueError):
-            faults.add(f"{name}.decimals", f"{cells['decimals']!r} is no whole number")
+            faults.add(f"{name}.decimals", f"{cells['decimals']!r} is not a whole number")
             del entry["decimals"]
     for key in ("label", "unit"):
         if key in entry:

@@ -31,7 +31,7 @@ def pairs_text(pairs: Iterable[tuple[Any, str]], ranges: Sequence[tuple[Any, Any
 def read_pairs(text: str) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return the pairs and the ranges that `pairs_text` wrote.
 
-    Raises ValueError: the text is no list of codes and labels.
+    Raises ValueError: the text is not a list of codes and labels.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def read_pairs(text: str) -> tuple[list[list[Any]], list[list[Any]]]:
                 continue
         match = _PAIR.match(text, place)
         if match is None:
-            raise ValueError(f"{text[place:].strip()!r} is no code and label; write 1 = male")
+            raise ValueError(f"{text[place:].strip()!r} is not a code and label; write 1 = male")
         code, label = match["code"], (match["label"] or "").strip()
         pairs.append([_unquoted(code) if code[0] == '"' else _number(code), _unquoted(label)])
         place = match.end()

@@ -89,7 +89,7 @@ def read_table(
     if user_missing not in ("missing", "level"):
         raise _fault(file, f"user_missing {user_missing!r}", "There are: missing, level.")
     if csv is not None and suffix not in DELIMITED:
-        raise _fault(file, "is no delimited text, and csv options are given", "Leave them out.")
+        raise _fault(file, "is not a delimited text, and csv options are given", "Leave them out.")
     if not file.exists():
         raise _fault(file, "there is no such file", "Check the path.")
     try:
@@ -277,7 +277,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_excel(path, engine="openpyxl")
     except BadZipFile:
-        raise ValueError("it is no sheet of this format") from None
+        raise ValueError("it is not a sheet of this format") from None
     if len(frame) == 0:
         raise ValueError("there is a header but no row")
     return frame

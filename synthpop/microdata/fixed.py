@@ -102,7 +102,7 @@ def _read_metadata(path: Path) -> tuple[str | None, list[_Column]]:
 
 def _number(word: str, path: Path, line: int) -> int:
     if not word.isdigit():
-        raise ValueError(f"line {line} of {path.name}: {word!r} is no whole number")
+        raise ValueError(f"line {line} of {path.name}: {word!r} is not a whole number")
     return int(word)
 
 

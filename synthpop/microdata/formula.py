@@ -123,7 +123,7 @@ def read_formula(
     shown = text if not isinstance(text, str) or len(text) <= 80 else text[:77] + "..."
     try:
         if not isinstance(text, str):
-            raise _Unreadable("it is not a text")
+            raise _Unreadable("it is not text")
         return _Reader(text, allowed).formula()
     except _Unreadable as problem:
         faults.add(argument, f"{shown!r} cannot be read: {problem}", remedy=REMEDY)

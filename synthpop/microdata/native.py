@@ -127,7 +127,7 @@ class Library:
         return cls(implementation, bool(record["lazy"]), {})
 
     def frame(self, frame: pd.DataFrame) -> Any:
-        """Return a pandas frame as one of the library; an index that is no count is a column."""
+        """Return a pandas frame as one of the library; an index that is not a count is a column."""
         import narwhals as nw
 
         table = _to_arrow(frame, self.schema)
@@ -143,7 +143,7 @@ class Library:
 
 
 def library_of(data: Any) -> Library | None:
-    """Return the library of a frame; None for pandas and for what is no frame of others.
+    """Return the library of a frame; None for pandas and for what is not a frame of others.
 
     Examples
     --------

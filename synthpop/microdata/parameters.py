@@ -58,7 +58,7 @@ class Constraint(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Between(Constraint):
-    """A finite real number between two ends; True and False are no numbers.
+    """A finite real number between two ends; True and False are not numbers.
 
     low, high: float or None; none: no limit on this side
     open: {"none", "low", "high", "both"}; ends that are not allowed themselves

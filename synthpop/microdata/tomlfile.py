@@ -39,7 +39,7 @@ def faults_of(subject: str, data: Mapping[str, Any]) -> Faults:
 def read_toml(path: Path | str) -> Document:
     """Return the content of a TOML file.
 
-    Raises RunFileError: there is no such file, or its text is no TOML.
+    Raises RunFileError: there is no such file, or its text is not TOML.
     """
     file = Path(path)
     faults = Faults(f"run file {file.name}", RunFileError)
@@ -96,7 +96,7 @@ def _in_words(error: Any) -> tuple[str, str]:
     if kind in ("list_type", "tuple_type") or "sequence" in kind:
         return f"is {value!r}, no list", 'Give a list, as ["age", "sex"].'
     if kind in ("dict_type", "model_type", "dataclass_type"):
-        return f"is {value!r}, no table", "Give a table of keys."
+        return f"is {value!r}, not a table", "Give a table of keys."
     limits = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt",
               "less_than_equal": "le"}  # fmt: skip
     if kind in limits:

@@ -91,7 +91,7 @@ def _absent(
             column += int(levels.sum())
             continue
         column += int(levels[0])
-        absent[column] = 0.0  # a number is no level
+        absent[column] = 0.0  # a number is not a level
         column += 1
     return absent
 

@@ -127,7 +127,7 @@ def _is_a(value: object, *kinds: type) -> bool:
 
 
 def check_arguments(scale: float, rows_per_block: int) -> None:
-    """Refuse a scale that is no positive number and rows that are no whole number."""
+    """Refuse a scale that is not a positive number and rows that are not whole number."""
     faults = Faults("simulate")
     if not (_is_a(scale, int, float) and np.isfinite(scale) and scale > 0):
         faults.add("scale", f"is {scale!r}", remedy="Give a positive number.")
@@ -138,7 +138,7 @@ def check_arguments(scale: float, rows_per_block: int) -> None:
 
 
 def check_run(workers: Any, out: Any, on_event: Any) -> None:
-    """Refuse workers that are not understood, a folder that is no path, a listener that is none."""
+    """Refuse unknown workers, a folder that is not a path, a listener that cannot be called."""
     faults = Faults("simulate")
     with faults.gathering():
         check_workers(workers)
@@ -165,7 +165,7 @@ def fingerprint(sample: Sample) -> str:
 
 
 def check_replicates(n: object) -> None:
-    """Refuse a number of replicates that is no whole number of 1 or more."""
+    """Refuse a number of replicates that is not a whole number of 1 or more."""
     if not (_is_a(n, int) and n >= 1):  # type: ignore[operator]
         raise InputError.of("replicates", "n", f"is {n!r}", "Give a whole number, 1 or more.")
 
@@ -211,7 +211,7 @@ def chosen_strata(
             is_known = level in levels
             names.add(levels.index(level) if is_known else texts.index(level_text(level)))
         else:
-            what = f"{level!r} is no level of {name!r}"
+            what = f"{level!r} is not a level of {name!r}"
             faults.add("strata", what, remedy=did_you_mean(level, levels))
     faults.raise_if_any()
     return sorted(names)

@@ -181,6 +181,6 @@ def check_refit(faults: Faults, refit: object, margins: object) -> tuple[Margin,
     for margin in listed:
         if not isinstance(margin, Margin):
             faults.add(
-                "margins", f"{type(margin).__name__} is no Margin", remedy="Give Margin(...)"
+                "margins", f"{type(margin).__name__} is not a Margin", remedy="Give Margin(...)"
             )
     return tuple(listed)

@@ -35,7 +35,7 @@ def parsed_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise ManifestError(f"it is no JSON ({problem})") from None
+        raise ManifestError(f"it is not JSON ({problem})") from None
 
 
 def checked_values(where: str, data: Any, kinds: Mapping[str, Any]) -> Data:

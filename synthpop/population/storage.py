@@ -123,7 +123,7 @@ def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
 
     Yields the token of its lock.
 
-    Raises OutputError: the folder holds another run, or files that are no run at all, or another
+    Raises OutputError: the folder holds another run, or files that are not run at all, or another
         process is writing there.
     """
     with _telling_faults_of(root):
@@ -216,7 +216,7 @@ def read_manifest(root: Place) -> Manifest:
         raise OutputError(f"{root} holds no population: {MANIFEST} is not there.") from None
     except ManifestError as fault:
         remedy = "Restore the file, or run again into this folder."
-        raise OutputError(f"{path} is no manifest of a population: {fault}. {remedy}") from None
+        raise OutputError(f"{path} is not a manifest of a population: {fault}. {remedy}") from None
     except (OSError, ValueError) as problem:
         raise OutputError(f"{path} cannot be read: {problem}.") from None
 

@@ -36,7 +36,7 @@ def load_runfile(path: Path | str) -> RunFile:
     Raises
     ------
     RunFileError
-        Lists every fault: text that is no TOML, unknown tables and keys, values of a wrong type.
+        Lists every fault: text that is not TOML, unknown tables and keys, values of a wrong type.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def read_stages(faults: Faults, tables: Any, folder: Path) -> tuple[Any, ...]:
 
 def _read_stage(faults: Faults, number: int, table: Any, folder: Path) -> Any:
     if not isinstance(table, Mapping):
-        faults.add(f"[[stage]] {number}", f"is {table!r}, no table")
+        faults.add(f"[[stage]] {number}", f"is {table!r}, not a table")
         return None
     options = dict(table)
     kind = options.pop("type", None)

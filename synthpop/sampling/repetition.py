@@ -187,7 +187,7 @@ def plain_label(label: Any) -> Any:
 def numbers_of(result: Any, level: float) -> list[tuple[Any, float, float, float, float]]:
     """Return domain, estimate, standard error, lower and upper end of what an estimator gives.
 
-    Raises TypeError: it gives something that is no number.
+    Raises TypeError: it gives something that is not a number.
     """
     nan = float("nan")
     columns: list[Any]
@@ -209,5 +209,5 @@ def numbers_of(result: Any, level: float) -> list[tuple[Any, float, float, float
 
 def _number(value: Any) -> float:
     if value is None or isinstance(value, (str, bytes)):
-        raise TypeError(f"the estimator gives {value!r}, which is no number")
+        raise TypeError(f"the estimator gives {value!r}, which is not a number")
     return float(value)

@@ -48,7 +48,7 @@ def read_setup(path: Path | str) -> SampleSetup:
         if record.pop("samples") != _hash_of(samples):
             raise ValueError("samples")
     except (OSError, KeyError, ValueError, AttributeError, pa.ArrowException) as problem:
-        what, remedy = "is no sample set-up, or damaged", "Write one with SampleSetup.write."
+        what, remedy = "is not a sample set-up, or damaged", "Write one with SampleSetup.write."
         raise InputError.of("sample set-up", str(path), what, remedy) from problem
     for name in ("strata_names", "replace"):
         record[name] = tuple(record[name])

@@ -122,7 +122,7 @@ class Study(Result):
                 continue
             levels = list(dict.fromkeys(estimates[name])) if name in self.grid else []
             if label not in levels:
-                faults.add(name, f"{label!r} is no level", remedy=f"There are {levels}.")
+                faults.add(name, f"{label!r} is not a level", remedy=f"There are {levels}.")
                 continue
             estimates = estimates[estimates[name] == label].drop(columns=name)
             failures = failures[failures[name].isna() | (failures[name] == label)]

@@ -80,7 +80,7 @@ class Components(BlockStage):
 
     Notes
     -----
-    Sample persons whose total is below 1 % of the sum of their absolute parts are no donors: their
+    Sample persons whose total is below 1 % of the sum of their absolute parts are not donors: their
     fractions would blow up other totals. The parts of a person add up to the total up to
     rounding. A total of zero has parts of zero, a missing total missing parts. One uniform number
     per person from the stream (stage, total, parts, stratum, block), spread evenly within groups of
@@ -178,7 +178,7 @@ class Components(BlockStage):
         left_out = int((near_zero & has_total).sum())
         notes: tuple[Fallback, ...] = ()
         if left_out:
-            what = f"{left_out} sample persons whose parts nearly cancel are no donors"
+            what = f"{left_out} sample persons whose parts nearly cancel are not donors"
             notes = (Fallback(self.label, "all", what),)
         decimals = decimals_of(parts.ravel()) if self.decimals == "survey" else self.decimals
         places = None if decimals is None else int(decimals)

@@ -154,7 +154,7 @@ class Derive(BlockStage):
     def _check_breaks(self, faults: Faults, schema: Schema) -> None:
         if not _are_numbers(self.breaks):
             remedy = "Give two or more numbers."
-            faults.add(self.label, f"breaks = {self.breaks!r} are no numbers", remedy=remedy)
+            faults.add(self.label, f"breaks = {self.breaks!r} are not numbers", remedy=remedy)
             return
         limits = np.asarray(self.breaks, dtype=np.float64)
         if len(limits) < 2 or not np.all(np.diff(limits) > 0):

@@ -55,7 +55,7 @@ def split_recipe(recipe: Sequence[Any]) -> Steps:
 
     A step for several variables (see `Categorical`) is taken apart into one for each.
 
-    Raises InputError: the recipe is no list, or holds something that is no step.
+    Raises InputError: the recipe is not a list, or holds something that is not a step.
     """
     _check_steps(recipe)
     recipe = [part for step in recipe for part in expanded(step)]
@@ -89,7 +89,7 @@ def _check_steps(recipe: Any) -> None:
     for place, step in enumerate(recipe, 1):
         if not isinstance(step, (SurveyStage, BlockStage, PopulationStage)):
             remedy = 'Give one with its options, as Structure(["age"]).'
-            faults.add(f"step {place}", f"{step!r} is no step", remedy=remedy)
+            faults.add(f"step {place}", f"{step!r} is not a step", remedy=remedy)
     faults.raise_if_any()
 
 

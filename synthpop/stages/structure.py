@@ -136,7 +136,7 @@ class Structure(BlockStage):
             field = schema.survey.get(name)
             where = f"{self.label}: jitter of {name!r}"
             if name not in self.variables or (field is not None and field.kind != "numeric"):
-                what = "is no number among the variables of the structure"
+                what = "is not a number among the variables of the structure"
                 faults.add(where, what, remedy=did_you_mean(name, self.variables))
             if not isinstance(width, Integral) or isinstance(width, bool) or width < 1:
                 faults.add(where, f"is {width!r}", remedy="Give a whole number of 1 or more.")

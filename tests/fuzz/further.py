@@ -143,7 +143,7 @@ def _is_constructor(value: Any) -> bool:
         isinstance(value, type)
         and not issubclass(value, BaseException | Result | Warning)
         and not inspect.isabstract(value)
-        and value.__name__ != "Dictionary"  # its variables are no names of columns
+        and value.__name__ != "Dictionary"  # its variables are not names of columns
         and not getattr(value, "_is_protocol", False)
     )
 

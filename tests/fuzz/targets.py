@@ -37,7 +37,7 @@ LEFT_OUT = {
     "riskeval.protect.write_release": "writes files",
     "riskeval.search_plans": "needs a session",
 }
-"""Public functions that are no targets, with the reason."""
+"""Public functions that are not targets, with the reason."""
 
 HOSTILE = "hostile"
 """Ends the name of a target whose inputs are worse: see `tests.fuzz.hostile`."""

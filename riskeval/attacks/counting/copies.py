@@ -5,7 +5,7 @@ Three things are looked for, each only where nobody else of the original has the
 - an amount of a person (income to the cent);
 - the vector of shares of a person's amounts, whatever their total is: who knows two incomes of a
   neighbour knows their ratio, and with it the whole vector;
-- the composition of a household: its members on all columns that are no amounts. Without
+- the composition of a household: its members on all columns that are not amounts. Without
   households a person is one.
 """
 
@@ -123,7 +123,7 @@ def copied_values(
     Raises
     ------
     InputError
-        Columns that are not there, amounts that are no numbers, a column without a common level.
+        Columns that are not there, amounts that are not numbers, a column without a common level.
 
     Notes
     -----
@@ -149,7 +149,7 @@ def copied_values(
         numeric = list(listed_names(amounts))
         for name in numeric:
             if name not in names or not is_number(people[name]):
-                faults.add("amounts", f"{name!r} is no number among the variables")
+                faults.add("amounts", f"{name!r} is not a number among the variables")
     faults.raise_if_any()
     others = [name for name in names if name not in numeric and name != household]
     coders = {name: LevelCoder(occurring_levels(people[name])) for name in others}
@@ -168,7 +168,7 @@ class Marks:
     """What marks a person: hashes of amounts, of shares, of the household."""
 
     amounts: tuple[str, ...]
-    # dict of column to LevelCoder: of the columns that are no amounts: levels are compared as in
+    # dict of column to LevelCoder: of the columns that are not amounts: levels are compared as in
     # every other attack
     coders: dict[str, LevelCoder]
     household: str | None
@@ -287,7 +287,7 @@ def _blocks(synthetic: Any, marks: Marks) -> Iterator[pd.DataFrame]:
 def _check_amounts(faults: Faults, frame: pd.DataFrame, marks: Marks, role: str) -> None:
     for name in marks.amounts:
         if name in frame and not is_number(frame[name]):
-            faults.add(name, f"is no number in the {role}", remedy="Make it one, as elsewhere.")
+            faults.add(name, f"is not a number in the {role}", remedy="Make it one, as elsewhere.")
 
 
 def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) -> np.ndarray:

@@ -164,7 +164,7 @@ def _scenario(
 
 
 def _categorical(scenario: Scenario, sample: pd.DataFrame, block: pd.DataFrame) -> frozenset[str]:
-    """Targets that are declared to be categories, or are no numbers in both files."""
+    """Targets that are declared to be categories, or are not numbers in both files."""
     categories = {
         name
         for name in scenario.targets
@@ -255,7 +255,7 @@ def _check_uniqueness(faults: Faults, scenario: Scenario, uniqueness: Any) -> No
         hasattr(uniqueness, name) for name in ("tau1", "n_sample_uniques", "chosen", "keys")
     ):
         remedy = "Give the result of population_uniqueness."
-        faults.add("uniqueness", f"{uniqueness!r} is no estimate", remedy=remedy)
+        faults.add("uniqueness", f"{uniqueness!r} is not an estimate", remedy=remedy)
     elif set(uniqueness.keys) != set(scenario.keys):
         what = f"is for the keys {', '.join(uniqueness.keys)}, not {', '.join(scenario.keys)}"
         faults.add("uniqueness", what, remedy="Estimate it with the keys of the intruder.")

@@ -269,7 +269,7 @@ def intruder_scenarios(
         without errors, a register of everybody, sample uniques. Every key counts as categorical.
         Levels are compared by value.
     target : str or several
-        Columns of both files. Numbers are in the same units; columns that are no numbers in both
+        Columns of both files. Numbers are in the same units; columns that are not numbers in both
         files, or that the Scenario declares, are categories. Missing in the sample: the record
         stays in the count of uniques, cannot be disclosed, and is counted in `n_missing_target`.
         Missing in the population: the match is not close, and is left out of the model.

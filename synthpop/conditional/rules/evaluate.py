@@ -75,7 +75,7 @@ class People:
         if name.kind == "level" or (name.kind == "any" and name.text not in self.columns):
             return None
         if name.text not in self.columns:
-            raise _fault(name.text, "is no column", did_you_mean(name.text, self.columns))
+            raise _fault(name.text, "is not a column", did_you_mean(name.text, self.columns))
         field, values = self.fields[name.text], self.columns[name.text]
         return field, values if name.member is None else self.of_member(values, field, name.member)
 
@@ -242,7 +242,7 @@ def _with_level(
         value = level.value if isinstance(level, Number) else np.nan
         return _ordered(operator, _numbers(field, codes), np.full(len(codes), value), 0.0)
     if text not in texts:
-        raise _fault(text, f"is no level of {field.name!r}", did_you_mean(text, texts))
+        raise _fault(text, f"is not a level of {field.name!r}", did_you_mean(text, texts))
     place = np.where(codes < 0, np.nan, codes.astype(np.float64))
     return _ordered(operator, place, np.full(len(codes), texts.index(text)), 0.0)
 

@@ -48,7 +48,7 @@ END = Token("end", "")
 def parse_rule(text: str) -> Rule:
     """Parse one rule; see `synthpop.conditional.rules`.
 
-    Raises InputError: the text is no rule; the fault says where it stops making sense.
+    Raises InputError: the text is not a rule; the fault says where it stops making sense.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def parse_rule(text: str) -> Rule:
     True
     """
     if not isinstance(text, str):
-        raise _fault(repr(text), "is no text")
+        raise _fault(repr(text), "is not text")
     parser = _Parser(text)
     rule = parser.rule()
     parser.expect_end()
@@ -74,7 +74,7 @@ def parse_expression(text: str) -> Node:
     '/'
     """
     if not isinstance(text, str):
-        raise _fault(repr(text), "is no text")
+        raise _fault(repr(text), "is not text")
     parser = _Parser(text)
     node = parser.condition()
     parser.expect_end()

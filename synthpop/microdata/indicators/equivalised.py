@@ -34,7 +34,7 @@ def equivalised_size(age: npt.ArrayLike, household: npt.ArrayLike) -> np.ndarray
     Raises
     ------
     InputError
-        Ages that are no numbers, missing ids, or another number of them.
+        Ages that are not numbers, missing ids, or another number of them.
 
     Notes
     -----

@@ -42,7 +42,7 @@ def distribution(
     Raises
     ------
     InputError
-        Values or weights are no numbers, or of different lengths.
+        Values or weights are not numbers, or of different lengths.
 
     Examples
     --------

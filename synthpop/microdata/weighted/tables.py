@@ -60,7 +60,9 @@ def table(
     check_option(faults, "missing", missing, ("drop", "level"))
     frame = data if isinstance(data, pd.DataFrame) else to_pandas(data)
     if frame is None and getattr(data, "ndim", 1) != 1:
-        raise InputError.of("weighted table", "data", "is no column", "Give a frame or a column.")
+        raise InputError.of(
+            "weighted table", "data", "is not a column", "Give a frame or a column."
+        )
     frame = pd.Series(data).to_frame() if frame is None else frame
     w = np.ones(len(frame)) if weights is None else checked_weights(faults, weights, len(frame))
     faults.raise_if_any()

@@ -121,7 +121,7 @@ def group_means(
     digits: int array, shape (n, number of terms)
     values, classes, weights: arrays, shape (n,); NaN is missing, and no value of a group
     within: how values lie inside their classes
-    Raises InputError: the category is no predictor of its own.
+    Raises InputError: the category is not a predictor of its own.
     """
     # 1. The mean of each group.
     term = _term_of(name, coding, label)
@@ -153,7 +153,7 @@ def _term_of(name: str, coding: Coding, label: str) -> int:
         variable = coding.variables[term[0]]
         if len(term) == 1 and variable.name == name and variable.numbers is None:
             return t
-    what = f"means_by names {name!r}, which is no predictor by its levels"
+    what = f"means_by names {name!r}, which is not a predictor by its levels"
     raise InputError.of("recipe", label, what, "Name one of its predictors.")
 
 

@@ -77,7 +77,9 @@ upper=None, intervals=None, within_class='steps')
     for name, value in wanted.items():
         if name not in names and value is not None and value is not False:
             remedy = f"It has {', '.join(sorted(names))}."
-            faults.add(f"{label}: {name}", f"is no option of {value_rule.type!r}", remedy=remedy)
+            faults.add(
+                f"{label}: {name}", f"is not an option of {value_rule.type!r}", remedy=remedy
+            )
     faults.raise_if_any()
     return replace(value_rule, **{name: value for name, value in wanted.items() if name in names})
 

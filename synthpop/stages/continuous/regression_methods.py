@@ -154,7 +154,7 @@ class Regressed(_Around):
         """Note options that cannot work."""
         _Around.check(self, faults, label)
         if self.residuals == "leaves" and not self._has_leaves():
-            what = "residuals are leaves, but the method is no tree or forest"
+            what = "residuals are leaves, but the method is not a tree or forest"
             faults.add(label, what, remedy='Use method "tree" or "forest", or other residuals.')
         where, name = f"{label}: method", type(self.model).__name__
         if isinstance(self.model, str) or not hasattr(self.model, "fit"):
@@ -162,7 +162,7 @@ class Regressed(_Around):
                 remedy = did_you_mean(self.model, [*REGRESSIONS, "a scikit-learn regressor"])
                 faults.add(where, f"{self.model!r} is not allowed", remedy=remedy)
         elif not hasattr(self.model, "predict") or hasattr(self.model, "predict_proba"):
-            faults.add(where, f"{name} is no regressor", remedy="Give one, or use Categorical.")
+            faults.add(where, f"{name} is not a regressor", remedy="Give one, or use Categorical.")
         elif "sample_weight" not in signature(self.model.fit).parameters:
             what = f"{name}.fit takes no sample_weight: survey weights would be ignored"
             faults.add(where, what, remedy="Choose a regressor that takes weights.")
@@ -291,7 +291,7 @@ class Counted(ValueMethod):
     def rule(
         self, values: np.ndarray, weights: np.ndarray, rows: np.ndarray, label: str
     ) -> ValueRule:
-        """Return the regression of counts; values that are no counts are a fault."""
+        """Return the regression of counts; values that are not counts are a fault."""
         _, upper = _bounds(values, self.upper, label)
         faulty_rows = np.flatnonzero((values < 0) | (values != np.round(values)))
         if len(faulty_rows):

@@ -215,7 +215,7 @@ def test_missing_codes_of_all_and_of_some_columns(tmp_path: Path) -> None:
         ({"encoding": "latin-99"}, "is unknown"),
         ({"types": {"x": "float"}}, "types.x: 'float' is unknown"),
         ({"types": {"z": "text"}}, "is not a column of the file"),
-        ({"types": {"y": "number"}}, "has cells that are no numbers"),
+        ({"types": {"y": "number"}}, "has cells that are not numbers"),
     ],
 )
 def test_faulty_csv_options(tmp_path: Path, options: dict, message: str) -> None:
@@ -251,9 +251,9 @@ def test_a_dictionary_from_outside(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[sex\n", "is not TOML"),
-        ("sex = 1\n", "is no table"),
+        ("sex = 1\n", "is not a table"),
         ("[sex]\nlabl = 'x'\n", "Did you mean 'label'"),
-        ("[sex]\nvalues = [1]\n", "no list of pairs"),
+        ("[sex]\nvalues = [1]\n", "not a list of pairs"),
         ("[sex]\nmeasure = 'metric'\n", "is not allowed"),
     ],
 )

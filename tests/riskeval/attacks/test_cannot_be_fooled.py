@@ -436,7 +436,7 @@ class TestHoldouts:
         assert verdict_rows(risk, False)[0]["word"] == "no verdict"
         assert "150" not in verdict_rows(risk, True)[0]["reason"]
         assert self.judge(half, strangers).no_strangers == ""
-        twins = pd.concat([original] * 2)  # coincidences of the original are no overlap
+        twins = pd.concat([original] * 2)  # coincidences of the original are not overlap
         assert assess_synthetic(
             twins[["reg", "ill"]], fresh, "reg", "ill", holdout=strangers, attacks=["tcap"], seed=1
         ).no_strangers == ""  # fmt: skip

@@ -70,9 +70,9 @@ def test_arguments() -> None:
     own = people(30, 1)
     with pytest.raises(InputError, match="digits"):
         riskeval.copied_values(own, own, PARTS, digits=0)
-    with pytest.raises(InputError, match="no number among the variables"):
+    with pytest.raises(InputError, match="not a number among the variables"):
         riskeval.copied_values(own, own, ["sex"], amounts=["sex"])
-    with pytest.raises(InputError, match="is no number in the synthetic file"):
+    with pytest.raises(InputError, match="is not a number in the synthetic file"):
         riskeval.copied_values(own, own.assign(wage="much"), PARTS)
     few = riskeval.copied_values(own, own.assign(**{p: own[p].round(0) for p in PARTS}), PARTS,
                                  digits=1)  # fmt: skip

@@ -208,7 +208,7 @@ class TestExpectedBesideWorst:
         sample, population = files()
         for wrong, what in (
             (self.estimate(("k", "y")), "is for the keys k, y, not k"),
-            (0.5, "is no estimate"),
+            (0.5, "is not an estimate"),
         ):
             with pytest.raises(InputError, match=what):
                 intruder_scenarios(sample, population, "k", "y", uniqueness=wrong)

@@ -47,7 +47,7 @@ def taus(risk: IntruderRisk, name: str = "tau") -> dict[tuple[object, ...], floa
 
 class TestCategories:
     def test_worked_by_hand(self) -> None:
-        """A: 2 of 3 no; B: one match, yes; C: one of two is missing, which is no level; D: no
+        """A: 2 of 3 no; B: one match, yes; C: one of two is missing, which is not a level; D: no
         true value; E twice in the sample."""
         risk = intruder_scenarios(sample(), population(), "k", "ill", missing="category")
         assert taus(risk) == pytest.approx({1: 1, 2: 1, 3: 2 / 3 + 1 + 1 / 2, 4: 1, 5: 3})

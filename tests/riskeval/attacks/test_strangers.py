@@ -1,4 +1,4 @@
-"""A hold-out that holds records of the original is no comparison, whoever is asked."""
+"""A hold-out that holds records of the original is not a comparison, whoever is asked."""
 
 from __future__ import annotations
 

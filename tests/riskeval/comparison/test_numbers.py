@@ -11,6 +11,7 @@ import pytest
 import riskeval
 from riskeval import Indicators, Release, protect, utility
 from riskeval.comparison.estimates import common_design
+from riskeval.comparison.request import DesignColumns
 from tests.riskeval.comparison.cases import ROLES, SAMPLE_SIZES, people, suppressed
 
 
@@ -167,11 +168,10 @@ def test_strata_that_cut_households_are_not_used(original: pd.DataFrame) -> None
     moved = original.assign(region=original["region"].to_numpy()[::-1].copy())
     moved.loc[0, "region"] = "elsewhere"
     request: Any = Asked()
-    both = {"strata": "region", "cluster": "hid"}
-    assert common_design(request, [original, original]) == both
-    assert common_design(request, [original, moved])["strata"] is None
+    assert common_design(request, [original, original]) == DesignColumns("region", "hid")
+    assert common_design(request, [original, moved]).strata is None
     gap = original.assign(region=original["region"].where(original.index > 2))
-    assert common_design(request, [original, gap]) == {"strata": None, "cluster": "hid"}
+    assert common_design(request, [original, gap]) == DesignColumns(None, "hid")
 
 
 def test_effort_cuts_and_says_so(original: pd.DataFrame, release: pd.DataFrame) -> None:

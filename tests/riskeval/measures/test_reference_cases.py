@@ -91,7 +91,7 @@ def book_glm(
 
 def test_models_of_section_3_8_see_the_observed_cells_only() -> None:
     # wildcard counts of the complete observed cells are all that enters the book's tables 3.4 to
-    # 3.7: no empty cell, so that its lambda is no population mean
+    # 3.7: no empty cell, so that its lambda is not a population mean
     case, cells = golden("sdc", "e4_book_glm.json"), golden("sdc", "e4_book_cells.parquet")
     keys = ["hsize", "rb090", "age", "db040", "pb220a", "pl030"]
     table = frequency_counts(survey_data("eusilc"), keys, weights="rb050").table.dropna(subset=keys)

@@ -109,7 +109,7 @@ def test_identification_levels_choose_the_tables() -> None:
     assert two.table["keys"].tolist() == ["a", "b", "a x b", "a x d", "b x d"]
     for levels, text in (
         ([1, 2], "has 2 values for 4 keys"), ([2, 2, 3, 3], "no key of level 1"),
-        ({"a": 1, "z": 1}, "'z' is no key"), ([1, -1, 1, 1], "whole numbers from 0"),
+        ({"a": 1, "z": 1}, "'z' is not a key"), ([1, -1, 1, 1], "whole numbers from 0"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=text):
             risky_cells(frame, list("abcd"), levels=levels)

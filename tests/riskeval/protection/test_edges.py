@@ -63,7 +63,7 @@ def test_arrow_tables_are_accepted(call):
         (lambda d: protect.global_recode(d, "a", breaks="abc"), "number of classes"),
         (lambda d: protect.global_recode(d, "a", breaks=["u", 2]), "ascending numbers"),
         (lambda d: protect.global_recode(d, "a", breaks=True), "number of classes"),
-        (lambda d: protect.group_categories(d, "b", groups=["x"]), "no mapping"),
+        (lambda d: protect.group_categories(d, "b", groups=["x"]), "not a mapping"),
         (lambda d: protect.group_categories(d, "b", groups={"z": [["x"]]}), "lists within"),
         (lambda d: protect.top_bottom_code(d, "a", upper=np.nan), "needs numbers"),
         (lambda d: protect.top_bottom_code(d, "a", upper=1, replacement={}), "Give a number"),

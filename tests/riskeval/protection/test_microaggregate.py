@@ -235,7 +235,7 @@ def test_gower_distances_are_those_of_the_reference():
     np.testing.assert_allclose(found, reference["D"], atol=1e-12)
     rows = data.iloc[:60]
     expected = golden("sdc", "i10_gower_testdata60.parquet").to_numpy()
-    means = np.empty((60, 2))  # there: means over the three nearest, which is no grouping
+    means = np.empty((60, 2))  # there: means over the three nearest, which is not a grouping
     for sex in (1, 2):
         part = rows[rows["sex"] == sex]
         numeric = part[["age", "income", "savings"]].to_numpy(dtype=float)

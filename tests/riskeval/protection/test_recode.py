@@ -138,7 +138,7 @@ def test_grouping_keeps_types(values, groups, expected, dtype):
 @pytest.mark.parametrize(
     ("groups", "text"),
     [
-        ({"z": ["q"]}, "is no category"),
+        ({"z": ["q"]}, "is not a category"),
         ({"y": ["a"], "z": ["a"]}, "also in group"),
         ({"b": ["a"]}, "not in the group"),
         ({"ac": ["a", "c"]}, "not neighbours"),

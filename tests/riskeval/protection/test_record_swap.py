@@ -361,7 +361,7 @@ class TestOwnRisk:
         people = self.families()
         for more, text in (
             ({"risk": np.zeros((3, 2))}, "has the shape"),
-            ({"risk": np.full(160, 2.0)}, "no number from 0 to 1"),
+            ({"risk": np.full(160, 2.0)}, "not a number from 0 to 1"),
             ({"risk_threshold": 0.5}, "without risk"),
             ({"risk": np.zeros(160), "risk_threshold": 5}, "risk_threshold: is 5"),
             ({"household_keys": ["ageGroup"]}, "differs within a household"),

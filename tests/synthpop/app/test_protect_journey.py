@@ -89,7 +89,7 @@ def test_faulty_options_are_a_message_and_no_step(tmp_path: Path) -> None:
     play(tab, [step("global_recode", column="age")])
     assert "breaks" in tab.notice.text
     play(tab, [step("add_noise", nonsense="1")])
-    assert "no option" in tab.notice.text
+    assert "not an option" in tab.notice.text
     play(tab, [{"action": "nonsense"}])
     assert tab.notice.kind == "fault"
 

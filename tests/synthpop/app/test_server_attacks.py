@@ -237,7 +237,7 @@ def test_nothing_is_written_to_logs_and_nothing_is_left(app: RunningApp, page: P
     for message in bad:
         page.send(message)
     page.wait("fault")
-    page.socket.send(f"{SECRET} is no JSON")  # ends this connection, not the app
+    page.socket.send(f"{SECRET} is not JSON")  # ends this connection, not the app
     again = Page(app, page.key)
     assert again.key == page.key
     again.wait("2 records, 3 columns")  # the session lives on

@@ -277,7 +277,7 @@ def test_a_whole_number_matches_however_it_is_held(survey):
 
 
 def test_text_that_only_looks_alike_stays_apart(survey):
-    """The levels "8" and "8.0" of one column are two: a number is no level of it."""
+    """The levels "8" and "8.0" of one column are two: a number is not a level of it."""
     code = np.where(survey.frame["region"] == "S", "8", "8.0")
     people = Survey(survey.frame.assign(code=code), weight="w", household="hid")
     both = Margin(pd.DataFrame({"code": ["8", "8.0"], "total": [700.0, 900.0]}))

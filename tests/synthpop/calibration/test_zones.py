@@ -152,7 +152,7 @@ def test_faults() -> None:
         balance_zones(sample(), torn, items, within="land", only=["x"])
     assert len(caught.value.faults) == 5
     first = balance_zones(sample(), ZONES, items, seed=1)
-    with pytest.raises(InputError, match="is no zone"):
+    with pytest.raises(InputError, match="is not a zone"):
         balance_zones(sample(), ZONES, items, only=["x9"], previous=first)
     elsewhere = ZONES.assign(region="east")
     with pytest.raises(InputError, match="no household lies in any zone"):

@@ -108,7 +108,7 @@ def test_cases_and_shares_are_those_whom_a_rule_is_about() -> None:
         ("import(age) = 1", "needs one of the functions"),
         ("child at least 14 years smaller than head", "needs 'younger' or 'older'"),
         ("child at least 14 years younger than 3", "needs a member of the household at '3'"),
-        (17, "is no text"),
+        (17, "is not text"),
     ],
 )
 def test_what_is_no_rule_is_told(rule: object, message: str) -> None:

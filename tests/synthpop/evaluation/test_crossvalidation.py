@@ -374,7 +374,7 @@ def test_all_faults_at_once() -> None:
     text = str(caught.value)
     for part in (
         "makes 'sex', not 'status'",
-        "'tree' is no candidate",
+        "'tree' is not a candidate",
         "their scores cannot be compared",
         "folds: is 1",
         "draws: is 0",

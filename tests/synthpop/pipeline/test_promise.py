@@ -320,7 +320,11 @@ def test_a_run_of_some_strata_is_another_run(fitted, tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("strata", "message"),
-    [(["nort"], "Did you mean 'north'"), ([], "empty list"), ("east", "is no level of 'region'")],
+    [
+        (["nort"], "Did you mean 'north'"),
+        ([], "empty list"),
+        ("east", "is not a level of 'region'"),
+    ],
 )
 def test_strata_that_are_not_there(fitted, strata, message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -107,7 +107,7 @@ def test_opening_what_is_no_population(tmp_path) -> None:
     with pytest.raises(OutputError, match="holds no population"):
         open_population(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(OutputError, match="is no manifest of a population: it is no JSON"):
+    with pytest.raises(OutputError, match="is not a manifest of a population: it is not JSON"):
         open_population(tmp_path)
 
 
@@ -340,7 +340,7 @@ def test_a_manifest_that_is_none_is_refused(fitted, tmp_path, change, forged) ->
     changed = change(json.loads(whole))
     manifest.write_text(json.dumps(rehashed(changed, "hash") if forged else changed))
     for use in (open_population, verify):
-        with pytest.raises(OutputError, match=r"is no manifest of a population: .+ Restore"):
+        with pytest.raises(OutputError, match=r"is not a manifest of a population: .+ Restore"):
             use(tmp_path)
     fitted.simulate(out=tmp_path)  # each part has its record, so that nothing is lost
     assert manifest.read_text() == whole
@@ -397,7 +397,7 @@ def test_a_lost_manifest_does_not_lose_the_blocks(fitted, tmp_path, lost, monkey
     if lost != "removed":
         manifest.write_text("" if lost == "empty" else "{]")
     other = small_pipeline().fit(small_survey(), seed=8)
-    with pytest.raises(OutputError, match=r"holds no run|no manifest"):
+    with pytest.raises(OutputError, match=r"holds no run|not a manifest"):
         other.simulate(out=tmp_path)
     monkeypatch.setattr(
         write_blocks, "simulate_block", lambda *a: pytest.fail("nothing is missing")

@@ -1,4 +1,4 @@
-"""Values that are no numbers are one clear error, and missing ones of any type are missing."""
+"""Values that are not numbers are one clear error, and missing ones of any type are missing."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def test_failures_are_recorded_and_do_not_end_the_study(people: pd.DataFrame, tm
     assert (single["reason"] == "ValueError: no convergence").all()
     text = reasons.loc[reasons["estimator"] == "nothing", "reason"]
     assert len(text) == 40 - len(whole)
-    assert text.str.contains("'none', which is no number").all()
+    assert text.str.contains("'none', which is not a number").all()
     table = study.table
     assert table.loc[("sometimes", "all"), "failed"] == len(whole) + len(single)
     assert table.loc[("total", "all"), "failed"] == len(whole)
@@ -365,7 +365,7 @@ def test_levels_of_contamination_and_missing_values_are_crossed(people: pd.DataF
     np.testing.assert_allclose(lines[0].get_ydata(), rmse)
     with pytest.raises(InputError, match="several levels"):
         study.figure(kind="box")
-    with pytest.raises(InputError, match="is no level"):
+    with pytest.raises(InputError, match="is not a level"):
         study.at(contamination=0.5)
     with pytest.raises(InputError, match="no levels of 'missing'"):
         simulate_study(people, SimpleRandom(40), [total], contamination=dirty, **call).curves(
@@ -410,7 +410,7 @@ def test_stored_samples(people: pd.DataFrame, tmp_path) -> None:  # type: ignore
     with pytest.raises(InputError, match="drawn from"):
         simulate_study(people.iloc[1:], setup, {"gini": gini}, repetitions=3)
     people.to_parquet(tmp_path / "other.parquet")
-    with pytest.raises(InputError, match="is no sample set-up"):
+    with pytest.raises(InputError, match="is not a sample set-up"):
         read_setup(tmp_path / "other.parquet")
 
 

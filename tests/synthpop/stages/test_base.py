@@ -41,7 +41,7 @@ def test_what_is_no_stage_is_refused_by_the_recipe() -> None:
         label, provides = "mine", ("x",)
 
     for step in (Lookalike(), Continuous, 3):
-        with pytest.raises(InputError, match="is no step"):
+        with pytest.raises(InputError, match="is not a step"):
             Pipeline([Structure(["age"]), step]).fit(small_survey(), seed=1)
 
 

@@ -58,7 +58,7 @@ def test_weights_decide_among_donors() -> None:
 def test_upper_cuts_values_of_donors_and_leaves_need_trees() -> None:
     people = income(method="tree", upper=20_000.0).frame()
     assert people["income"].max() == 20_000.0
-    with pytest.raises(InputError, match="the method is no tree or forest"):
+    with pytest.raises(InputError, match="the method is not a tree or forest"):
         income(method="regression", residuals="leaves")
 
 

@@ -20,7 +20,7 @@ from tests.synthpop.stages.continuous_cases import frame_with_income, income
     ("options", "message"),
     [
         ({"method": "regresion"}, "Did you mean 'regression'?"),
-        ({"method": GaussianNB()}, "GaussianNB is no regressor"),
+        ({"method": GaussianNB()}, "GaussianNB is not a regressor"),
         ({"method": KNeighborsRegressor()}, "takes no sample_weight"),
         ({"method": 3}, "3 is not allowed"),
         ({"residuals": "gaussian", "method": "regression"}, "'gaussian' is not allowed"),

@@ -83,7 +83,7 @@ def test_what_cannot_be_held_is_refused():
     steps = [Structure(["sex"]), Categorical("status", predictors=["sex"])]
     given = {"predictors": ["sex"], "pooling": "none"}
     for stage, what in (
-        (Continuous("income", means_by="status", **given), "no predictor by its levels"),
+        (Continuous("income", means_by="status", **given), "not a predictor by its levels"),
         (Continuous("income", means_by="sex", by_household="mean", **given), "means_by"),
         (Continuous("income", means_by="sex", method="regression", **given), "means_by"),
         (Continuous("income", means_by=["sex"], **given), "means_by"),
