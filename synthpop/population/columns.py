@@ -28,12 +28,7 @@ def read_part(
 ) -> dict[str, Any]:
     """Return columns of a part as pandas has them; see `read_arrays`."""
     arrays = read_arrays(folder, block, fields, is_new=is_new)
-    return {
-        field.name: restore_column(field, arrays[field.name])
-        if field.kind == "categorical"
-        else column_values(field, arrays[field.name])
-        for field in fields
-    }
+    return {field.name: column_values(field, arrays[field.name]) for field in fields}
 
 
 def read_arrays(
