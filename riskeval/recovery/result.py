@@ -258,13 +258,12 @@ def expected_values(released: pd.Series, original: pd.Series) -> np.ndarray:
     original_codes, levels = encode(original)
     released_codes, released_levels = encode(released)
     truth = np.array([*levels, None], dtype=object)[original_codes]
-    same = [level_text(level) for level in levels]
-    labels = [level_text(level) for level in released_levels]
-    equal = (
-        np.array([*same, ""], dtype=object)[original_codes]
-        == np.array([*labels, ""], dtype=object)[released_codes]
-    )
-    if not filled.any() or equal[filled].mean() >= 0.5:
+    if not filled.any():
+        return truth
+    texts = [level_text(level) for level in (*levels, *released_levels)]
+    number = pd.factorize(np.array(texts, dtype=object))[0]
+    equal = number[original_codes[filled]] == number[len(levels) :][released_codes[filled]]
+    if equal.mean() >= 0.5:
         return truth
     pairs = np.bincount(
         original_codes[filled].astype(np.int64) * len(released_levels) + released_codes[filled],

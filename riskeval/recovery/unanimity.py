@@ -56,7 +56,7 @@ def unanimous(groups: np.ndarray, target: Column) -> Answer:
 
     groups: group of each record, int64, shape (n,); -1 for none
     """
-    from riskeval.kernels.agreement import common_levels, levels_of_groups
+    from riskeval.kernels.agreement import common_levels, leave_one_out
 
     # 1. holes get the level that all filled cells of their group have
     rows = target.holes[groups[target.holes] >= 0]
@@ -66,21 +66,10 @@ def unanimous(groups: np.ndarray, target: Column) -> Answer:
     rows = rows[common[groups[rows]] >= 0]
     if not len(rows):
         return Answer(rows, rows, rows, NO_TRIAL, NO_TRIAL)
-    # 2. of each group: filled cells, smallest and largest level
-    lowest, highest, filled, at_lowest, at_highest = levels_of_groups(
-        groups, len(asked), target.codes
-    )
-    pure = (filled > 0) & (lowest == highest)
-    # 3. leave each filled cell out: others of a pure group are right; in a group with exactly one
-    #    deviating cell the others agree on a wrong level for it
-    deviates = ~pure & (at_lowest + at_highest == filled) & (np.minimum(at_lowest, at_highest) == 1)
+    # 2. each filled cell left out: do the others of its group agree, and on its level?
+    filled, cases = leave_one_out(groups, len(asked), target.codes)
     trials = [
-        make_trial(
-            int(filled[pure & size].sum()),
-            int((deviates & size).sum()) * wrong,
-            target.error_of_guessing,
-        )
-        for size, wrong in ((filled == 2, 2), (filled > 2, 1))
+        make_trial(int(right), int(wrong), target.error_of_guessing) for right, wrong in cases
     ]
     return Answer(rows, common[groups[rows]], filled[groups[rows]], *trials)
 
