@@ -208,6 +208,7 @@ class TestWhom:
         )
         assert reading["tcap", "DCAP"] == "above the hold-out"
         assert reading["distance_screen", "identical"] == "above the hold-out"
+        assert risk.copies.endswith(" % of strangers do")
         first = risk.summary().splitlines()[0]
         assert first.startswith("The synthetic file tells more about persons of the original")
         assert "Membership inference" in first

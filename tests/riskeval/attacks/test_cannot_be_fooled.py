@@ -458,6 +458,7 @@ class TestHoldouts:
         original = self.people(300, 1)
         first = self.judge(original, None).summary().splitlines()[0]
         assert "100.0 % of the synthetic records equal an original one" in first
+        assert "of the original records do among themselves" in first
         assert verdict_rows(self.judge(original, None), False)[1]["level"] == "bad"
         fair = self.judge(self.people(300, 2), None)
         assert fair.copies == ""

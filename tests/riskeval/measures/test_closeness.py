@@ -188,6 +188,8 @@ def test_alpha_k_by_hand():
     assert watched.holds
     assert watched.largest_share == pytest.approx(2 / 3)
     assert watched.to_frame()["f"].tolist() == [2, 2, 3, 3, 3, 1]
+    assert "The most dominant value of a group has 66.7 %" in watched.summary()
+    assert "1 of 6 records are in groups of fewer than 2, and 4 in groups" in result.summary()
     assert "does not hold" in result.summary()
 
 
