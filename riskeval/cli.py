@@ -14,10 +14,11 @@ from synthpop.microdata.command import (
     workers_option,
     write_schema,
 )
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.errors import OutputError, RunFileError
 from synthpop.microdata.events import Event
 from synthpop.microdata.open_app import open_app
 from synthpop.microdata.output import answer, progress, say, say_reading
+from synthpop.microdata.places import lies_below
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
@@ -31,8 +32,21 @@ Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet
 Report = Annotated[Path | None, typer.Option(help="Report to write (HTML).")]
 Workers = Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")]
 Engine = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
+Anywhere = Annotated[
+    bool, typer.Option("--anywhere", help="Let the run file write outside of its own folder.")
+]
 FirstPlan = Literal["assess", "protect"]
 Plan = Literal["assess", "protect", "compare", "judge", "intruders"]
+
+
+def _named(plan: Any, name: str, anywhere: bool) -> Path:
+    """Return the file to write that a run file names, in its own folder or anywhere."""
+    target: Path = plan.folder / name
+    if not anywhere and not lies_below(target, plan.folder):
+        what = f"{target} is outside of the folder of the run file"
+        remedy = "Give --anywhere if you trust the run file."
+        raise RunFileError.of("run file", name, what, remedy)
+    return target
 
 
 @app.command()
@@ -76,6 +90,7 @@ def assess(
     file: Annotated[Path, typer.Argument(help="Run file (TOML) with [data] and [assess].")],
     out: Report = None,
     fail_on_limit: FailOnLimit = False,
+    anywhere: Anywhere = False,
 ) -> None:
     """Measure the disclosure risk of a file and write a page. Nothing is drawn at random.
 
@@ -85,9 +100,9 @@ def assess(
     from riskeval.runfiles.runfile import load_assess_plan
 
     plan = load_assess_plan(file)
+    target = out or _named(plan, plan.report.file or f"{file.stem}.html", anywhere)
     with progress() as listen:
         result = plan.run(on_event=listen)
-    target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
     write_assessment(target, result, **plan.report.of_page())
     say(result.summary())
     say(f"Report: {target}")
@@ -100,6 +115,7 @@ def protect(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[step]].")],
     seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write: .parquet, .sav ...")] = None,
+    anywhere: Anywhere = False,
 ) -> None:
     """Protect a file by the steps of a plan; write the file and a report with its history.
 
@@ -114,7 +130,8 @@ def protect(
     from synthpop.microdata.streams import Streams, resolve_seed
 
     plan = load_protect_plan(file)
-    target = out or plan.folder / (plan.out or f"{file.stem}-protected.parquet")
+    target = out or _named(plan, plan.out or f"{file.stem}-protected.parquet", anywhere)
+    report = _named(plan, plan.report.file or f"{file.stem}.html", anywhere)
     sources = [plan.folder / plan.data.file] if plan.data.file else []
     keep_sources("riskeval protect", sources, [target])
     seed = None if seed is None else resolve_seed(seed)
@@ -136,7 +153,6 @@ def protect(
         **plan.release.model_dump(),
     )
     _write(released, target)
-    report = plan.folder / (plan.report.file or f"{file.stem}.html")
     session.report(report, plan.report.audience, plan.report.language)
     say(session.risk().summary())
     say(f"Wrote {target} and the report {report}.")
@@ -150,6 +166,7 @@ def compare(
     out: Report = None,
     workers: Workers = 1,
     fail_on_limit: FailOnLimit = False,
+    anywhere: Anywhere = False,
 ) -> None:
     """Compare releases of one original by risk and utility; write a report and its table.
 
@@ -161,7 +178,7 @@ def compare(
 
     plan = load_compare_plan(file)
     seed = None if seed is None else resolve_seed(seed)
-    target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
+    target = out or _named(plan, plan.report.file or f"{file.stem}.html", anywhere)
     numbers = target.with_suffix(".csv")
     keep_sources("riskeval compare", [file, *plan.sources()], [target, numbers])
     with progress() as listen:
@@ -183,6 +200,7 @@ def judge(
     seed: Seed = None,
     out: Table = None,
     workers: Engine = "1",
+    anywhere: Anywhere = False,
 ) -> None:
     """Run every attack on a synthetic file; write a page and the table of all numbers.
 
@@ -193,10 +211,10 @@ def judge(
     from synthpop.microdata.files import write_table
 
     plan = load_judge_plan(file)
-    target = out or plan.folder / (plan.out or f"{file.stem}.csv")
+    target = out or _named(plan, plan.out or f"{file.stem}.csv", anywhere)
     page = target.with_suffix(".html")
     if out is None and plan.report.file:
-        page = plan.folder / plan.report.file
+        page = _named(plan, plan.report.file, anywhere)
     keep_sources("riskeval judge", [file, *plan.sources()], [target, page])
     with progress() as listen:
         result = plan.run(seed=seed, workers=workers_option(workers), on_event=listen)
@@ -216,6 +234,7 @@ def intruders(
     seed: Seed = None,
     out: Table = None,
     workers: Engine = "1",
+    anywhere: Anywhere = False,
 ) -> None:
     """Measure what five intruders learn from a synthetic population; write the table.
 
@@ -225,7 +244,7 @@ def intruders(
     from synthpop.microdata.files import write_table
 
     plan = load_intruders_plan(file)
-    target = out or plan.folder / (plan.out or f"{file.stem}.csv")
+    target = out or _named(plan, plan.out or f"{file.stem}.csv", anywhere)
     keep_sources("riskeval intruders", [file, *plan.sources()], [target])
     with progress() as listen:
         result = plan.run(seed=seed, workers=workers_option(workers), on_event=listen)

@@ -11,6 +11,11 @@ from synthpop.microdata.events import Event
 from synthpop.microdata.output import OUTPUT, answer, progress, say, say_reading
 from synthpop.microdata.places import Place, place
 
+ONE_PART = (
+    "Run it again: it goes on behind the last strata that were finished. A population of at most a "
+    "million persons begins again."
+)
+
 
 def _plan_of(file: Path, folder: Path) -> Any:
     """Return the run file to repair a folder with."""
@@ -63,6 +68,8 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
         # 2. Models, and the population in blocks.
         with every_fault(plan):
             fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
+        if fitted.population_stages:
+            OUTPUT.left_behind = ONE_PART
         population = fitted.simulate(
             scale=plan.run.scale,
             strata=plan.run.strata,

@@ -143,7 +143,8 @@ class FittedPipeline(FittedRecipe):
             (`Distribute`, `Anneal`) needs whole strata in memory: a few at a time where all of them
             work within the strata (``within`` or ``split``), with the households of other strata
             that cells lack (``split_upper``), else everybody. Stopped before its end, it goes on
-            behind the last strata that were finished.
+            behind the last strata that were finished; what is in memory at once (at most a million
+            persons, or one larger stratum) begins again.
         workers : int or str
             Threads, ``"processes:4"`` or ``"dask://host:port"``. Results do not depend on it.
             Population stages run region by region in as many threads of this process.

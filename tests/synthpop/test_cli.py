@@ -17,6 +17,8 @@ import pytest
 
 from synthpop import open_population
 from synthpop.cli import main
+from synthpop.microdata.command import Stopped
+from synthpop.pipeline.fitted import FittedPipeline
 from tests import console
 from tests.small import small_frame
 from tests.synthpop.runfiles.test_runfile import TEXT
@@ -163,6 +165,37 @@ def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
         open_population(folder / "killed").households(),
         open_population(folder / "whole").households(),
     )
+
+
+STEP = """
+[[stage]]
+type = "distribute"
+name = "area"
+within = "region"
+
+[[stage.margins]]
+level = "household"
+table = [
+    {region = "north", area = "A", total = 40}, {region = "south", area = "B", total = 40},
+    {region = "west", area = "C", total = 40},
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "message"), [("", "finished blocks are kept"), (STEP, "million persons begins again")]
+)
+def test_what_a_stopped_run_goes_on_with_depends_on_its_steps(
+    folder: Path, monkeypatch, step: str, message: str
+) -> None:
+    def stopped(*arguments, **options) -> None:
+        raise Stopped(130)
+
+    (folder / "run.toml").write_text(TEXT + step, encoding="utf-8")
+    monkeypatch.setattr(FittedPipeline, "simulate", stopped)
+    done = call("run", "run.toml", cwd=folder)
+    assert message in done.stderr
+    assert done.stderr.startswith("synthpop: stopped. Run it again: ")
 
 
 @pytest.mark.parametrize("workers", ["1", "processes:2"])

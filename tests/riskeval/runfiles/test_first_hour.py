@@ -128,3 +128,34 @@ def test_a_dictionary_as_a_table_is_edited_and_applied(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     back = dictionary_of(read_table(folder / "s.dta"))["sex"]
     assert (back.label, back.values) == ("Geschlecht", ((1, "f"), (2, "m")))
+
+
+DATA = '[data]\nfile = "../s.parquet"\n'
+INTRUDER = '[intruder]\nkeys = ["sex"]\ntargets = ["status"]\n'
+ELSEWHERE = {
+    "assess": DATA + '[assess]\nkeys = ["sex"]\n[report]\nfile = "../x.html"\n',
+    "protect": 'out = "../x.csv"\n'
+    + DATA
+    + '[roles]\nkeys = ["sex"]\n[[step]]\nverb = "local_suppression"\nk = 2\n',
+    "compare": DATA
+    + '[roles]\nkeys = ["sex"]\n[[release]]\nname = "a"\nfile = "../s.parquet"\n'
+    + '[report]\nfile = "../x.html"\n',
+    "judge": DATA
+    + '[synthetic]\nfile = "../s.parquet"\n'
+    + INTRUDER
+    + '[report]\nfile = "../x.html"\n',
+    "intruders": 'out = "../x.csv"\n' + DATA + '[population]\nfile = "../s.parquet"\n' + INTRUDER,
+}
+
+
+@pytest.mark.parametrize("command", ELSEWHERE)
+def test_a_run_file_writes_outside_of_its_folder_only_when_told_to(folder: Path, command) -> None:
+    (folder / "plans").mkdir()
+    (folder / "plans/x.toml").write_text(ELSEWHERE[command])
+    done = call(command, "plans/x.toml", cwd=folder)
+    assert done.returncode == 1
+    assert "is outside of the folder of the run file. Give --anywhere" in done.stderr
+    assert not list(folder.glob("x.*"))
+    if command == "assess":
+        assert call(command, "plans/x.toml", "--anywhere", cwd=folder).returncode == 0
+        assert (folder / "x.html").exists()
