@@ -179,6 +179,11 @@ def test_numbers_at_the_edge() -> None:
 
 TWO = pd.DataFrame({"a": [1.0, 1e300, -1e300, 1e308], "b": [1.0, 2.0, 3.0, 1e307]})
 IMMENSE = {
+    "mean of an indicator": lambda: indicators.mean(TWO["a"] * 1.5e8, [1e308] * 4),
+    "fit": lambda: assess_fit(
+        Survey(FRAME.assign(income=[1e300] * 3 + [0.0] * (len(FRAME) - 3)), weight=None),
+        FRAME.assign(income=1.0),
+    ),
     "mean": lambda: synthpop.weighted.mean(TWO["a"] * 1.5e8, [1e308] * 4),
     "correlation": lambda: synthpop.weighted.correlation(TWO["a"], TWO["b"]),
     "covariance": lambda: synthpop.weighted.covariance(TWO["a"], TWO["b"]),

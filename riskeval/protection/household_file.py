@@ -98,6 +98,8 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
     frame = own_frame(data)
     table = own_frame(households.data if isinstance(households, Protected) else households)
     faults = Faults("merge_household_file")
+    for file in (frame, table):
+        check_names(faults, file)
     fine = check_columns(faults, frame, [household], "household")
     if check_columns(faults, table, [household], "household") and fine:
         again = table[household].duplicated().to_numpy()

@@ -13,6 +13,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import usual_types
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -109,7 +110,7 @@ def own_frame(data: Any) -> pd.DataFrame:
     Index, column order and attributes are kept. Assign whole columns only: the values are shared
     with the caller until a column is replaced.
     """
-    frame = data if isinstance(data, pd.DataFrame) else as_frame(data)
+    frame = usual_types(data) if isinstance(data, pd.DataFrame) else as_frame(data)
     return frame.copy(deep=False)
 
 

@@ -128,7 +128,8 @@ def _deviation(counts: Counts, sides: ShareTables, name: str) -> float:
     if n <= 1:
         return float("nan")
     shift = float(sums.total[ALL][0]) / n - sides.plan.centres[name]
-    return float(np.sqrt(max((sums.squares - n * shift**2) / (n - 1), 0.0)))
+    square = (float(sums.squares) - n * shift * shift) / (n - 1)
+    return float(np.sqrt(max(square, 0.0))) if np.isfinite(square) else float("nan")
 
 
 def _finite(value: float) -> float:

@@ -62,11 +62,9 @@ def usual_types(frame: pd.DataFrame) -> pd.DataFrame:
     rare = [j for j, dtype in enumerate(frame.dtypes) if _is_rare(dtype)]
     if not rare:
         return frame
-    columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
+    result = frame.copy(deep=False)
     for j in rare:
-        columns[j] = usual_type(columns[j])
-    result = pd.concat(columns, axis=1).set_axis(frame.columns, axis=1)
-    result.attrs = dict(frame.attrs)
+        result.isetitem(j, usual_type(frame.iloc[:, j]).array)
     return result
 
 

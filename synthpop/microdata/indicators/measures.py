@@ -113,12 +113,15 @@ def make_indicator(
     """
     parts: list[Positions] = [slice(None), *data.parts()]
     counts = [len(data.x[part]) for part in parts]
-    values = np.array([value(part) if n else np.nan for part, n in zip(parts, counts, strict=True)])
+    pairs = zip(parts, counts, strict=True)
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond the largest float: infinite
+        values = np.array([value(part) if n else np.nan for part, n in pairs])
 
     def linearised(position: int) -> np.ndarray:
         if not np.isfinite(values[position]):
             return np.full(data.n, np.nan)
-        z = data.spread(influence(data.inside(position)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = data.spread(influence(data.inside(position)))
         return z if np.isfinite(z).all() else np.full(data.n, np.nan)
 
     return Indicator(

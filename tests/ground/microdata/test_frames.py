@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import synthpop
-from riskeval.protect import release_file
+from riskeval.protect import group_categories, merge_household_file, release_file
 from synthpop import check_rules
 from synthpop.microdata.checks import as_frame, as_unique_frame, check_numeric, check_weights
 from synthpop.microdata.codes import encode
@@ -104,6 +104,8 @@ def test_columns_of_rare_types_become_usual_ones() -> None:
     assert usual["level"].tolist()[::2] == ["a", "b"]
     assert usual["level"].isna().tolist() == [False, True, False]
     assert usual.attrs == {"note": 1}
+    groups = group_categories(frame, "level", groups={"c": ["a", "b"]}).data["level"]
+    assert groups.tolist()[::2] == ["c", "c"]
     codes, levels = encode(frame["level"])
     assert (codes.tolist(), levels) == ([0, -1, 1], ("a", "b"))
 
@@ -118,6 +120,8 @@ def test_a_table_all_of_whose_columns_are_used_holds_no_lists_and_no_name_twice(
         release_file(twice)
     with pytest.raises(InputError, match="several columns have this name"):
         check_rules(twice, ["a > 0"])
+    with pytest.raises(InputError, match="several columns have this name"):
+        merge_household_file(twice.assign(h=1), pd.DataFrame({"h": [1], "a": [3]}), "h")
 
 
 def test_no_module_has_its_own() -> None:
