@@ -537,6 +537,11 @@ def test_a_step_in_the_wrong_place(population_stages) -> None:
     assert "anneal: comes before Structure" in fails([population_stages[0], *BASE])
 
 
+def test_the_structure_alone_tells_what_differs_within_households() -> None:
+    text = fails([BASE[0], Anneal(Margin(table(sex=["f"])), split="sex")])
+    assert "'sex' differs between members" in text
+
+
 @pytest.mark.parametrize(
     ("step", "messages"),
     [
