@@ -28,6 +28,14 @@ def test_trimming_uses_both_shares_and_the_weights() -> None:
     assert y[trimmed(y, heavy, (0.1, 0.0))].min() == 2
 
 
+@pytest.mark.parametrize(("n_between", "n_left"), [(30, 100), (38, 100), (42, 42)])
+def test_ends_that_many_share_count_as_inside(n_between: int, n_left: int) -> None:
+    """A tenth is cut at both ends; below 40 of 100 the rest would be less than half of 80."""
+    n_end = (100 - n_between) // 2
+    y = np.repeat([0.0, *range(1, n_between + 1), 99.0], [n_end, *[1] * n_between, n_end])
+    assert trimmed(y, np.ones(100), (0.1, 0.1)).sum() == n_left
+
+
 def test_trimming_never_leaves_nothing() -> None:
     assert trimmed(np.full(5, 3.0), np.ones(5), (0.01, 0.01)).all()
     y = np.array([1.0, 2, 2, 2, 2, 3])
