@@ -163,7 +163,7 @@ def check_options(
         faults.add("candidates", what, remedy="Compare them in two calls.")
     forms = {stage.by_household for stage in candidates if isinstance(stage, Continuous)}
     if len({None if form in GIVEN_MEMBERS else form for form in forms}) > 1:
-        what = "differ in by_household: they announce different values"
+        what = "differ in by_household: they predict different values"
         faults.add("candidates", what, remedy="Compare them in two calls.")
     values = {"folds": folds, "draws": draws, "smallest_probability": smallest}
     check(faults, PARAMETERS, values)

@@ -33,8 +33,8 @@ class CrossValidation(TableResult):
         One row a candidate, the best first: `variable`, `candidate`, the scores (lower is better;
         see `cross_validate`), `difference` of the first score to the best candidate and its
         `standard_error` over the folds, `zero` (weighted share of persons whose own value was
-        announced as impossible; numbers: who got no draws with a value) and `fallbacks` (answers
-        from a lower level of the fallback of models, per person).
+        predicted with probability zero; numbers: who got no draws with a value) and `fallbacks`
+        (answers from a lower level of the fallback of models, per person).
     by_fold : DataFrame
         The scores of each candidate and fold.
     score : str
@@ -140,8 +140,8 @@ def cross_validate(
     The households are dealt to folds, stratum by stratum; members stay together. Where the survey
     names primary sampling units, these are dealt, since households of one unit are alike. Each
     candidate is fitted to all folds but one, by the same code that fits it in a recipe, and
-    announces the distribution of the variable for each person of the fold left out, given that
-    person's own predictors. The announcement is compared with the value that the person has. Means
+    predicts the distribution of the variable for each person of the fold left out, given that
+    person's own predictors. The prediction is compared with the value that the person has. Means
     are weighted with the survey weights.
 
     Parameters
@@ -168,7 +168,7 @@ def cross_validate(
     -------
     CrossValidation
         Scores of categorical variables: `log_score` (ranks; minus the log of the probability
-        announced for what happened) and `brier` (squared distance of the distribution to what
+        predicted for what happened) and `brier` (squared distance of the distribution to what
         happened, 0 to 2). Of numbers: `crps` (ranks; unit of the variable), `pinball_10`,
         `pinball_50`, `pinball_90` (quantile scores; that of 50 is half the absolute error of the
         median) and `brier_missing` (squared error of the probability of being missing).

@@ -1,4 +1,4 @@
-"""A stage judged on households that it has not seen: folds, and scores of what it announces."""
+"""A stage scored on households that it has not seen: folds, and scores of what it predicts."""
 
 from __future__ import annotations
 

@@ -297,7 +297,6 @@ class Anneal(PopulationStage):
         return regions_searched(table, matched, searches, households, outside)
 
     def _larger_areas(self, table: PopulationTable, faults: Faults) -> np.ndarray:
-        """Return the larger area of each household."""
         if self.split_upper == "all":
             return np.zeros(len(table.sizes), dtype=np.int64)
         check_columns(faults, table.frame, [str(self.split_upper)], "split_upper")

@@ -56,7 +56,7 @@ def kept_shares(strata: np.ndarray, n_strata: int, amount: float) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class AnnouncedClasses:
-    """What two models announce for the classes that persons of small strata turned out to have."""
+    """What two models predict for the classes that persons of small strata turned out to have."""
 
     by_stratum: np.ndarray  # float array, shape (h,)
     common: np.ndarray  # float array, shape (h,)

@@ -330,11 +330,11 @@ def choose_penalty(
     if small_strata(design.strata, design.n_strata).any():
         _score(trials, layout, amount)
         in_cells = np.repeat(enough, np.diff(cells.blocks))[:, None]
-        announced = [
+        predicted = [
             np.where(in_cells, trial.state.probabilities, base)
             for trial, base in zip(trials, strata_bases, strict=True)
         ]
-        of_totals = _choose_totals(design, cells, splits, announced, coarse, choice)
+        of_totals = _choose_totals(design, cells, splits, predicted, coarse, choice)
     return Pooling("partial", amount, hold, choice, totals(scores), totals=of_totals)
 
 
@@ -342,16 +342,16 @@ def _choose_totals(
     design: ModelDesign,
     cells: PoolingCells,
     splits: Sequence[tuple[np.ndarray, np.ndarray]],
-    announced: Sequence[np.ndarray],
+    predicted: Sequence[np.ndarray],
     tolerance: float,
     choice: str,
 ) -> float:
-    """Choose the pull on class totals of small strata, given what each fold's models announce."""
+    """Choose the shrinkage of class totals of small strata, given the predictions of each fold."""
     small = small_strata(design.strata, design.n_strata)
     if not small.any() or not uses_strata("multinomial", design):
         return 0.0
     folds = []
-    for (train, test), by_cell in zip(splits, announced, strict=True):
+    for (train, test), by_cell in zip(splits, predicted, strict=True):
         common = _without_strata(design, train, cells, tolerance)
         persons = test[small[design.strata[test]]]
         places, classes = cells.of_person[persons], design.classes[persons]
