@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 
-from synthpop import Binned, Continuous, Gpd, PoolingOptions, Regressed
+from synthpop import Binned, BinnedRegressed, Continuous, Gpd, PoolingOptions, Regressed
 from synthpop.microdata.errors import InputError, RunFileError
 from synthpop.stages.continuous.methods import METHODS
 from tests.synthpop.stages.continuous_cases import frame_with_income, income
@@ -153,3 +153,10 @@ def test_upper_is_given_once() -> None:
         income(method=Binned(tail=Gpd(upper=1e6), upper=1e6))
     one = income(method=Binned(tail=Gpd(upper=3e5))).frame()
     assert one.equals(income(method=Binned(tail="gpd", upper=3e5)).frame())
+
+
+def test_every_residual_but_leaves_goes_with_classes() -> None:
+    for residuals in ("empirical", "local", "normal", "leaves"):
+        assert Regressed.PARAMETERS["residuals"].allows(residuals)
+        by_classes = BinnedRegressed.PARAMETERS["residuals"].allows(residuals)
+        assert by_classes == (residuals != "leaves")
