@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,10 +20,10 @@ from synthpop import (
     check_rules,
     open_population,
 )
-from synthpop.conditional.rules.enforce import conjuncts
+from synthpop.conditional.rules.enforce import CANDIDATES, _candidates, conjuncts
 from synthpop.conditional.rules.evaluate import People, broken_by
 from synthpop.conditional.rules.parse import parse_rule
-from synthpop.microdata.dataset import encode_column
+from synthpop.microdata.dataset import Field, encode_column
 from synthpop.microdata.errors import InputError
 from synthpop.runfiles.runfile import dump_runfile, parse_runfile
 from tests.same import assert_same_frame
@@ -264,3 +266,17 @@ def test_each_part_of_a_conjunction_is_kept_by_the_step_that_draws_it():
     made = Pipeline(steps, rules=[rule]).fit(Survey(frame, weight="w"), seed=1).simulate()
     assert set(check_rules(made).broken) == {0}
     assert [note.what for note in made.fallbacks if "is broken by" in note.what][1:] == []
+
+
+def test_values_that_may_keep_a_rule_are_the_frequent_levels_first_and_numbers_with_zero():
+    fields = {"kin": Field.categorical("kin", ("a", "b", "c", "d")), "age": Field.number("age")}
+    ages = np.array([np.nan, 0.0, *np.arange(-100.5, 200.0)])
+    kin, weights = np.zeros(len(ages), dtype=int), np.ones(len(ages))
+    kin[:7], weights[:2] = [2, 2, 1, 1, 1, -1, -1], 300.0
+    sample = SimpleNamespace(fields=fields, columns={"kin": kin, "age": ages}, weights=weights)
+    assert _candidates(sample, "kin").tolist() == [2, 0, 1, -1]
+    numbers = _candidates(sample, "age")
+    assert len(numbers) == CANDIDATES + 2  # zero, and missing as in the sample
+    assert numbers[0] == -100.5
+    assert 0.0 in numbers
+    assert np.isnan(numbers[-1])
