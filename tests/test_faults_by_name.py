@@ -230,6 +230,8 @@ def test_immense_numbers_and_weights_are_refused_with_their_rows() -> None:
             call()
     with pytest.raises(InputError, match=r"weight is beyond 1e\+100"):
         Survey(FRAME.assign(w=1e200), weight="w")
+    with pytest.raises(InputError, match="weight is below 1e-100"):
+        riskeval.utility.propensity(FRAME.assign(w=5e-324), FRAME, ["age"], weights="w")
 
 
 def test_what_would_be_repeated_without_end_is_refused() -> None:

@@ -146,6 +146,7 @@ def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | 
         "weight is zero": weights == 0,
         "weight is negative": (weights < 0) & ~np.isinf(weights),
         f"weight is beyond {LARGEST:g}": (weights > LARGEST) & ~np.isinf(weights),
+        f"weight is below {1 / LARGEST:g}": (weights > 0) & (weights < 1 / LARGEST),
     }
     for what, where in problems.items():
         if where.any():
