@@ -348,9 +348,10 @@ def test_refuses(frame, margins, options, message):
 
 
 def test_refuses_more(frame):
-    unknown = Margin(pd.DataFrame({"region": ["N", "X"], "total": [5, 5]}))
-    with pytest.raises(InputError, match="no such region"):
-        anneal(frame, unknown, household="hid", split="region")
+    for total in (5, 0.5):
+        unknown = Margin(pd.DataFrame({"region": ["N", "X"], "total": [5, total]}))
+        with pytest.raises(InputError, match="no such region"):
+            anneal(frame, unknown, household="hid", split="region")
     with pytest.raises(InputError, match="no category of sex"):
         anneal(frame, Margin(pd.DataFrame({"sex": ["q"], "total": [5]})), household="hid")
     with pytest.raises(InputError, match="no rows"):
