@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from riskeval.session import search
 from synthpop.app.registry import journey_of
 
 pytest.importorskip("shiny")
@@ -276,9 +278,13 @@ def test_categories_are_dragged_into_groups(tmp_path: Path) -> None:
     assert set(current["region"]) == {"east", "C", "D"}
 
 
-def test_a_plan_that_meets_the_limits_becomes_steps(tmp_path: Path) -> None:
+def test_a_plan_that_meets_the_limits_becomes_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a number of plans in place of the time: the same plans on any machine
+    monkeypatch.setattr(search, "search_plans", partial(search.search_plans, plans=24))
     tab = protecting(tmp_path)
-    entries = {"k": "3", "cells": "5", "seconds": "20", "seed": "1"}
+    entries = {"k": "3", "cells": "5", "seconds": "600", "seed": "1"}
     play(tab, [do("choose_page", page="search"), {"action": "search", "entries": entries}])
     assert tab.notice is None, tab.notice
     found = tab.view().value("protect.search")
