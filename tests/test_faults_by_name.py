@@ -180,6 +180,9 @@ def test_numbers_at_the_edge() -> None:
 TWO = pd.DataFrame({"a": [1.0, 1e300, -1e300, 1e308], "b": [1.0, 2.0, 3.0, 1e307]})
 IMMENSE = {
     "mean of an indicator": lambda: indicators.mean(TWO["a"] * 1.5e8, [1e308] * 4),
+    "bytes as sizes": lambda: synthpop.profile_survey(
+        pd.DataFrame({"hid": [1, 1, 2], "weight": 1.0, "hsize": [b"\xff", b"a", b"b"]})
+    ),
     "fit": lambda: assess_fit(
         Survey(FRAME.assign(income=[1e300] * 3 + [0.0] * (len(FRAME) - 3)), weight=None),
         FRAME.assign(income=1.0),
@@ -265,6 +268,12 @@ def test_strata_are_named_by_any_sequence() -> None:
     levels = ("Vienna", "Salzburg", "Tyrol")
     for names in (np.array(["Tyrol", "Vienna"]), pd.Index(["Tyrol", "Vienna"])):
         assert chosen_strata(names, levels, "region") == [0, 2]
+
+
+def test_counts_are_estimated_of_one_column() -> None:
+    matrix = pd.DataFrame(np.eye(2), [*"fm"], [*"fm"])
+    with pytest.raises(InputError, match="is no column"):
+        riskeval.protect.estimate_counts(FRAME[["sex"]], matrix)
 
 
 def test_complex_numbers_are_refused() -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 from riskeval.protection.methods import MATRICES, InvariantMatrix, RandomMatrix
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.methods import TYPE, Method, read_method
 from synthpop.microdata.text import plural
 
@@ -52,6 +52,8 @@ def estimate_counts(released: Any, matrix: pd.DataFrame) -> pd.DataFrame:
     [50.0, 50.0]
     """
     faults = Faults("estimate_counts")
+    if getattr(released, "ndim", 1) != 1:
+        raise InputError.of("estimate_counts", "released", "is no column", "Give one column.")
     released = pd.Series(released)
     check_columns(faults, released.to_frame("released"), ["released"], "released column")
     faults.raise_if_any()

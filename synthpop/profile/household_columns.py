@@ -144,5 +144,6 @@ def is_member_number(codes: np.ndarray, index: HouseholdIndex) -> bool:
 
 def is_size(column: pd.Series, index: HouseholdIndex) -> bool:
     """Whether a column is the number of rows of the household."""
-    values = pd.to_numeric(column.astype("str"), errors="coerce").to_numpy(dtype=float)
+    texts = pd.Series([str(value) for value in column], dtype=object)
+    values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
     return bool(np.array_equal(values, index.sizes[index.index].astype(float)))
