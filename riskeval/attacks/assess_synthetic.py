@@ -17,13 +17,13 @@ from riskeval.attacks.request import AttackRequest, check_request, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.parameters import Whole, check, check_choice
 from synthpop.microdata.streams import resolve_seed
 
 

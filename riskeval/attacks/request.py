@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.scenario import Scenario, to_scenario
-from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import listed_names
+from synthpop.microdata.parameters import check_choice
 
 
 @dataclass(frozen=True, slots=True)

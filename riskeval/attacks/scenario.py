@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import is_number
+from synthpop.microdata.parameters import check_choice, is_number
 from synthpop.microdata.text import short_percent
 
 ACCURACY = (0.01, 0.02, 0.05)

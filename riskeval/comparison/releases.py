@@ -9,17 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import (
-    as_frame,
-    check_choice,
-    check_columns,
-    check_once,
-    check_weights,
-)
+from synthpop.microdata.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, check_size
 from synthpop.microdata.native import library_of
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import count, plural
 
 KINDS = ("perturbed", "synthetic")

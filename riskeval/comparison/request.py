@@ -12,10 +12,11 @@ import pandas as pd
 from riskeval.attacks.prediction.model import MODELS
 from riskeval.measures.request import Limits, check_limit
 from riskeval.utility.estimates import STATISTICS
-from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
+from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.formula import read_formula
 from synthpop.microdata.frames import listed_names
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.robust import Scatter
 
 

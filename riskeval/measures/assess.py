@@ -18,13 +18,13 @@ from riskeval.measures.request import AssessRequest, Limits, Measure, check_limi
 from riskeval.measures.sensitive_groups import read_sensitive
 from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
-from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
+from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, MicrodataError
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
-from synthpop.microdata.parameters import Whole
+from synthpop.microdata.parameters import Whole, check_choice
 from synthpop.microdata.text import count, plural
 
 NEEDS = {
@@ -120,7 +120,7 @@ def assess(
     if household is not None:
         check_columns(faults, frame, [household], "household")
     chosen = list(MEASURES) if measures == "all" else list(listed_names(measures))
-    _check_options(faults, chosen, options or {})
+    _check_choices(faults, chosen, options or {})
     accepted = _read_limits(faults, limits)
     size = _population_size(faults, len(frame), values, population_size)
     sizes = _group_sizes(faults, k, accepted)
@@ -153,7 +153,7 @@ def assess(
     )
 
 
-def _check_options(faults: Faults, measures: Sequence[str], options: Mapping[str, Any]) -> None:
+def _check_choices(faults: Faults, measures: Sequence[str], options: Mapping[str, Any]) -> None:
     for name in measures:
         check_choice(faults, "measures", name, MEASURES)
     for name, arguments in options.items():

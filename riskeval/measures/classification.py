@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, plural, short_percent
 

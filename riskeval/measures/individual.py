@@ -12,9 +12,10 @@ from riskeval.keys.table import read_keys, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from riskeval.measures.individual_result import IndividualRisk
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
 
 FORMULAS = ("exact", "approximation")

@@ -11,10 +11,9 @@ import pandas as pd
 
 from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, check
+from synthpop.microdata.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent, plural

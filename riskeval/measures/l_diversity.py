@@ -14,11 +14,11 @@ import pandas as pd
 
 from riskeval.keys.table import KeyTable, number_rows, read_keys, tabulate
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
-from synthpop.microdata.checks import as_frame, check_choice
+from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import MISSING, encode, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, check
+from synthpop.microdata.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent

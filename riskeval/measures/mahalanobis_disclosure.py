@@ -13,10 +13,9 @@ from riskeval.measures.interval_disclosure import check_positive, ratio
 from riskeval.measures.linkage.distances import column_spreads, patterns_of
 from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.parameters import Whole, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import Scatter, scatter, squared_distances
 from synthpop.microdata.text import count as count_text

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, Between, Whole, check
+from synthpop.microdata.parameters import NONE, Between, Whole, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 

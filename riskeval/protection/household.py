@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode, extremes, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
 
 SHOWN = 5

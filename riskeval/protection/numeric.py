@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice, check_columns, check_numeric
+from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers, check_size, listed_names
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.streams import resolve_seed
 
 INTEGERS = ("real", "round")

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from synthpop.microdata.checks import check_choice, check_columns, check_numeric
+from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
 
 SPACINGS = ("equal", "log", "quantile")

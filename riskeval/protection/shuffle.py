@@ -14,11 +14,11 @@ from riskeval.protection.numeric import read_numbers, read_seed
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, own_frame, protected
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Formula, read_formula
 from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.robust import root
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import percent, plural

@@ -12,10 +12,10 @@ import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles, household_roles, read_household_keys
 from riskeval.protection.suppress_codes import TREATMENTS
-from synthpop.microdata.checks import check_choice, check_columns, check_numeric
+from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import Between, Whole, check
+from synthpop.microdata.parameters import Between, Whole, check, check_choice
 from synthpop.microdata.text import plural
 
 MOST_KEYS = 40

@@ -17,11 +17,10 @@ from riskeval.protection.numeric import (
 )
 from riskeval.protection.once import once_a_household, read_order, with_signs_of
 from riskeval.protection.result import Protected, own_frame, protected
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import SHARE, check
+from synthpop.microdata.parameters import SHARE, check, check_choice
 from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
 from synthpop.microdata.text import plural
 

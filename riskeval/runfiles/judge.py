@@ -19,11 +19,10 @@ from riskeval.runfiles.attack_files import (
     read_seed_and_out,
 )
 from riskeval.runfiles.runfile import DataInput, PageOptions, read_data, read_source, validate
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.engines import Workers, threads
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.parameters import Whole, check, check_choice
 from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml
 
 SECTIONS = [

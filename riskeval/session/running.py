@@ -14,8 +14,8 @@ from riskeval.session.measure import individual_risk_of
 from riskeval.session.roles import SessionRoles, fill_from_roles
 from riskeval.session.script import CURRENT, uses_current_risk
 from riskeval.session.steps import Step, plain
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.streams import resolve_seed
 
 

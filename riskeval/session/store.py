@@ -16,10 +16,10 @@ from riskeval.protection.registry import VERBS, method_named
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import Step, from_json, to_json
 from synthpop.microdata.atomic import is_temporary, replacing, write_text
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError, OutputError
 from synthpop.microdata.hashed import with_hash, without_hash
 from synthpop.microdata.native import Library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.version import __version__
 
 FILES = ("session.json", "original.parquet")

@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, check_finite, is_number, n_columns, numbers
-from synthpop.microdata.parameters import NONE, SHARE, OneOf, Whole, check
+from synthpop.microdata.parameters import NONE, SHARE, Whole, check, check_choice
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count, plural
 
@@ -124,7 +124,7 @@ def check_paired(faults: Faults, sides: FilePair) -> None:
 
 def compares_rows(faults: Faults, files: FilePair, rows: str) -> bool:
     """Whether row i of both files is compared; "auto" pairs files of equal length."""
-    check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
+    check_choice(faults, "rows", rows, ("auto", "paired", "unpaired"))
     if rows == "paired" and not files.paired:
         text = f"{count(len(files.x))} and {plural(len(files.y), 'record')} cannot be paired"
         faults.add("rows", text)
@@ -134,11 +134,6 @@ def compares_rows(faults: Faults, files: FilePair, rows: str) -> bool:
 def check_level(faults: Faults, level: float) -> None:
     """Note a confidence level that is not between 0 and 1."""
     check(faults, {"level": SHARE}, {"level": level})
-
-
-def check_option(faults: Faults, argument: str, value: object, allowed: Sequence[str]) -> None:
-    """Note an option that is not one of the allowed words."""
-    check(faults, {argument: OneOf(*allowed)}, {argument: value})
 
 
 def read_seed(faults: Faults, seed: int | None) -> Streams:

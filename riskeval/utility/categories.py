@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import check_both, check_option, compares_rows, ones, read_files
+from riskeval.shared.files import check_both, compares_rows, ones, read_files
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, listed_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import plural
 
@@ -199,7 +200,7 @@ def entropy(
     sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_both(faults, sides, names, "variable")
-    check_option(faults, "missing", missing, ("level", "drop", "total"))
+    check_choice(faults, "missing", missing, ("level", "drop", "total"))
     faults.raise_if_any()
     rows = []
     for name in names:

@@ -13,7 +13,6 @@ from riskeval.shared.files import (
     FilePair,
     check_both,
     check_numbers,
-    check_option,
     check_paired,
     ones,
     read_files,
@@ -24,7 +23,7 @@ from synthpop.microdata.distances import known_ranges
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import as_names, as_numbers
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, check
+from synthpop.microdata.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
 
@@ -129,7 +128,7 @@ def gower(
     sides = read_files(faults, original, released, weights, None)
     names = as_names(faults, variables, "variables")
     check_paired(faults, sides)
-    check_option(faults, "scale", scale, SCALES)
+    check_choice(faults, "scale", scale, SCALES)
     marks: dict[str, Mapping[str, Any]] = {
         "types": types or {}, "special": special or {}, "importance": importance or {},
     }  # fmt: skip
@@ -172,7 +171,7 @@ def _check_marks(
                 faults.add(argument, f"{name!r} is not among the variables",
                            remedy=did_you_mean(name, names))  # fmt: skip
     for name, kind in marks["types"].items():
-        check_option(faults, f"types[{name!r}]", kind, TYPES)
+        check_choice(faults, f"types[{name!r}]", kind, TYPES)
     for name, weight in marks["importance"].items():
         check(faults, {f"importance[{name!r}]": POSITIVE}, {f"importance[{name!r}]": weight})
 

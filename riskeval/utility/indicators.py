@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import check_level, check_numbers, check_option, read_files
+from riskeval.shared.files import check_level, check_numbers, read_files
 from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.overlaps import BOUNDS, OUTSIDE, finish, mean_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import percent
 
@@ -143,10 +144,10 @@ def indicator_comparison(
     sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, indicators, "indicators")
     for name in names:
-        check_option(faults, "indicators", name, tuple(STATISTICS))
+        check_choice(faults, "indicators", name, tuple(STATISTICS))
     check_numbers(faults, sides, [variable], "variable")
-    check_option(faults, "poverty_line", poverty_line, ("own", "original"))
-    check_option(faults, "outside", outside, OUTSIDE)
+    check_choice(faults, "poverty_line", poverty_line, ("own", "original"))
+    check_choice(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
     if "gender_pay_gap" in names and gender is None:
         faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from riskeval.shared.files import check_both, check_level, check_numbers, check_option, read_files
+from riskeval.shared.files import check_both, check_level, check_numbers, read_files
 from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode
@@ -18,6 +18,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import Result, TableResult
 from synthpop.microdata.text import percent
 from synthpop.microdata.weighted import as_numbers
@@ -60,7 +61,7 @@ def overlap(
     [0.5, 0.0]
     """
     faults = Faults("overlap of intervals")
-    check_option(faults, "outside", outside, OUTSIDE)
+    check_choice(faults, "outside", outside, OUTSIDE)
     bounds = (lower_original, upper_original, lower_released, upper_released)
     lx, ux, ly, uy = _bounds(faults, bounds)
     return np.asarray((_part(lx, ux, ly, uy, outside) + _part(ly, uy, lx, ux, outside)) / 2)
@@ -247,8 +248,8 @@ def interval_overlap(
     faults = Faults("overlap of confidence intervals")
     sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, () if variables is None else variables, "variables")
-    check_option(faults, "statistic", statistic, tuple(STATISTICS))
-    check_option(faults, "outside", outside, OUTSIDE)
+    check_choice(faults, "statistic", statistic, tuple(STATISTICS))
+    check_choice(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
     asked = EstimateRequest(sides, gender, men, women, strata, cluster, level)
     request = with_domains(faults, asked, by)
@@ -293,7 +294,7 @@ def _are_intervals(item: Any) -> bool:
 
 def _given(original: Any, released: Any, outside: str) -> IntervalOverlap:
     faults = Faults("overlap of confidence intervals")
-    check_option(faults, "outside", outside, OUTSIDE)
+    check_choice(faults, "outside", outside, OUTSIDE)
     x, y = _as_bounds(faults, original, "original"), _as_bounds(faults, released, "released")
     faults.raise_if_any()
     terms = [*x.index, *(term for term in y.index if term not in x.index)]

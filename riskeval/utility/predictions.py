@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import check_option, ones, read_files
+from riskeval.shared.files import ones, read_files
 from riskeval.utility.families import MEANS
 from riskeval.utility.regression_models import build_model
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -97,7 +98,7 @@ def prediction_quality(
     """
     faults = Faults("prediction quality")
     sides = read_files(faults, original, released, weights, released_weights)
-    check_option(faults, "at", at, ("fitted", "original"))
+    check_choice(faults, "at", at, ("fitted", "original"))
     if at == "fitted" and not sides.paired:
         faults.add(
             "released",

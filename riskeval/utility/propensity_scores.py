@@ -9,22 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import (
-    FilePair,
-    check_both,
-    check_numbers,
-    check_option,
-    ones,
-    read_files,
-    read_seed,
-)
+from riskeval.shared.files import FilePair, check_both, check_numbers, ones, read_files, read_seed
 from riskeval.utility.design import model_matrix
 from synthpop.microdata import propensity as formulas
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.logistic import fit_logistic
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import MOST_TIMES, NONE, SHARE, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, NONE, SHARE, Whole, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
@@ -213,8 +205,8 @@ def propensity(
         if name not in names:
             faults.add("categorical", f"{name!r} is not among the variables")
     _check_model(faults, model, share)
-    check_option(faults, "terms", terms, ("main", "pairs"))
-    check_option(faults, "null", null, tuple(NULLS))
+    check_choice(faults, "terms", terms, ("main", "pairs"))
+    check_choice(faults, "null", null, tuple(NULLS))
     counts = {"permutations": Whole(0, MOST_TIMES) | NONE, "max_rows": Whole(1) | NONE}
     check(faults, counts, {"permutations": permutations, "max_rows": max_rows})
     streams = read_seed(faults, seed)
@@ -248,7 +240,7 @@ def propensity(
 
 def _check_model(faults: Faults, model: Any, share: Any) -> None:
     if isinstance(model, str):
-        check_option(faults, "model", model, ("logistic", "tree"))
+        check_choice(faults, "model", model, ("logistic", "tree"))
     elif not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
         faults.add("model", f"a {type(model).__name__} has no fit and predict_proba")
     check(faults, {"share": SHARE | NONE}, {"share": share})

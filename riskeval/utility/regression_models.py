@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import FilePair, check_both, check_numbers, check_option, ones
+from riskeval.shared.files import FilePair, check_both, check_numbers, ones
 from riskeval.utility.families import FAMILIES, fit_family
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import recode_to
@@ -17,6 +17,7 @@ from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Formula, FormulaFactor, read_formula
 from synthpop.microdata.frames import numbers
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
 
 ALLOWED = Allowed(responses=(1, 1), functions=("log", "C"))
@@ -74,7 +75,7 @@ class Model:
 def build_model(faults: Faults, sides: FilePair, text: object, family: str) -> Model | None:
     """Parse, check and build; None where faults were noted."""
     formula = read_formula(faults, text, ALLOWED)
-    check_option(faults, "family", family, FAMILIES)
+    check_choice(faults, "family", family, FAMILIES)
     if formula is None:
         return None
     response, factors = formula.responses[0], (*formula.responses, *formula.factors)

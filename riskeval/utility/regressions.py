@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import check_both, check_level, check_option, read_files
+from riskeval.shared.files import check_both, check_level, read_files
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.regression_models import FittedRegression, Model, build_model
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import TableResult
 from synthpop.microdata.text import percent
 
@@ -134,7 +135,7 @@ def regression_comparison(
     """
     faults = Faults("comparison of regressions")
     sides = read_files(faults, original, released, weights, released_weights)
-    check_option(faults, "outside", outside, OUTSIDE)
+    check_choice(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
     for role, name in (("strata", strata), ("cluster", cluster)):
         if name is not None:

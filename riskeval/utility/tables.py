@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import FilePair, check_both, check_option, ones, read_files
+from riskeval.shared.files import FilePair, check_both, ones, read_files
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, check
+from synthpop.microdata.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import number, percent, plural
 
@@ -170,9 +170,9 @@ def table_distance(
     sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_both(faults, sides, names, "variable")
-    check_option(faults, "total", total, ("original", "as-is"))
-    check_option(faults, "levels", levels, ("union", "shared"))
-    check_option(faults, "missing", missing, ("level", "drop"))
+    check_choice(faults, "total", total, ("original", "as-is"))
+    check_choice(faults, "levels", levels, ("union", "shared"))
+    check_choice(faults, "missing", missing, ("level", "drop"))
     check(faults, {"zeros": POSITIVE}, {"zeros": zeros})
     faults.raise_if_any()
     coded = _code(sides, names, levels, missing)

@@ -21,8 +21,8 @@ from synthpop.app.protect.state import COMMANDS as PROTECT
 from synthpop.app.protect.state import ProtectState
 from synthpop.app.state import Command
 from synthpop.microdata.atomic import write_text
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.tomlfile import Table
 from synthpop.microdata.version import __version__
 

@@ -18,10 +18,9 @@ from synthpop.calibration.problem import Problem, Solution, group_units
 from synthpop.calibration.raking import solve_raking, solve_updating
 from synthpop.calibration.result import Calibration
 from synthpop.calibration.weights import design_effect
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, Whole, check
+from synthpop.microdata.parameters import POSITIVE, Whole, check, check_choice
 from synthpop.microdata.survey import Survey
 
 METHODS = ("raking", "ipu", "linear", "logit", "exponential")
@@ -118,7 +117,7 @@ def calibrate(
     """
     check_survey(survey, "calibrate")
     items = margin_list(margins)
-    _check_options(items, method, bounds, weight_bounds, tolerance, max_iterations, distance_over)
+    _check_choices(items, method, bounds, weight_bounds, tolerance, max_iterations, distance_over)
     limits = LOGIT_BOUNDS if method == "logit" and bounds is None else bounds
     controls, problem, grouped, group = _prepare(
         survey, items, method, limits, weight_bounds, tolerance, household_equal, distance_over
@@ -157,7 +156,7 @@ def check_survey(survey: object, subject: str) -> None:
         raise InputError.of(subject, "survey", f"is a {type(survey).__name__}", remedy)
 
 
-def _check_options(
+def _check_choices(
     margins: list[Margin],
     method: str,
     bounds: Bounds | None,

@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from synthpop.microdata import weighted
-from synthpop.microdata.checks import as_frame, check_choice, check_weights
+from synthpop.microdata.checks import as_frame, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import count, plural
 
 STEPS = {"5year": 5, "10year": 10}

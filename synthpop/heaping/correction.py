@@ -20,8 +20,8 @@ from synthpop.heaping.arguments import (
     read_window,
 )
 from synthpop.heaping.index import whipple_index
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count as count_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.weighted import as_numbers
 
 METHODS = ("standard", "modified", "spoorenberg")

@@ -168,10 +168,3 @@ def check_numeric(faults: Faults, frame: pd.DataFrame, names: Sequence[str], rol
             faults.add(name, what, remedy="Convert it first.")
             all_numeric = False
     return all_numeric
-
-
-def check_choice(faults: Faults, argument: str, value: object, allowed: Iterable[object]) -> None:
-    """Note a value that is not one of the allowed ones."""
-    options = list(allowed)
-    if value not in options:
-        faults.add(argument, f"{value!r} is not allowed", remedy=did_you_mean(value, options))

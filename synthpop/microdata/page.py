@@ -11,7 +11,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from synthpop.microdata.atomic import write_text
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.language import (
     LANGUAGES,
@@ -21,6 +20,7 @@ from synthpop.microdata.language import (
     translated_template,
     use_language,
 )
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.places import Place, place
 from synthpop.microdata.version import __version__
 

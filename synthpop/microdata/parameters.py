@@ -20,7 +20,7 @@ Rules that tie arguments to each other stay code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -277,6 +277,19 @@ def check(
             continue
         if not constraint.allows(value):
             constraint.note(faults, f"{label}: {name}" if label else name, value)
+
+
+def check_choice(faults: Faults, argument: str, value: object, allowed: Iterable[object]) -> None:
+    """Note a value that is not one of the allowed ones.
+
+    Examples
+    --------
+    >>> faults = Faults("quantile")
+    >>> check_choice(faults, "definition", "reach", ("reached", "exceeded"))
+    >>> print(faults.found[0])
+    definition: 'reach' is not allowed. Did you mean 'reached'? There are: reached, exceeded.
+    """
+    check(faults, {argument: OneOf(*allowed)}, {argument: value})
 
 
 def is_number(value: object) -> bool:

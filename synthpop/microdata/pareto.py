@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.pareto_estimators import hill, ise, ls, moment, pdc, qq, tm, wml
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import check_option, clean, mean, quantile
+from synthpop.microdata.weighted import clean, mean, quantile
 
 TAIL_PROBS = (0.97, 0.98)
 
@@ -223,7 +224,7 @@ def fit_pareto(
     [3.0, 3.0]
     """
     faults = Faults("Pareto tail")
-    check_option(faults, "method", method, tuple(ESTIMATORS))
+    check_choice(faults, "method", method, tuple(ESTIMATORS))
     if k is not None and threshold is not None:
         faults.add("k, threshold", "both are given", remedy="Give one of them.")
     if weights is not None and method in ("wml", "qq", "ls", "tm"):

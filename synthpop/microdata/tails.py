@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from synthpop.microdata.amse import AmseThreshold, amse_threshold
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.pareto import ParetoTail, Tail, fit_pareto, van_kerm_threshold
 from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import check_option, clean
+from synthpop.microdata.weighted import clean
 
 __all__ = [
     "AmseThreshold",
@@ -151,7 +152,7 @@ def fit_gpd(
     (10.0, 0.2)
     """
     faults = Faults("generalised Pareto tail")
-    check_option(faults, "method", method, tuple(ESTIMATORS))
+    check_choice(faults, "method", method, tuple(ESTIMATORS))
     if not np.isfinite(threshold):
         faults.add("threshold", f"is {threshold}", remedy="Give a finite number.")
     faults.raise_if_any()

@@ -9,11 +9,10 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import Whole
+from synthpop.microdata.parameters import Whole, check_choice
 from synthpop.microdata.text import plural
 from synthpop.sampling.plans import (
     BalancedPlan,

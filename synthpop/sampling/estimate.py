@@ -8,9 +8,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import SHARE, check
+from synthpop.microdata.parameters import SHARE, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import as_numbers

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, SparseDataWarning
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import count, plural
 from synthpop.microdata.weighted import as_numbers
 from synthpop.sampling.conditional_poisson import (

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.pictures import OKABE_ITO, SOFT, new_figure, styled
 from synthpop.microdata.text import percent, plural
 

@@ -53,10 +53,10 @@ from synthpop.conditional.structural_zeros import (
     none_for_nan,
 )
 from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.methods import keep_copies
+from synthpop.microdata.parameters import check_choice
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
 
 BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")

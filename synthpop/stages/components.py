@@ -13,11 +13,10 @@ from synthpop.conditional.coding import Coding, make_coding
 from synthpop.conditional.draw import spread
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import Flag, check
+from synthpop.microdata.parameters import Flag, check, check_choice
 from synthpop.microdata.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides

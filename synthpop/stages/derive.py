@@ -21,10 +21,10 @@ from synthpop.conditional.rules.parse import parse_expression
 from synthpop.conditional.rules.syntax import Call, Node
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
 from synthpop.stages.base import BlockStage, StageModel
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.dataset import encode_column
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import n_columns
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count as count_text

@@ -52,10 +52,10 @@ from synthpop.conditional.structural_zeros import (
     none_for_nan,
 )
 from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import keep_copies
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey
 

@@ -28,10 +28,10 @@ from synthpop.conditional.fallback import cumulative
 from synthpop.conditional.pooling.choose import CHOICES
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import own_copy
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells

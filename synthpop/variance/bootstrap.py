@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.design_variance import sampled_units, t_quantile
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey

@@ -21,10 +21,11 @@ from riskeval.attacks.targets import (
     attack_targets,
     level_coders,
 )
-from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.checks import check_columns
 from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import check_choice
 
 
 @dataclass(frozen=True, slots=True, eq=False)

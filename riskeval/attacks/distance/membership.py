@@ -31,10 +31,10 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import FEW, Excess, auc, corrected
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.values import codes_note
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count
 

@@ -17,11 +17,11 @@ import numpy as np
 from riskeval.attacks.matching.key_cells import KeyCells
 from riskeval.attacks.matching.key_model import KeyMoments, solve_key_model
 from riskeval.attacks.matching.models_stepwise import fit_terms
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.environment import one_thread
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import count
 
 MODELS = ("linear", "stepwise", "forest", "boosting")

@@ -35,13 +35,13 @@ from riskeval.attacks.targets import (
     with_believed_keys,
 )
 from riskeval.attacks.values import codes_note, same_kind
-from synthpop.microdata.checks import as_frame, check_choice
+from synthpop.microdata.checks import as_frame
 from synthpop.microdata.chunks import draw_records
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check
+from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import short_percent
 

@@ -24,11 +24,11 @@ from riskeval.measures.linkage.methods import (
     read_sides,
 )
 from riskeval.shared.measurement import MeasureInfo
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -201,7 +201,7 @@ def record_linkage(
     ([0, 2, 1], [True, False, False])
     """
     faults = Faults("record_linkage")
-    _check_options(faults, method, metric, standardise, weights, assign, agreement, threshold)
+    _check_choices(faults, method, metric, standardise, weights, assign, agreement, threshold)
     blocks = listed_names(block)
     sides = read_sides(
         faults, original, released, variables, blocks, identifier,
@@ -260,7 +260,7 @@ def _ranked(
     return ranks, parameters
 
 
-def _check_options(
+def _check_choices(
     faults: Faults,
     method: str,
     metric: str,

@@ -35,11 +35,11 @@ from riskeval.measures.loglinear.table import (
 )
 from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.frames import is_number, listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, POSITIVE, check
+from synthpop.microdata.parameters import NONE, POSITIVE, check, check_choice
 from synthpop.microdata.text import plural
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")

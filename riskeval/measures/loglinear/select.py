@@ -22,10 +22,11 @@ from riskeval.measures.loglinear.result import LogLinearRisk
 from riskeval.measures.loglinear.table import CellCounts, check_size, tabulate_cells
 from riskeval.measures.loglinear.terms import Term, format_formula
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, plural
 

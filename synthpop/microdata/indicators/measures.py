@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.results import Indicator
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import as_numbers, clean
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.formulas import Line
 from synthpop.microdata.indicators.measures import Sorted, local_influence, make_indicator, prepare
 from synthpop.microdata.indicators.results import Indicator
+from synthpop.microdata.parameters import check_choice
 
 LINES = ("overall", "domain")
 Formula = Callable[[np.ndarray, np.ndarray, float], float]

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
 
 Missing = Literal["drop", "propagate"]
 SHARE_TOLERANCE = 1e-12
-
-
-def check_option(faults: Faults, argument: str, value: object, allowed: Sequence[str]) -> None:
-    """Note an option that is not one of the allowed ones (without the checks of frames).
-
-    Examples
-    --------
-    >>> faults = Faults("quantile")
-    >>> check_option(faults, "definition", "reach", ("reached", "exceeded"))
-    >>> print(faults.found[0])
-    definition: 'reach' is not allowed. Did you mean 'reached'? There are: reached, exceeded.
-    """
-    if value not in allowed:
-        faults.add(argument, f"{value!r} is not allowed", remedy=did_you_mean(value, allowed))
 
 
 def clean(
@@ -48,7 +34,7 @@ def clean(
     ([1.0, 3.0], [1.0, 3.0], False)
     """
     faults = Faults("weighted statistic")
-    check_option(faults, "missing", missing, ("drop", "propagate"))
+    check_choice(faults, "missing", missing, ("drop", "propagate"))
     x = as_numbers(faults, values, "values")
     w = None if weights is None else checked_weights(faults, weights, len(x))
     faults.raise_if_any()

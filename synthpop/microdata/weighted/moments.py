@@ -8,15 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import LARGEST
+from synthpop.microdata.parameters import LARGEST, check_choice
 from synthpop.microdata.text import plural
-from synthpop.microdata.weighted.columns import (
-    Missing,
-    as_numbers,
-    check_option,
-    checked_weights,
-    clean,
-)
+from synthpop.microdata.weighted.columns import Missing, as_numbers, checked_weights, clean
 
 
 def mean(
@@ -180,7 +174,7 @@ def _one_pair(
     statistic: Any, x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None, missing: str
 ) -> float:
     faults = Faults("weighted statistic")
-    check_option(faults, "missing", missing, ("drop", "propagate"))
+    check_choice(faults, "missing", missing, ("drop", "propagate"))
     a = as_numbers(faults, x, "x")
     b = a if y is x else as_numbers(faults, y, "y")
     w = None if weights is None else checked_weights(faults, weights, len(a))

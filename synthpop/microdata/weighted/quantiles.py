@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.weighted.columns import SHARE_TOLERANCE, Missing, check_option, clean
+from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.weighted.columns import SHARE_TOLERANCE, Missing, clean
 
 Definition = Literal["reached", "exceeded"]
 LARGE = 200_000
@@ -55,7 +56,7 @@ def quantile(
     p = np.asarray(probs, dtype=np.float64)
     if not bool(np.all((p >= 0) & (p <= 1))):
         faults.add("probs", "not between 0 and 1", remedy="Give shares, not percent.")
-    check_option(faults, "definition", definition, ("reached", "exceeded"))
+    check_choice(faults, "definition", definition, ("reached", "exceeded"))
     faults.raise_if_any()
     x, w, _ = clean(values, weights, missing)
     result = _quantiles(x, w, np.atleast_1d(p), definition)

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import count, plural
-from synthpop.microdata.weighted.columns import check_option, checked_weights
+from synthpop.microdata.weighted.columns import checked_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,7 @@ def table(
     from synthpop.microdata.native import to_pandas
 
     faults = Faults("weighted table")
-    check_option(faults, "missing", missing, ("drop", "level"))
+    check_choice(faults, "missing", missing, ("drop", "level"))
     frame = data if isinstance(data, pd.DataFrame) else to_pandas(data)
     if frame is None and getattr(data, "ndim", 1) != 1:
         raise InputError.of(
@@ -133,7 +134,7 @@ def contingency(
     from scipy.stats import chi2_contingency
 
     faults = Faults("contingency")
-    check_option(faults, "correction", correction, ("none", "yates"))
+    check_choice(faults, "correction", correction, ("none", "yates"))
     if len(x) != len(y):
         remedy = "Give one value of each for every row."
         faults.add(

@@ -45,10 +45,9 @@ from synthpop.conditional.predictors import (
 from synthpop.conditional.reference_member import FIRST, knows_first
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.parameters import NONE, Instance, OneOf, check
+from synthpop.microdata.parameters import NONE, Instance, OneOf, check, check_choice
 from synthpop.microdata.streams import Streams
 from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
