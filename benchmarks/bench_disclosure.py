@@ -98,7 +98,7 @@ def models() -> None:
         measure(
             f"RAPID, forest, {target}",
             size,
-            lambda t=target: rapid(original, synthetic, KEYS, t, workers=2, seed=1),
+            lambda t=target: rapid(original, synthetic, KEYS, t, model="forest", workers=2, seed=1),
         )
 
 
