@@ -40,8 +40,13 @@ def one(scale: float, workers: int, folder: str | None) -> None:
     """Run the job once in this process."""
     from benchmarks.eusilc import pipeline, read_survey
 
+    started = time.perf_counter()
     fitted = pipeline().fit(read_survey(), seed=1)
-    print(fitted.simulate(scale=scale, workers=workers, out=folder).n_persons)
+    learned = time.perf_counter()
+    n_persons = fitted.simulate(scale=scale, workers=workers, out=folder).n_persons
+    simulated = time.perf_counter()
+    seconds = f"read and fit {learned - started:.2f} s, simulate {simulated - learned:.2f} s"
+    print(f"{n_persons} persons: {seconds}")
 
 
 def region(scale: float, folder: str, name: str) -> None:
@@ -138,7 +143,7 @@ def process(scale: float, workers: int, folder: str | None) -> tuple[float, floa
     started = time.perf_counter()
     child = subprocess.Popen(command + ([folder] if folder else []), stdout=subprocess.PIPE)
     assert child.stdout is not None
-    persons = int(child.stdout.read())
+    persons = int(child.stdout.read().split()[0])
     _, status, usage = os.wait4(child.pid, 0)
     if status:
         raise SystemExit("the job failed")
