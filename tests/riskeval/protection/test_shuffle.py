@@ -170,7 +170,7 @@ def test_degenerate_columns():
     ("formula", "text"),
     [
         ("income", "no left side"),
-        (3, "not a text"),
+        (3, "it is not text"),
         ("income ~ __import__('os')", "not available"),
         ("income ~ log(age)", "not available"),
         ("income ~ age +", "missing beside"),

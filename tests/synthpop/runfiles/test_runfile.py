@@ -67,8 +67,8 @@ def test_values_of_a_wrong_kind(runfile, change: tuple[str, str], message: str) 
     assert message in str(caught.value)
 
 
-def test_a_stage_that_is_no_table() -> None:
-    with pytest.raises(RunFileError, match="no table"):
+def test_a_stage_that_is_not_a_table() -> None:
+    with pytest.raises(RunFileError, match="not a table"):
         parse_runfile({"survey": {"demo": True}, "stage": ["x"]})
 
 
