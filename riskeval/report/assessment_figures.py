@@ -115,8 +115,7 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from riskeval.measures.assessment import Assessment
-    from riskeval.measures.frequencies import frequency_counts
+    >>> from riskeval.measures.frequencies import frequency_counts
     >>> data = pd.DataFrame({"age": [1, 1, 2], "w": [9.0, 9.0, 5.0]})
     >>> figure = sample_against_population(frequency_counts(data, ["age"], weights="w"))
     >>> len(figure.axes[0].collections[0].get_offsets())
@@ -160,8 +159,7 @@ def cell_sizes(counts: FrequencyCounts) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from riskeval.measures.assessment import Assessment
-    from riskeval.measures.frequencies import frequency_counts
+    >>> from riskeval.measures.frequencies import frequency_counts
     >>> figure = cell_sizes(frequency_counts(pd.DataFrame({"a": [1, 1, 2]}), ["a"]))
     >>> figure.axes[0].get_ylabel()
     'Distinct keys'
