@@ -11,7 +11,7 @@ def improve_pairs(pairs, gap, needs):
 
     pairs : int64, shape (p, 2)
     gap : float64, shape (n, n); symmetric; infinite where two must not be a pair
-    needs : bool, shape (n,); A pair of two that need no partner costs nothing
+    needs : bool, shape (n,); a pair of two that need no partner costs nothing
     """
     changed = True
     while changed:

@@ -194,7 +194,7 @@ def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> Non
     except UnicodeEncodeError as problem:
         if is_text(problem.object):
             _end(name, _report(problem), 1)
-        _end(name, f"a name of a file is no text: {problem.object!r}. {OTHER_NAME}", 1)
+        _end(name, f"a name of a file is not text: {problem.object!r}. {OTHER_NAME}", 1)
     except (ImportError, OSError) as problem:
         if isinstance(problem, ImportError) or "shared object" in str(problem):
             _end(name, f"{str(problem).rstrip('.')}. {NO_LIBRARY}", 1)
@@ -251,10 +251,8 @@ def _signals(statuses: list[int]) -> Iterator[None]:
     try:
         yield
     finally:
-        for (
-            item,
-            handler,
-        ) in before.items():  # a command that was stopped may still wait for threads
+        for item, handler in before.items():
+            # a command that was stopped may still wait for its threads
             signal.signal(item, (lambda *_: os._exit(statuses[0])) if statuses else handler)
 
 

@@ -55,9 +55,9 @@ def usual_types(frame: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1]), "b": ["x", "y"]})
+    >>> frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1]), "b": [0.5, 1.0]})
     >>> usual_types(frame).dtypes.astype(str).tolist()
-    ['int64', 'str']
+    ['int64', 'float64']
     """
     rare = [j for j, dtype in enumerate(frame.dtypes) if _is_rare(dtype)]
     if not rare:

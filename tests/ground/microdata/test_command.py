@@ -50,7 +50,7 @@ def failing(problem: BaseException):
         (
             UnicodeEncodeError("utf-8", "s\udcf6", 1, 2, "no"),
             1,
-            "a name of a file is no text: 's\\udc",
+            "a name of a file is not text: 's\\udc",
         ),
         (
             UnicodeEncodeError("ascii", "sö", 1, 2, "no"),
