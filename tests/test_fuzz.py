@@ -78,6 +78,18 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("session", 501, 627),
     ("synthpop.profile_survey, hostile", 4, 14),
     ("riskeval.compare, hostile", 601, 181),
+    ("synthpop.sampling.draw_unequal, hostile", 1, 15),
+    ("synthpop.sampling.joint_probabilities, hostile", 1, 15),
+    ("synthpop.indicators.quantile_interval, hostile", 1, 16),
+    ("riskeval.utility.interval_overlap, hostile", 1, 22),
+    ("riskeval.compare, hostile", 1, 32),
+    ("riskeval.like, hostile", 1, 33),
+    ("synthpop.indicators.quintile_share_ratio, hostile", 1, 49),
+    ("synthpop.indicators.equivalised_size, hostile", 1, 54),
+    ("synthpop.profile_survey, hostile", 1, 58),
+    ("synthpop.like, hostile", 1, 77),
+    ("synthpop.indicators.at_risk_of_poverty_threshold, hostile", 1, 78),
+    ("synthpop.assess_fit, hostile", 1, 98),
 ]
 
 

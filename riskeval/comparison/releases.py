@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, check_size
+from synthpop.microdata.frames import as_numbers, check_size, is_number
 from synthpop.microdata.native import library_of
 from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import count, plural
@@ -353,7 +353,7 @@ def agreement(x: pd.DataFrame, y: pd.DataFrame, variables: tuple[str, ...]) -> f
         if not both.any():
             continue
         one, two = one[both], two[both]
-        if all(pd.api.types.is_numeric_dtype(side) for side in (one, two)):
+        if all(is_number(side) or pd.api.types.is_bool_dtype(side) for side in (one, two)):
             step = -(-len(one) // MOST_RANKED)
             ranks = [side[::step].astype(float).rank().to_numpy() for side in (one, two)]
             if all(np.ptp(rank) > 0 for rank in ranks):

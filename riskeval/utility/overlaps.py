@@ -275,12 +275,13 @@ def interval_overlap(
 
 def _shares(request: EstimateRequest, name: str, x: pd.Series, y: pd.Series) -> list[pd.DataFrame]:
     both, single = common_levels(x, y)
-    missing = [encode(column)[0] < 0 for column in (x, y)]
+    coded = [encode(column) for column in (x, y)]
+    places = [{level: place for place, level in enumerate(levels)} for _, levels in coded]
     parts = []
     for value in both + single:
         hit = [
-            pd.Series(np.where(gap, np.nan, (column == value).fillna(False).astype(float)))
-            for column, gap in zip((x, y), missing, strict=True)
+            pd.Series(np.where(codes < 0, np.nan, codes == place.get(value, -2)))
+            for (codes, _), place in zip(coded, places, strict=True)
         ]
         parts.append(domain_table(request, "mean", f"{name}={value}", *hit))
     return parts

@@ -13,6 +13,7 @@ from synthpop.evaluation.factors import Factor, make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
 from synthpop.evaluation.source import PopulationChunks, make_source
 from synthpop.evaluation.tabulate import TabulationPlan, all_pairs
+from synthpop.microdata.checks import check_names
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.distances import effective_size
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
@@ -70,6 +71,8 @@ def make_request(
     frame, size = _with_size(survey, source)
     source = _sized(survey, source, size)
     frame = _with_derived(frame, source)
+    check_names(faults, frame)
+    faults.raise_if_any()
     common = [name for name in source.columns if name in _comparable(survey, source, frame)]
     chosen = _chosen(faults, "variables", variables, common)
     groups = None if by is None else _chosen(faults, "by", by, common)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,10 @@ def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: 
     all_once = True
     for name in names:
         count = n_columns(frame.columns, name)
-        if count == 0:
+        if count == 0 and not isinstance(name, Hashable):
+            what = f"a {type(name).__name__}"
+            faults.add(what, f"{role} is not the name of a column", remedy="Give a name.")
+        elif count == 0:
             faults.add(
                 repr(name),
                 f"column given as {role} is not in the data",

@@ -109,7 +109,7 @@ def _in_order(uniques: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
     try:
         order = np.argsort(distinct, kind="stable")
     except TypeError:  # mixed types have no order of their own
-        order = np.argsort(distinct.astype(str), kind="stable")
+        order = np.array(sorted(range(len(distinct)), key=lambda place: str(distinct[place])))
     levels = (item.item() if isinstance(item, np.generic) else item for item in distinct[order])
     return order, tuple(levels)
 

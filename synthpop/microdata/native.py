@@ -35,13 +35,19 @@ def to_pandas(data: Any) -> pd.DataFrame | None:
     import narwhals as nw
 
     frame = nw.from_native(data, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, nw.DataFrame):
+    if not isinstance(frame, (nw.DataFrame, nw.LazyFrame)):
         return None
-    if frame.implementation.is_pyarrow() or frame.implementation.is_polars():
-        return from_arrow(frame.to_arrow(), dates=frame.implementation.is_pyarrow())
-    converted: pd.DataFrame = frame.to_pandas()
+    try:
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        if frame.implementation.is_pyarrow() or frame.implementation.is_polars():
+            return from_arrow(frame.to_arrow(), dates=frame.implementation.is_pyarrow())
+        converted: pd.DataFrame = frame.to_pandas()
+    except MemoryError:
+        raise
+    except Exception as problem:  # noqa: BLE001  (a lazy table computes here, a database may fail)
+        what = f"cannot be read: {(str(problem) or type(problem).__name__).splitlines()[0]}"
+        raise InputError.of("data", type(data).__name__, what, "Give it as pandas.") from None
     return converted
 
 
@@ -243,10 +249,10 @@ def _to_arrow(frame: pd.DataFrame, schema: dict[str, Any]) -> Any:
         frame = frame.set_axis([" ".join(map(str, name)) for name in frame.columns], axis=1)
     counted = frame.index.equals(pd.RangeIndex(len(frame))) and frame.index.nlevels == 1
     if frame.index.name is not None or frame.index.nlevels > 1 or not counted:
-        frame = frame.reset_index()
+        frame = frame.reset_index(names=_names_of_index(frame))
     arrays = []
-    for name in frame.columns:
-        column = _column_to_arrow(frame[name])
+    for j, name in enumerate(frame.columns):
+        column = _column_to_arrow(frame.iloc[:, j])
         field = schema.get(str(name))
         if field is not None and field != column.type and _same_kind(field, column.type):
             with suppress(pa.ArrowInvalid):  # values that the type cannot hold
@@ -254,6 +260,17 @@ def _to_arrow(frame: pd.DataFrame, schema: dict[str, Any]) -> Any:
         arrays.append(column)
     table = pa.table(arrays, names=[str(name) for name in frame.columns])
     return table.replace_schema_metadata(schema_metadata(dictionary))
+
+
+def _names_of_index(frame: pd.DataFrame) -> list[Any]:
+    """Names for the levels of the index that no column has."""
+    names: list[Any] = []
+    for level, name in enumerate(frame.index.names):
+        free = ("index" if frame.index.nlevels == 1 else f"level_{level}") if name is None else name
+        while free in frame.columns or free in names:
+            free = f"{free}_"
+        names.append(free)
+    return names
 
 
 def _column_to_arrow(column: pd.Series) -> Any:

@@ -44,7 +44,7 @@ def information(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     occurs = p > 0
     entropy = float((p[occurs] * np.log(p[occurs] / expected[occurs])).sum())
     levels = ((p.sum(axis=1) > 0).sum() - 1) * ((p.sum(axis=0) > 0).sum() - 1)
-    chance = levels * float(np.square(weights).sum() / weights.sum() ** 2) / 2
+    chance = levels * float(np.square(weights / weights.sum()).sum()) / 2
     return float(max(0.0, entropy - NOISE_FACTOR * chance))
 
 

@@ -86,7 +86,7 @@ def _inside(faults: Faults, probabilities: npt.ArrayLike, fixed: bool) -> tuple[
     is_invalid = ~((p >= 0) & (p <= 1 + EDGE))
     if is_invalid.any():
         faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(is_invalid))
-    total = float(p.sum())
+    total = float(p[~is_invalid].sum())
     if fixed and not faults and not is_invalid.any() and abs(total - round(total)) > 1e-6:
         faults.add(
             "probabilities",

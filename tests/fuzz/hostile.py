@@ -174,7 +174,7 @@ def in_library(make: Maker, frame: pd.DataFrame) -> Any:
         if library == "duckdb":
             import duckdb
 
-            return duckdb.from_df(frame)
+            return duckdb.connect().from_df(frame)  # a failure of one table stays its own
         import polars as pl
 
         table = pl.from_pandas(frame)

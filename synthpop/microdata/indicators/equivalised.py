@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 
 FIRST_ADULT, OTHER_ADULT, CHILD = 1.0, 0.5, 0.3
 ADULT_AGE = 14
@@ -97,7 +97,11 @@ def _of_households(
     faults: Faults, household: npt.ArrayLike, values: npt.ArrayLike, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of each person's household and the values as floats."""
-    code = pd.factorize(np.asarray(household))[0]
+    try:
+        code = pd.factorize(np.asarray(household))[0]
+    except TypeError:
+        what = "has ids that are not single values"
+        raise InputError.of(faults.subject, "household", what, "Give numbers or text.") from None
     try:
         if np.iscomplexobj(values):
             raise TypeError

@@ -90,7 +90,7 @@ class Indicator(Result):
     @property
     def variance(self) -> float:
         """Variance of the overall estimate; NaN before `with_variance`."""
-        return self.standard_error**2
+        return self.standard_error * self.standard_error
 
     @property
     def interval(self) -> tuple[float, float]:
