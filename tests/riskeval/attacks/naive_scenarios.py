@@ -170,16 +170,24 @@ def naive_households(
 
     ours, theirs = composed(sample), composed(population)
     homes = dict(list(population.groupby(household, sort=False)))
+    groups = [list(homes)]
+    if missing == "wildcard":  # households without a value say nothing beside those with one
+        silent = [h for h, home in homes.items() if home[target].isna().all()]
+        groups = [[h for h in homes if h not in silent], silent]
     tau = {2: 0.0, 4: 0.0}
     for number, own in ours.items():
         if who == "sample uniques" and list(ours.values()).count(own) > 1:
             continue
         people = sample[sample[household] == number]
-        found = [other for other, keys_of in theirs.items() if keys_of == own]
-        if not found and missing == "wildcard":
-            holes = {h: holes_between(people, home, keys) for h, home in homes.items()}
-            holes = {h: n for h, n in holes.items() if n is not None}
-            found = [h for h, n in holes.items() if n == min(holes.values())]
+        found = []
+        for group in groups:
+            found = [h for h in group if theirs[h] == own]
+            if not found and missing == "wildcard":
+                holes = {h: holes_between(people, homes[h], keys) for h in group}
+                holes = {h: n for h, n in holes.items() if n is not None}
+                found = [h for h, n in holes.items() if n == min(holes.values())]
+            if found:
+                break
         if not found:
             continue
         disclosed = []

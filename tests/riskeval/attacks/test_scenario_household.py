@@ -263,3 +263,13 @@ def test_households_with_the_same_mark_are_told_apart() -> None:
 def test_runs() -> None:
     assert runs_of(pd.Series([2, 2, 1, 2])).tolist() == [0, 2, 3, 4]
     assert runs_of(pd.Series([], dtype=float)).tolist() == [0]
+
+
+def test_a_household_without_a_value_is_no_second_match() -> None:
+    own = pd.DataFrame({"h": [1, 2], "k": [None, "z"], "y": [10.0, 10.0]})
+    other = pd.DataFrame({"h": [1, 2, 3], "k": [None, None, "z"], "y": [10.0, math.nan, 10.0]})
+    asked = intruder(members="any", who="everyone")
+    risk = intruder_scenarios(own, other, asked, scenarios=(2, 4), missing="wildcard")
+    assert (tau(risk, 2), tau(risk, 4)) == (2.0, 2.0)
+    risk = intruder_scenarios(own, other, asked, scenarios=(2, 4), missing="category")
+    assert tau(risk, 2) == 1.0
