@@ -272,7 +272,7 @@ def test_strata_are_named_by_any_sequence() -> None:
 
 def test_counts_are_estimated_of_one_column() -> None:
     matrix = pd.DataFrame(np.eye(2), [*"fm"], [*"fm"])
-    with pytest.raises(InputError, match="is no column"):
+    with pytest.raises(InputError, match="is not a column"):
         riskeval.protect.estimate_counts(FRAME[["sex"]], matrix)
 
 

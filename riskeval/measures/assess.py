@@ -120,7 +120,7 @@ def assess(
     if household is not None:
         check_columns(faults, frame, [household], "household")
     chosen = list(MEASURES) if measures == "all" else list(listed_names(measures))
-    _check_choices(faults, chosen, options or {})
+    _check_options(faults, chosen, options or {})
     accepted = _read_limits(faults, limits)
     size = _population_size(faults, len(frame), values, population_size)
     sizes = _group_sizes(faults, k, accepted)
@@ -153,7 +153,7 @@ def assess(
     )
 
 
-def _check_choices(faults: Faults, measures: Sequence[str], options: Mapping[str, Any]) -> None:
+def _check_options(faults: Faults, measures: Sequence[str], options: Mapping[str, Any]) -> None:
     for name in measures:
         check_choice(faults, "measures", name, MEASURES)
     for name, arguments in options.items():

@@ -172,17 +172,9 @@ def check_positive(faults: Faults, name: str, value: object) -> None:
     check(faults, {name: POSITIVE}, {name: value})
 
 
-LARGE = 1e150
-
-
 def _sd(values: np.ndarray) -> float:
     filled = values[~np.isnan(values)]
-    if len(filled) < 2:
-        return 0.0
-    largest = float(np.abs(filled).max())
-    if largest > LARGE:  # squares would exceed the largest float
-        return float((filled / largest).std(ddof=1) * largest)
-    return float(filled.std(ddof=1))
+    return float(filled.std(ddof=1)) if len(filled) > 1 else 0.0
 
 
 def _inside_ranks(x: np.ndarray, y: np.ndarray, k: float) -> np.ndarray:

@@ -10,9 +10,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Formula
 from synthpop.microdata.frames import as_numbers, is_number
-
-LARGEST_SQUARED = 1e150
-"""Larger numbers are divided by the largest, so that their squares stay numbers."""
+from synthpop.microdata.parameters import LARGEST
 
 
 def design(faults: Faults, frame: pd.DataFrame, formula: Formula) -> tuple[np.ndarray, np.ndarray]:
@@ -47,8 +45,8 @@ def _part(values: pd.Series) -> tuple[np.ndarray, bool]:
         known = np.isfinite(numbers)
         if not known.any():
             return np.zeros((len(values), 1)), True
-        if (largest := np.abs(numbers[known]).max()) > LARGEST_SQUARED:
-            numbers = numbers / largest  # the scale does not matter: it is standardised
+        if (largest := np.abs(numbers[known]).max()) > LARGEST:
+            numbers = numbers / largest  # squares stay numbers; it is standardised anyhow
         centred = np.where(known, numbers - numbers[known].mean(), 0.0)
         spread = numbers[known].std()
         columns = [centred / spread if spread > 0 else centred]

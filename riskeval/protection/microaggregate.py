@@ -168,7 +168,7 @@ def microaggregate(
     names = as_names(faults, variables, "variables")
     grouping = read_method(faults, "method", method, GROUPINGS)
     average = read_method(faults, "aggregate", aggregate, AGGREGATES)
-    _check_choices(faults, k, grouping, average, weights)
+    _check_options(faults, k, grouping, average, weights)
     check_integers(faults, integers)
     resolved = read_seed(faults, seed)
     order, homes = read_order(
@@ -198,7 +198,7 @@ def microaggregate(
     return once_a_household(frame, names, order, homes, run)
 
 
-def _check_choices(
+def _check_options(
     faults: Faults, k: int, grouping: GroupingMethod | None, average: Aggregate | None,
     weights: str | None,
 ) -> None:  # fmt: skip

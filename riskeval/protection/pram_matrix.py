@@ -53,7 +53,7 @@ def estimate_counts(released: Any, matrix: pd.DataFrame) -> pd.DataFrame:
     """
     faults = Faults("estimate_counts")
     if getattr(released, "ndim", 1) != 1:
-        raise InputError.of("estimate_counts", "released", "is no column", "Give one column.")
+        raise InputError.of("estimate_counts", "released", "is not a column", "Give one column.")
     released = pd.Series(released)
     check_columns(faults, released.to_frame("released"), ["released"], "released column")
     faults.raise_if_any()

@@ -42,7 +42,7 @@ class Attack:
     """What an intruder has: the file, and what is known about its columns."""
 
     frame: pd.DataFrame  # the file before suppression
-    homes: HouseholdRoles | None  # HouseholdRoles or None
+    homes: HouseholdRoles | None
     plan: SuppressionPlan  # its keys stand in the order of the columns of codes
 
     @property

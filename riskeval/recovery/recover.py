@@ -132,7 +132,7 @@ def recover(
     )  # fmt: skip
     names = list(frame.columns) if columns is None else names_of(columns)
     _check(faults, frame, household, ways, names, files, names_of(keys))
-    _check_choices(faults, ways, k, rules)
+    _check_options(faults, ways, k, rules)
     faults.raise_if_any()
     used = dict.fromkeys([*names, *ways.weights, *parts, *(n for p in parts.values() for n in p)])
     evidence = _evidence(frame, [n for n in used if n != household], household, files, suppressed)
@@ -215,7 +215,7 @@ def _check(
             faults.add(name, f"has {count(len(other))} records, the release {count(len(frame))}")
 
 
-def _check_choices(faults: Faults, ways: Ways, k: int, rules: Sequence[str] | None) -> None:
+def _check_options(faults: Faults, ways: Ways, k: int, rules: Sequence[str] | None) -> None:
     table = {"k": Whole(1), "certainty": Between(0.5, 1, open="low")}
     check(faults, table, {"k": k, "certainty": ways.certainty})
     for rule in rules or ():

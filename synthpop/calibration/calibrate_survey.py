@@ -117,7 +117,7 @@ def calibrate(
     """
     check_survey(survey, "calibrate")
     items = margin_list(margins)
-    _check_choices(items, method, bounds, weight_bounds, tolerance, max_iterations, distance_over)
+    _check_options(items, method, bounds, weight_bounds, tolerance, max_iterations, distance_over)
     limits = LOGIT_BOUNDS if method == "logit" and bounds is None else bounds
     controls, problem, grouped, group = _prepare(
         survey, items, method, limits, weight_bounds, tolerance, household_equal, distance_over
@@ -156,7 +156,7 @@ def check_survey(survey: object, subject: str) -> None:
         raise InputError.of(subject, "survey", f"is a {type(survey).__name__}", remedy)
 
 
-def _check_choices(
+def _check_options(
     margins: list[Margin],
     method: str,
     bounds: Bounds | None,

@@ -40,7 +40,7 @@ TOTALS = ("shrunk", "own")
 
 
 def check_model(faults: Faults, label: str, model: Any) -> None:
-    """Note a model that is not a known name and no classifier that takes weights."""
+    """Note a model that is neither a known name nor a classifier that takes weights."""
     if not known_model(model):
         remedy = did_you_mean(model, [*MODELS, *LEARNERS, "a classifier"])
         faults.add(f"{label}: model", f"{model!r} is not allowed", remedy=remedy)

@@ -142,7 +142,7 @@ def _label(settings: Mapping[str, str], options: Sequence[str]) -> str:
     )
 
 
-def check_choices(
+def check_options(
     named: Mapping[str, Any], name: str, folds: Any, draws: Any, smallest: Any
 ) -> None:
     """Note options of a cross-validation that cannot work."""

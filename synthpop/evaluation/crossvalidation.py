@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.conditional.class_models import coded_field, codes_of
-from synthpop.evaluation.candidates import Candidate, check_choices, labelled, steps_before
+from synthpop.evaluation.candidates import Candidate, check_options, labelled, steps_before
 from synthpop.evaluation.holdout import Judge, deal, part_of
 from synthpop.microdata.block import Sample
 from synthpop.microdata.errors import Faults, InputError
@@ -208,7 +208,7 @@ def cross_validate(
     """
     seed = resolve_seed(seed)
     named = labelled(candidates)
-    check_choices(named, name, folds, draws, smallest_probability)
+    check_options(named, name, folds, draws, smallest_probability)
     if isinstance(survey, Survey):
         survey = storable(survey)
     steps = steps_before(survey, named.values()) if before is None else list(before)

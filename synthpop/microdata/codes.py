@@ -207,9 +207,8 @@ def cell_ids(codes: np.ndarray, sizes: Sequence[int] | None = None) -> tuple[np.
     ids = np.zeros(len(codes), dtype=np.int64)
     n_cells = 1
     if sizes is None:
-        sizes = [
-            int(column.max(initial=0)) + 1 for column in codes.T
-        ]  # one by one: 15 times as fast
+        # column by column: 15 times as fast as along an axis
+        sizes = [int(column.max(initial=0)) + 1 for column in codes.T]
     for j, size in enumerate(sizes):
         radix = int(size) + 1
         ids = ids * radix + (codes[:, j].astype(np.int64) + 1)

@@ -127,7 +127,7 @@ def _is_a(value: object, *kinds: type) -> bool:
 
 
 def check_arguments(scale: float, rows_per_block: int) -> None:
-    """Refuse a scale that is not a positive number and rows that are not whole number."""
+    """Refuse a scale that is not a positive number and rows that are not a whole number."""
     faults = Faults("simulate")
     if not (_is_a(scale, int, float) and np.isfinite(scale) and scale > 0):
         faults.add("scale", f"is {scale!r}", remedy="Give a positive number.")

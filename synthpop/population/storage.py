@@ -123,7 +123,7 @@ def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
 
     Yields the token of its lock.
 
-    Raises OutputError: the folder holds another run, or files that are not run at all, or another
+    Raises OutputError: the folder holds another run, or files of no run at all, or another
         process is writing there.
     """
     with _telling_faults_of(root):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import SHARE, check, check_choice
+from synthpop.microdata.parameters import LARGEST, SHARE, check, check_choice
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import as_numbers
@@ -152,7 +152,6 @@ def _hajek(q: np.ndarray) -> np.ndarray:
     return np.asarray(q * len(q) / (len(q) - 1))
 
 
-LARGEST = 1e150  # of a value over its probability
 WITH_PAIRS = ("sen-yates-grundy", "horvitz-thompson")
 APPROXIMATIONS = {"deville": _deville, "hajek": _hajek}
 

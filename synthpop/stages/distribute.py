@@ -87,7 +87,7 @@ class Distribute(PopulationStage):
 
     def expect(self, faults: Faults, schema: PopulationSchema) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
-        _check_choices(self, faults, self.label)
+        _check_options(self, faults, self.label)
         margins = margin_list(self.margins)
         of_margins = Faults(self.label)
         for margin in margins:
@@ -186,7 +186,7 @@ class Distribute(PopulationStage):
         """Distribute a population with these options; see `distribute`."""
         seed = resolve_seed(seed)
         faults = Faults("distribute")
-        _check_choices(self, faults)
+        _check_options(self, faults)
         check(faults, {"workers": Whole(1)}, {"workers": workers})
         table = take_table(population, household, self.within, faults)
         result = self._distributed(table, faults, workers, seed, on_event)
@@ -287,7 +287,7 @@ def distribute(
     )
 
 
-def _check_choices(step: Distribute, faults: Faults, label: str = "") -> None:
+def _check_options(step: Distribute, faults: Faults, label: str = "") -> None:
     """Note options that cannot work; under the label of the step, or each by its name."""
     if not step.tolerance >= 0:
         _note(faults, label, "tolerance", step.tolerance, "Give 0 or more.")

@@ -188,9 +188,8 @@ def check_strata(
         unknown_levels = [
             value for value in dict.fromkeys(categories.tolist()) if level_text(value) not in texts
         ]
-        if (
-            unknown_levels and len(unknown_levels) < categories.nunique()
-        ):  # all of them: said of the column already
+        # where all levels are unknown, that is said of the column already
+        if unknown_levels and len(unknown_levels) < categories.nunique():
             what = f"there are totals of {name} {', '.join(map(str, unknown_levels[:SHOWN]))}"
             remedy = "The survey has no such stratum: leave them out, or rename them."
             faults.add(f"{label}, margin {margin.label}", what, remedy=remedy)

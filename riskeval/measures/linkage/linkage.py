@@ -201,7 +201,7 @@ def record_linkage(
     ([0, 2, 1], [True, False, False])
     """
     faults = Faults("record_linkage")
-    _check_choices(faults, method, metric, standardise, weights, assign, agreement, threshold)
+    _check_options(faults, method, metric, standardise, weights, assign, agreement, threshold)
     blocks = listed_names(block)
     sides = read_sides(
         faults, original, released, variables, blocks, identifier,
@@ -260,7 +260,7 @@ def _ranked(
     return ranks, parameters
 
 
-def _check_choices(
+def _check_options(
     faults: Faults,
     method: str,
     metric: str,

@@ -31,6 +31,16 @@ from synthpop.microdata.version import __version__
 from tests.console import call
 
 
+def started(code: str) -> subprocess.Popen[str]:
+    """Start Python in a process of its own, which prints "ready"."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
 def failing(problem: BaseException):
     def application() -> None:
         raise problem
@@ -91,11 +101,7 @@ def test_signals_end_with_a_message_after_tidying_up(number, status) -> None:
         "        print('tidy', flush=True)\n"
         "guarded(work, 'tool', 'Blocks are kept.')\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    process = started(code)
     os.kill(process.pid, number)
     output, errors = process.communicate(timeout=20)
     assert (process.returncode, output) == (status, "tidy\n")
@@ -268,12 +274,8 @@ def test_a_second_signal_ends_a_command_that_waits_for_its_threads() -> None:
         "    print('ready', flush=True); time.sleep(60)\n"
         "guarded(work, 'tool')\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
+    process = started(code)
     assert process.stderr is not None
-    assert process.stdout.readline() == "ready\n"
     os.kill(process.pid, signal.SIGINT)
     assert process.stderr.readline() == "tool: stopped.\n"
     os.kill(process.pid, signal.SIGINT)
