@@ -21,13 +21,6 @@ def rake_households(
     Raking ratio estimator of Deville and Särndal (1992, doi:10.1080/01621459.1992.10475217), with
     one weight a household as in Lemaître and Dufour (1987). Linearly dependent controls are
     allowed: each step is a least squares solution.
-
-    Examples
-    --------
-    >>> counts = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
-    >>> new = rake_households(counts, np.array([30.0, 40.0]), np.array([10.0, 10.0, 10.0]))
-    >>> (new @ counts).round(9).tolist()
-    [30.0, 40.0]
     """
     new = weights.astype(np.float64)
     effect = np.zeros(counts.shape[1])

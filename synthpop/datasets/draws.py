@@ -16,14 +16,7 @@ from synthpop.microdata.streams import Streams
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Named draws under one seed; each name is used once.
-
-    Examples
-    --------
-    >>> draws = Draws(Streams(1))
-    >>> bool((draws.normal("a", 4) == draws.normal("a", 4)).all())
-    True
-    """
+    """Named draws under one seed; each name is used once."""
 
     streams: Streams
 

@@ -15,11 +15,6 @@ def equivalence_scale(household: np.ndarray, age: np.ndarray) -> np.ndarray:
     household: int array, shape (n_persons,), positions 0, 1, ...
     age: array, shape (n_persons,)
     Returns float64 array, shape (n_households,).
-
-    Examples
-    --------
-    >>> equivalence_scale(np.array([0, 0, 0, 1]), np.array([40, 38, 5, 70])).tolist()
-    [1.8, 1.0]
     """
     old = np.bincount(household, weights=(age >= SCALE_AGE).astype(float))
     young = np.bincount(household) - old
@@ -44,13 +39,6 @@ def pareto_tail(
     Returns income: float64 array, shape (n_households,).
     Returns threshold: float; where the tail starts; NaN where there are too few positive incomes to
         change.
-
-    Examples
-    --------
-    >>> income = np.exp(np.linspace(0, 2, 1000))
-    >>> new, start = pareto_tail(income, np.ones(1000), share=0.1, blend=0.3, shape=2.0)
-    >>> round(float((new > start).mean()), 3), round(float((new > 2 * start).mean()), 3)
-    (0.1, 0.025)
     """
     order = np.argsort(income, kind="stable")
     members = persons[order]

@@ -16,13 +16,7 @@ class FigureNames:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def title(self, name: str) -> str:
-        """Return the text and the name of a variable.
-
-        Examples
-        --------
-        >>> FigureNames({"pl030": "Economic status"}).title("pl030")
-        'Economic status (pl030)'
-        """
+        """Return the text and the name of a variable."""
         text = self.short(name)
         return text if text == name else f"{text} ({name})"
 

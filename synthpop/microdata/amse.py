@@ -106,13 +106,7 @@ def amse_threshold(values: npt.ArrayLike) -> AmseThreshold:
 
 
 def least_error_k(n: int, rho: float, beta: float) -> float:
-    """Return the k that minimises 1/k + (beta / (1 - rho))^2 (n/k)^(2 rho).
-
-    Examples
-    --------
-    >>> round(least_error_k(1000, -1.0, 0.5))
-    200
-    """
+    """Return the k that minimises 1/k + (beta / (1 - rho))^2 (n/k)^(2 rho)."""
     ratio = (1 - rho) ** 2 * float(n) ** (-2 * rho) / (-2 * rho * beta**2)
     return float(ratio ** (1 / (1 - 2 * rho)))
 

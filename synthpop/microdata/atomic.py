@@ -33,15 +33,6 @@ def replacing(path: Place | str, *, private: bool = False, remaining: str = "") 
         the bucket decides.
     Raises OutputError: the file cannot be written; nothing half-written is left and `path` is as it
         was.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "table.txt"
-    >>> with replacing(target) as draft:
-    ...     _ = draft.write_text("whole")
-    >>> target.read_text(), [item.name for item in target.parent.iterdir()]
-    ('whole', ['table.txt'])
     """
     if isinstance(path, BucketPath):
         with _uploading(path, remaining) as draft:
@@ -95,11 +86,6 @@ def is_temporary(path: Place, *names: str) -> bool:
     """Return whether a file is what a killed writer of a file of one of these names left.
 
     names: str; regular expressions of whole names
-
-    Examples
-    --------
-    >>> is_temporary(Path(".part-0001.parquet-17-0123456789abcdef.tmp"), r"part-[0-9]+[.]parquet")
-    True
     """
     match = TEMPORARY.fullmatch(path.name)
     return match is not None and any(re.fullmatch(name, match["name"]) for name in names)

@@ -26,11 +26,6 @@ def difference_bar(value: float, error: float, reach: float, text: str) -> str:
     value, error: difference and its standard error; NaN gives an empty text
     reach: largest absolute value of the axis, the same for all rows of a table
     text: what the chart says, for readers that cannot see it
-
-    Examples
-    --------
-    >>> difference_bar(0.01, 0.02, 0.05, "+1 point").count("<rect")
-    1
     """
     if not (np.isfinite(value) and reach > 0):
         return ""
@@ -51,13 +46,7 @@ def difference_bar(value: float, error: float, reach: float, text: str) -> str:
 
 
 def spark_bars(values: Sequence[float], errors: Sequence[float], text: str) -> str:
-    """Return differences of levels as bars up and down, each on the band of two errors.
-
-    Examples
-    --------
-    >>> spark_bars([0.01, -0.01], [0.02, 0.02], "shares").count('class="band"')
-    2
-    """
+    """Return differences of levels as bars up and down, each on the band of two errors."""
     x, e = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
     is_finite = np.isfinite(x)
     x, e = x[is_finite], np.nan_to_num(e[is_finite])
@@ -233,13 +222,7 @@ def interval_dot(
 
 
 def before_after(before: ArrayLike, after: ArrayLike, text: str) -> str:
-    """Return two distributions over the same classes: grey columns before, a coloured line after.
-
-    Examples
-    --------
-    >>> before_after([3, 1], [2, 2], "ages").count('class="band"')
-    2
-    """
+    """Return two distributions over the same classes: columns before, a coloured line after."""
     q, p = (np.nan_to_num(np.asarray(values, dtype=float)) for values in (before, after))
     top = float(max(q.max(initial=0.0), p.max(initial=0.0)))
     if not len(q) or top <= 0:
@@ -272,13 +255,7 @@ def columns(values: Sequence[float], text: str) -> str:
 
 
 def nice_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Return at most `most` round numbers from low to high.
-
-    Examples
-    --------
-    >>> nice_ticks(0.0, 97.0)
-    [0.0, 20.0, 40.0, 60.0, 80.0]
-    """
+    """Return at most `most` round numbers from low to high."""
     raw = (high - low) / most
     if not raw > 0:
         return [low]

@@ -32,11 +32,6 @@ def as_frame(data: Any, subject: str = "data", columns: Sequence[Any] = ()) -> p
     With `columns` (names, or lists of names; anything else among them says nothing) a population
     that can read some columns alone reads these. Names of columns that are not text, as 5, become
     text. The input is never changed; columns are shared with it where pandas can.
-
-    Examples
-    --------
-    >>> as_frame(pd.DataFrame({"a": [1, 2]}, index=[5, 9])).index.tolist()
-    [0, 1]
     """
     if isinstance(data, pd.DataFrame):
         frame = data

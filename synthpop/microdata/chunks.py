@@ -41,14 +41,6 @@ def open_chunks(
         does so
     rows: yield about so many rows at a time: large blocks are cut, small ones joined
     Raises InputError: when it is none of these, or holds no table.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"sex": ["f", "m"]})
-    >>> [len(frame) for frame in open_chunks([table, table.head(1)])]
-    [2, 1]
-    >>> [len(frame) for frame in open_chunks([table, table, table], rows=3)]
-    [4, 2]
     """
     blocks: Iterator[pd.DataFrame] = (
         as_frame(block, name) for block in _blocks(population, name, columns)
@@ -79,12 +71,6 @@ def map_portions(
     population: DataFrame, Population, ...; see `open_chunks`
     columns: names; the only columns that are needed
     rows: int, optional; see `open_chunks`
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"sex": ["f", "m"]})
-    >>> list(map_portions(lambda frames: sum(len(frame) for _, frame in frames), table, ["sex"]))
-    [2]
     """
     starts = getattr(population, "block_starts", [])
     if len(starts) < 2:
@@ -134,12 +120,6 @@ def draw_records(
 
     Returns DataFrame: the columns asked for; the index is the position of each record in the
         stream.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"sex": ["f", "m", "f"]})
-    >>> draw_records(table, "synthetic", ["sex"], 9, np.random.default_rng(1)).index.tolist()
-    [0, 1, 2]
     """
     frames: list[pd.DataFrame] = []
     marks: list[np.ndarray] = []

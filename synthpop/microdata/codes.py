@@ -33,13 +33,7 @@ def smallest_int(n_levels: int) -> np.dtype[Any]:
 
 
 def unhashable(values: pd.Series) -> np.ndarray:
-    """Return where values are lists, dicts or others that cannot be levels; row positions.
-
-    Examples
-    --------
-    >>> unhashable(pd.Series(["a", ["b", "c"], None])).tolist()
-    [1]
-    """
+    """Return where values are lists, dicts or others that cannot be levels; row positions."""
     if values.dtype != object or pd.api.types.infer_dtype(values, skipna=True)[:5] != "mixed":
         return np.empty(0, dtype=np.int64)
     return np.flatnonzero([not _is_hashable(value) for value in values])
@@ -70,12 +64,6 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     Returns codes: integer array, shape (n,); position in `levels`; -1 where the value is missing
         (None, NaN, NaT, pd.NA); levels: tuple; the distinct values as plain Python objects.
     Raises InputError: values are lists or others that cannot be compared as a whole.
-
-    Examples
-    --------
-    >>> codes, levels = encode(pd.Series(["b", None, "a"]))
-    >>> codes.tolist(), levels
-    ([1, -1, 0], ('a', 'b'))
     """
     if isinstance(values, pd.DataFrame):  # a table with two columns of one name
         name = str(values.columns[0])
@@ -136,11 +124,6 @@ def level_text(level: Any) -> str:
 
     A whole number has the same text however it is held: 8, 8.0 and the texts "8" and "8.0". A
     column of whole numbers becomes 8.0 by one missing value.
-
-    Examples
-    --------
-    >>> [level_text(level) for level in (8, 8.0, "8", "8.0", "08", 7.5)]
-    ['8', '8', '8', '8', '08', '7.5']
     """
     text = str(level)
     return text[: text.index(".")] if WHOLE.fullmatch(text) else text
@@ -169,13 +152,7 @@ class CodedKeys:
 
 
 def run_starts(values: np.ndarray) -> np.ndarray:
-    """Return whether a run of equal values begins at each, bool, shape (n,).
-
-    Examples
-    --------
-    >>> run_starts(np.array([4, 4, 7])).tolist()
-    [True, False, True]
-    """
+    """Return whether a run of equal values begins at each, bool, shape (n,)."""
     starts = np.ones(len(values), dtype=np.bool_)
     starts[1:] = values[1:] != values[:-1]
     return starts
@@ -197,12 +174,6 @@ def cell_ids(codes: np.ndarray, sizes: Sequence[int] | None = None) -> tuple[np.
     sizes: number of levels of each column; None to count them
     Returns ids: int64 array, shape (n,); 0 ... n_cells - 1, in lexicographic order of the rows;
         n_cells: int.
-
-    Examples
-    --------
-    >>> ids, n_cells = cell_ids(np.array([[0, 1], [0, 0], [0, 1]]))
-    >>> ids.tolist(), n_cells
-    ([1, 0, 1], 2)
     """
     ids = np.zeros(len(codes), dtype=np.int64)
     n_cells = 1
@@ -228,14 +199,7 @@ def first_rows(ids: np.ndarray, n_cells: int) -> np.ndarray:
 def extremes(
     values: np.ndarray, groups: np.ndarray, n_groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and highest value of each group; crossed over where a group is empty.
-
-    Examples
-    --------
-    >>> low, high = extremes(np.array([3, 1, 2]), np.array([0, 1, 0]), 2)
-    >>> low.tolist(), high.tolist()
-    ([2, 1], [3, 1])
-    """
+    """Return the lowest and highest value of each group; crossed over where a group is empty."""
     ends = np.finfo(float) if values.dtype.kind == "f" else np.iinfo(values.dtype)
     low = np.full(n_groups, ends.max, dtype=values.dtype)
     high = np.full(n_groups, ends.min, dtype=values.dtype)

@@ -91,13 +91,6 @@ def storable_levels(levels: Sequence[Any]) -> tuple[Any, ...]:
 
     Any other levels (intervals, dates, several types, whole numbers beyond 64 bits, text that is
     no Unicode) are turned into text, one by one, so that two of them can have the same text.
-
-    Examples
-    --------
-    >>> storable_levels(["a", "b"]), storable_levels([1, 2.5]), storable_levels([1, "1"])
-    (('a', 'b'), (1, 2.5), ('1', '1'))
-    >>> storable_levels([pd.Interval(0, 15)])
-    ('(0, 15]',)
     """
     kinds = {type(level) for level in levels}
     whole = all(-(2**63) <= level < 2**63 for level in levels) if kinds == {int} else True

@@ -109,17 +109,6 @@ def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFram
 
     Raises ValueError: the text cannot be taken apart into columns, or there are no rows.
     Raises InputError: options name a column that is not there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "s.csv"
-    >>> _ = file.write_text("id;region;w\n01;NA;1,5\n1;AT;2\n")
-    >>> frame = read_delimited(file)
-    >>> frame.to_dict("list")
-    {'id': ['01', '1'], 'region': ['NA', 'AT'], 'w': [1.5, 2.0]}
-    >>> frame.attrs["reading"]
-    ["separator ';'", "decimal comma in 'w'"]
     """
     options = options or CsvOptions()
     with path.open("rb") as stream:

@@ -369,13 +369,7 @@ def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:
 
 
 def toml_value(value: Any) -> str:
-    """Return a text, a number, a flag or a list of such as TOML.
-
-    Examples
-    --------
-    >>> toml_value([1, 'a', True])
-    '[1, "a", true]'
-    """
+    """Return a text, a number, a flag or a list of such as TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

@@ -17,11 +17,6 @@ def pairs_text(pairs: Iterable[tuple[Any, str]], ranges: Sequence[tuple[Any, Any
     """Return codes and labels as text: "1 = male; 2 = female", ranges as "-9 to -7".
 
     Texts that would be read otherwise stand in double quotes, as in JSON.
-
-    Examples
-    --------
-    >>> pairs_text([(1, "male"), ("x", "a; b"), (-9, "")], [(-8, -7)])
-    '1 = male; x = "a; b"; -9; -8 to -7'
     """
     parts = [_code(code) if not label else f"{_code(code)} = {_label(label)}"
              for code, label in pairs]  # fmt: skip
@@ -32,11 +27,6 @@ def read_pairs(text: str) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return the pairs and the ranges that `pairs_text` wrote.
 
     Raises ValueError: the text is not a list of codes and labels.
-
-    Examples
-    --------
-    >>> read_pairs('1 = male; x = "a; b"; -9; -8 to -7')
-    ([[1, 'male'], ['x', 'a; b'], [-9, '']], [[-8, -7]])
     """
     pairs: list[list[Any]] = []
     ranges: list[list[Any]] = []

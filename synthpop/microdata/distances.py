@@ -15,11 +15,6 @@ def total_variation(p: np.ndarray, q: np.ndarray) -> float:
     """Total variation distance, 0.5 sum |p - q|: the share of persons in the wrong cell.
 
     p, q: arrays of shares, any shape
-
-    Examples
-    --------
-    >>> total_variation(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
-    0.25
     """
     return float(0.5 * np.abs(p - q).sum())
 
@@ -29,11 +24,6 @@ def expected_total_variation(q: np.ndarray, n: float) -> float:
 
     0.5 sum sqrt(2 q (1 - q) / (pi n)): each count is close to normal, whose mean absolute
     deviation is sqrt(2 / pi) standard deviations. Very small cells make it a little too large.
-
-    Examples
-    --------
-    >>> round(expected_total_variation(np.array([0.5, 0.5]), 10_000), 5)
-    0.00399
     """
     if n <= 0:
         return float("nan")
@@ -46,11 +36,6 @@ def expected_ks(n: float) -> float:
 
     The mean of the Kolmogorov distribution, sqrt(pi / 2) log 2, holds for a continuous variable;
     where many values are equal (zeros) the distance to expect is smaller.
-
-    Examples
-    --------
-    >>> round(expected_ks(10_000), 6)
-    0.008687
     """
     return KOLMOGOROV_MEAN / float(np.sqrt(n)) if n > 0 else float("nan")
 
@@ -60,11 +45,6 @@ def ks_of_cells(p: np.ndarray, q: np.ndarray) -> float:
 
     p, q: arrays, shape (cells,); counts or weights in cells in the order of the values. Exact where
         one of the two changes at the cell limits only.
-
-    Examples
-    --------
-    >>> ks_of_cells(np.array([0, 2, 2]), np.array([1, 1, 2]))
-    0.25
     """
     total_p, total_q = p.sum(), q.sum()
     if total_p <= 0 or total_q <= 0:
@@ -78,24 +58,12 @@ def known_ranges(columns: np.ndarray) -> np.ndarray:
 
 
 def effective_size(weights: np.ndarray) -> float:
-    """Kish's effective sample size, (sum w)^2 / sum w^2.
-
-    Examples
-    --------
-    >>> effective_size(np.array([1.0, 1.0, 2.0]))
-    2.6666666666666665
-    """
+    """Kish's effective sample size, (sum w)^2 / sum w^2."""
     return float(weights.sum() ** 2 / np.square(weights).sum()) if len(weights) else 0.0
 
 
 def gini(values: np.ndarray, weights: np.ndarray) -> float:
-    """Gini coefficient of max(x, 0) of a weighted sample, a share; NaN where the total is zero.
-
-    Examples
-    --------
-    >>> gini(np.array([1.0, 1.0, 1.0]), np.ones(3)), gini(np.array([0.0, 5.0]), np.ones(2))
-    (0.0, 0.5)
-    """
+    """Gini coefficient of max(x, 0) of a weighted sample, a share; NaN where the total is zero."""
     from synthpop.microdata.indicators import formulas
 
     order = np.argsort(values)
@@ -110,11 +78,6 @@ def gini_of_cells(counts: np.ndarray, totals: np.ndarray) -> float:
 
     counts, totals: arrays, shape (cells,); cells in the order of the values, none of which holds
         values of both signs
-
-    Examples
-    --------
-    >>> gini_of_cells(np.array([1, 1]), np.array([0.0, 5.0]))
-    0.5
     """
     positive = np.maximum(totals, 0.0)
     whole = counts.sum() * positive.sum()
@@ -125,13 +88,7 @@ def gini_of_cells(counts: np.ndarray, totals: np.ndarray) -> float:
 
 
 def share_errors(shares: np.ndarray, effective: float) -> np.ndarray:
-    """Return standard errors of shares in a sample of this effective size.
-
-    Examples
-    --------
-    >>> share_errors(np.array([0.5, 0.0]), 100.0).round(4).tolist()
-    [0.05, 0.007]
-    """
+    """Return standard errors of shares in a sample of this effective size."""
     n = max(effective, 1.0)
     smoothed = (shares * n + 0.5) / (n + 1)
     return np.asarray(np.sqrt(smoothed * (1 - smoothed) / n))
@@ -140,12 +97,5 @@ def share_errors(shares: np.ndarray, effective: float) -> np.ndarray:
 def standardised_differences(
     sample: np.ndarray, population: np.ndarray, effective: float
 ) -> np.ndarray:
-    """Return (p - q) / se of each cell, se that of a share of the sample.
-
-    Examples
-    --------
-    >>> z = standardised_differences(np.array([0.5]), np.array([0.6]), 100.0)
-    >>> z.round(2).tolist()
-    [2.0]
-    """
+    """Return (p - q) / se of each cell, se that of a share of the sample."""
     return np.asarray((population - sample) / share_errors(sample, effective))

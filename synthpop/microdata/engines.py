@@ -43,13 +43,7 @@ def check_workers(workers: Workers) -> None:
 
 
 def threads(workers: Workers) -> int:
-    """Return how many threads stand for these workers where the work stays in this process.
-
-    Examples
-    --------
-    >>> [threads(workers) for workers in (3, "4", "processes:2", "dask://host:1")]
-    [3, 4, 2, 1]
-    """
+    """Return how many threads stand for these workers where the work stays in this process."""
     kind, _, rest = str(workers).partition(":")
     number = rest if kind == "processes" else kind
     return int(number) if number.isdigit() else 1

@@ -18,11 +18,6 @@ def environment() -> dict[str, str]:
     """Return the versions and the BLAS core that this process computes with.
 
     Two processes with the same answer compute the same bytes from the same fitted models.
-
-    Examples
-    --------
-    >>> sorted(environment())[:3]
-    ['blas', 'numba', 'numpy']
     """
     import scipy.linalg  # noqa: F401  (loads the BLAS of SciPy beside that of NumPy)
     from threadpoolctl import threadpool_info
@@ -46,13 +41,6 @@ def one_thread(user_api: str | None = None) -> AbstractContextManager[Any]:
 
     The libraries of the process are looked for again only after an import; the search takes
     longer than a small fit.
-
-    Examples
-    --------
-    >>> from threadpoolctl import threadpool_info
-    >>> with one_thread():
-    ...     {item["num_threads"] for item in threadpool_info() if item["user_api"] == "blas"}
-    {1}
     """
     limited: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(
         limits=1, user_api=user_api
@@ -68,13 +56,7 @@ def _libraries(n_modules: int) -> Any:
 
 
 def environment_difference(ours: dict[str, str], theirs: dict[str, str]) -> str:
-    """Return in what two environments differ, as text; empty where they agree.
-
-    Examples
-    --------
-    >>> environment_difference({"numpy": "2.4.0"}, {"numpy": "1.26.4"})
-    'numpy 2.4.0 and 1.26.4'
-    """
+    """Return in what two environments differ, as text; empty where they agree."""
     names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
     return ", ".join(
         f"{name} {ours.get(name, 'absent')} and {theirs.get(name, 'absent')}" for name in names

@@ -114,15 +114,7 @@ class RunFileError(InputError):
 
 
 class Faults:
-    """Collects faults while checking, then raises them together.
-
-    Examples
-    --------
-    >>> faults = Faults("survey")
-    >>> faults.add("rb050", "weight is not positive", rows=[3, 8], remedy="Drop these rows.")
-    >>> bool(faults)
-    True
-    """
+    """Collects faults while checking, then raises them together."""
 
     def __init__(
         self,
@@ -153,16 +145,7 @@ class Faults:
 
     @contextmanager
     def gathering(self) -> Iterator[None]:
-        """Add the faults of an `InputError` that is raised inside to these, and go on behind it.
-
-        Examples
-        --------
-        >>> faults = Faults("simulate")
-        >>> with faults.gathering():
-        ...     raise InputError("random numbers", [Fault("seed", "must not be negative")])
-        >>> [fault.where for fault in faults.found]
-        ['seed']
-        """
+        """Add the faults of an `InputError` that is raised inside to these, and go on behind it."""
         try:
             yield
         except InputError as problem:
@@ -183,13 +166,7 @@ class Faults:
 
 
 def did_you_mean(name: object, allowed: Iterable[object]) -> str:
-    """Return a remedy sentence that lists the allowed names, the nearest first.
-
-    Examples
-    --------
-    >>> did_you_mean("agee", ["age", "sex"])
-    "Did you mean 'age'? There are: age, sex."
-    """
+    """Return a remedy sentence that lists the allowed names, the nearest first."""
     names = [str(item) for item in allowed]
     close = get_close_matches(str(name), names, n=1)
     listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")

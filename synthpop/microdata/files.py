@@ -194,16 +194,7 @@ def write_table(
 
 
 def with_whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame in which integers of the dictionary are integers, missing or not.
-
-    Examples
-    --------
-    >>> from synthpop.microdata.dictionary import Variable
-    >>> years = Dictionary([Variable("years", kind="integer")])
-    >>> frame = with_dictionary(pd.DataFrame({"years": [3.0, None]}), years)
-    >>> with_whole_numbers(frame)["years"].dtype
-    Int64Dtype()
-    """
+    """Return a frame in which integers of the dictionary are integers, missing or not."""
     dictionary = dictionary_of(frame)
     whole_columns = {
         name: frame[name].astype("Int64")
@@ -218,13 +209,7 @@ def with_whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose texts and names no spreadsheet takes for formulas.
-
-    Examples
-    --------
-    >>> without_formulas(pd.DataFrame({"=a": ["=1+1", "b"]}))["'=a"].tolist()
-    ["'=1+1", 'b']
-    """
+    """Return a frame whose texts and names no spreadsheet takes for formulas."""
     changed = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]

@@ -110,14 +110,6 @@ def read_formula(
         parentheses in one another, powers up to 20 and 1,000 terms.
     allowed: default: one side, no functions, interactions
     Returns Formula or None: None where a fault was noted.
-
-    Examples
-    --------
-    >>> faults = Faults("example")
-    >>> str(read_formula(faults, "(age + `net pay`)*sex - age:sex"))
-    '~ age + `net pay` + sex + `net pay`:sex'
-    >>> str(read_formula(faults, "log(pay) ~ age", Allowed((1, 1), functions=("log",))))
-    'log(pay) ~ age'
     """
     allowed = allowed or Allowed()
     shown = text if not isinstance(text, str) or len(text) <= 80 else text[:77] + "..."

@@ -13,37 +13,19 @@ from synthpop.microdata.parameters import LARGEST
 
 
 def is_number(values: pd.Series) -> bool:
-    """Whether a column holds real numbers; True and False are none.
-
-    Examples
-    --------
-    >>> [is_number(pd.Series(x)) for x in ([1, 2], [0.5, None], [True], ["1"])]
-    [True, True, False, False]
-    """
+    """Whether a column holds real numbers; True and False are none."""
     dtype = values.dtype
     numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
     return bool(numeric and not pd.api.types.is_bool_dtype(dtype))
 
 
 def as_numbers(values: pd.Series) -> np.ndarray:
-    """Return a numeric column as float64, shape (n,), NaN where missing.
-
-    Examples
-    --------
-    >>> as_numbers(pd.Series([1, None], dtype="Int64")).tolist()
-    [1.0, nan]
-    """
+    """Return a numeric column as float64, shape (n,), NaN where missing."""
     return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def numbers(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Return numeric columns as float64, shape (n, p), NaN where missing.
-
-    Examples
-    --------
-    >>> numbers(pd.DataFrame({"a": [1, 2], "b": [0.5, None]}), ["b", "a"]).tolist()
-    [[0.5, 1.0], [nan, 2.0]]
-    """
+    """Return numeric columns as float64, shape (n, p), NaN where missing."""
     return np.column_stack([as_numbers(frame[name]) for name in names])
 
 
@@ -52,12 +34,6 @@ def usual_types(frame: pd.DataFrame) -> pd.DataFrame:
 
     Sparse columns become dense ones, categories of Arrow those of pandas, half and long floats
     floats of 32 and 64 bits; every other column stays as it is.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1]), "b": [0.5, 1.0]})
-    >>> usual_types(frame).dtypes.astype(str).tolist()
-    ['int64', 'float64']
     """
     rare = [j for j, dtype in enumerate(frame.dtypes) if _is_rare(dtype)]
     if not rare:
@@ -88,28 +64,14 @@ def _is_rare(dtype: Any) -> bool:
 
 
 def listed_names(names: Any) -> tuple[Any, ...]:
-    """Return one name or several as a tuple; lists and others that can be no name as text.
-
-    Examples
-    --------
-    >>> listed_names("income"), listed_names(["income", "age"]), listed_names(3)
-    (('income',), ('income', 'age'), (3,))
-    >>> listed_names([["age"]])
-    ("['age']",)
-    """
+    """Return one name or several as a tuple; lists and others that can be no name as text."""
     several = isinstance(names, Iterable) and not isinstance(names, str)
     listed = tuple(names) if several else (names,)
     return tuple(name if isinstance(name, Hashable) else str(name) for name in listed)
 
 
 def as_names(faults: Faults, names: Sequence[str] | str, argument: str) -> tuple[str, ...]:
-    """Return one name or several as a tuple; note none at all, and names given twice.
-
-    Examples
-    --------
-    >>> as_names(Faults("example"), "income", "variables")
-    ('income',)
-    """
+    """Return one name or several as a tuple; note none at all, and names given twice."""
     listed = listed_names(names)
     if not listed:
         faults.add(argument, "no column is named")
@@ -120,13 +82,7 @@ def as_names(faults: Faults, names: Sequence[str] | str, argument: str) -> tuple
 
 
 def n_columns(columns: Iterable[Any], name: object) -> int:
-    """Return how many columns have a name, whatever kind of value it is.
-
-    Examples
-    --------
-    >>> n_columns(pd.Index(["age", "sex", "age"]), "age"), n_columns(["age"], ("age", "sex"))
-    (2, 0)
-    """
+    """Return how many columns have a name, whatever kind of value it is."""
     if isinstance(columns, pd.Index) and isinstance(name, str) and _are_texts(columns):
         return int(name in columns)
     return sum(_same_name(column, name) for column in columns)
@@ -150,17 +106,7 @@ def check_finite(faults: Faults, values: np.ndarray, names: Sequence[str], role:
 def check_size(
     faults: Faults, values: np.ndarray, where: str, what: str = "value", first_row: int = 0
 ) -> bool:
-    """Note infinite values, shape (n,), and those beyond `LARGEST`; return whether there are none.
-
-    Examples
-    --------
-    >>> faults = Faults("example")
-    >>> check_size(faults, np.array([1.0, np.nan, 1e300]), "income")
-    False
-    >>> print(faults.found[0])  # doctest: +NORMALIZE_WHITESPACE
-    income: value is beyond 1e+100, too large to be squared (1 row: 2).
-    Repair it, make it missing or give another unit.
-    """
+    """Note values, shape (n,), that are infinite or beyond `LARGEST`; return whether none is."""
     size = np.abs(values)
     infinite = np.isinf(size)
     problems = {

@@ -17,13 +17,7 @@ def content_hash(data: Any) -> str:
 
 
 def with_hash(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return plain values as JSON gives them back, and the hash of all of them.
-
-    Examples
-    --------
-    >>> without_hash(with_hash({"seed": 1}))
-    {'seed': 1}
-    """
+    """Return plain values as JSON gives them back, and the hash of all of them."""
     plain = json.loads(json.dumps(dict(data)))
     return {**plain, KEY: content_hash(plain)}
 

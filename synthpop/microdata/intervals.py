@@ -18,12 +18,6 @@ def interval_of_mean(values: Any, confidence: float = 0.95) -> tuple[Any, Any, A
     """Mean over the first axis (files of the same fit, say) with its t interval.
 
     Returns mean, low, high.
-
-    Examples
-    --------
-    >>> mean, low, high = interval_of_mean(np.array([[5.0, 0.0], [7.0, 0.0]]))
-    >>> mean, (high - mean).round(2)
-    (array([6., 0.]), array([12.71,  0.  ]))
     """
     from scipy.stats import t
 
@@ -37,11 +31,6 @@ def wilson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]
     """Wilson interval of a share (Wilson 1927, doi:10.1080/01621459.1927.10502953).
 
     (NaN, NaN) for no records.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in wilson(5, 50)]
-    [0.043, 0.214]
     """
     from scipy.special import ndtri
 
@@ -59,11 +48,6 @@ def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float,
 
     Ends are quantiles of beta distributions (Clopper and Pearson 1934,
     doi:10.1093/biomet/26.4.404).
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in clopper_pearson(0, 50)]
-    [0.0, 0.071]
     """
     from scipy.special import betaincinv
 
@@ -80,11 +64,6 @@ def newcombe(
     """Interval of the difference of two independent shares (Newcombe 1998, method 10).
 
     Returns low, high: of ``hits / n - other_hits / other_n``; NaN where either has no records.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in newcombe(56, 70, 48, 80)]
-    [0.052, 0.334]
     """
     if not (n and other_n):
         return NONE

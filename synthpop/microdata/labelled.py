@@ -127,15 +127,6 @@ def decoded(
         variable
     Returns Series: a category, whole numbers where all values are whole and there, or the column
         itself.
-
-    Examples
-    --------
-    >>> sex = Variable("sex", values=((1, "male"), (2, "female")), missing=((-9, ""),))
-    >>> decoded(pd.Series([1.0, 2.0, -9.0], name="sex"), sex).tolist()
-    ['male', 'female', nan]
-    >>> income = Variable("income", values=((-9, "no answer"),), missing=((-9, "no answer"),))
-    >>> decoded(pd.Series([-9.0, 812.5], name="income"), income).tolist()
-    [nan, 812.5]
     """
     if variable.kind == "date" and column.dtype == object:
         return pd.to_datetime(column)
@@ -188,16 +179,7 @@ def _labels(variable: Variable) -> dict[Code, str]:
 
 
 def with_missing_code(codes: pd.Series, variable: Variable) -> Variable:
-    """Note the code of the missing values, where one code stands for all of them.
-
-    Examples
-    --------
-    >>> income = Variable("income", missing=((-9, ""), (-8, "")))
-    >>> with_missing_code(pd.Series([1.0, -9.0]), income).missing_code
-    -9
-    >>> with_missing_code(pd.Series([1.0, -9.0, None]), income).missing_code is None
-    True
-    """
+    """Note the code of the missing values, where one code stands for all of them."""
     if codes.isna().any() or not (variable.missing or variable.missing_ranges):
         return variable
     values = [plain_code(code) for code in pd.unique(codes)]
@@ -210,13 +192,6 @@ def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]
 
     Levels that the dictionary does not know get the next free whole numbers as codes; a category
     without any labels in the dictionary is numbered from 1 in the order of its levels.
-
-    Examples
-    --------
-    >>> sex = Variable("sex", values=((1, "male"), (2, "female")))
-    >>> codes, _ = encoded(pd.Series(["female", None, "male"], dtype="category", name="sex"), sex)
-    >>> codes.tolist()
-    [2.0, nan, 1.0]
     """
     if not isinstance(column.dtype, pd.CategoricalDtype):
         labels = list(_labels(variable).values())

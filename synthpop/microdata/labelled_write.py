@@ -36,18 +36,7 @@ class Coded:
 
 
 def coded_column(column: pd.Series, variable: Variable, suffix: str) -> Coded:
-    """Return a column in codes, with missing answers as the format can say them.
-
-    Examples
-    --------
-    >>> income = Variable("x", missing=((-9, "no answer"),), missing_code=-9)
-    >>> coded_column(pd.Series([1.5, None], name="x"), income, ".sav").values.tolist()
-    [1.5, -9.0]
-    >>> coded_column(pd.Series([1.5, None], name="x"), income, ".dta").values.tolist()
-    [1.5, 'a']
-    >>> coded_column(pd.Series([1.5, None], name="x"), income, ".xpt").values.tolist()
-    [1.5, nan]
-    """
+    """Return a column in codes, with missing answers as the format can say them."""
     values, meaning = encoded(column, variable)
     values = _storable(values, meaning)
     code = meaning.missing_code

@@ -40,12 +40,6 @@ def use_language(language: str) -> Iterator[None]:
     """Write messages and numbers in a language, inside of the block and in this thread.
 
     language: {"en", "de"}
-
-    Examples
-    --------
-    >>> with use_language("de"):
-    ...     gettext("Summary"), localised("1,234.5")
-    ('Zusammenfassung', '1.234,5')
     """
     token = _LANGUAGE.set(language)
     try:
@@ -68,13 +62,7 @@ def gettext(message: str) -> str:
 
 
 def said(message: str, **values: object) -> str:
-    """Return a message in the current language, with values at its names in braces.
-
-    Examples
-    --------
-    >>> said("Give {variable} the predictor {other}.", variable="job", other="age")
-    'Give job the predictor age.'
-    """
+    """Return a message in the current language, with values at its names in braces."""
     return gettext(message).format(**values)
 
 
@@ -84,12 +72,6 @@ def translated(text: str) -> str:
     Sentences of results are written where numbers are computed, in English; pages translate them.
     A text without a message of its own is translated sentence by sentence, as far as messages are
     known. Single words stay as they are: they may be names and levels of the data.
-
-    Examples
-    --------
-    >>> with use_language("de"):
-    ...     translated("1 of 4 limits is exceeded."), translated("age")
-    ('1 von 4 Grenzen wird überschritten.', 'age')
     """
     language = _LANGUAGE.get()
     if language == "en" or " " not in text.strip():
@@ -179,13 +161,7 @@ def _patterns(language: str) -> list[tuple[str, re.Pattern[str], str]]:
 
 
 def template_messages(source: str) -> list[str]:
-    """Return the texts between the tags of a page template, expressions in them as they stand.
-
-    Examples
-    --------
-    >>> template_messages("<p>{{ n }} persons</p>{% if a %}<b>Why</b>{% endif %}")
-    ['{{ n }} persons', 'Why']
-    """
+    """Return the texts between the tags of a page template, expressions in them as they stand."""
     return [" ".join(part.split()) for part in TAGS.split(source) if _is_text(part)]
 
 
@@ -236,13 +212,7 @@ def catalogue(language: str) -> dict[tuple[str, int], str]:
 
 
 def read_catalogue(text: str) -> dict[tuple[str, int], str]:
-    r"""Read a gettext file.
-
-    Examples
-    --------
-    >>> read_catalogue('msgid "row"\nmsgid_plural "rows"\nmsgstr[0] "Zeile"\nmsgstr[1] "Zeilen"\n')
-    {('row', 0): 'Zeile', ('row', 1): 'Zeilen'}
-    """
+    r"""Read a gettext file."""
     messages: dict[tuple[str, int], str] = {}
     for entry in text.split("\n\n"):
         fields: dict[str, str] = {}

@@ -24,12 +24,6 @@ def attach(
     package: its ``__name__``; each line ``from module import name as name`` under
         ``if TYPE_CHECKING`` in its source makes a public name
     others: public names that it defines itself
-
-    Examples
-    --------
-    >>> get, _, names = attach("synthpop.heaping")
-    >>> names[-2:], get("sprague").__name__
-    (['sprague', 'whipple_index'], 'sprague')
     """
     spec: Any = sys.modules[package].__spec__
     where = FACADES[package] = {

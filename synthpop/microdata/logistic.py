@@ -73,12 +73,6 @@ class Categories:
 
     codes: list of int arrays, shape (n,) each; codes from 0 of each variable
     n: int; number of rows
-
-    Examples
-    --------
-    >>> design = Categories([np.array([0, 1, 1])], 3)
-    >>> design.crossed(np.ones(3)).tolist()
-    [[3.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 0.0, 2.0]]
     """
 
     def __init__(self, codes: Sequence[np.ndarray], n: int) -> None:
@@ -122,13 +116,6 @@ def fit_logistic(
     weights: float64, shape (n,)
     ridge: half of this times the sum of squared coefficients is added to the negative log
         likelihood; it keeps levels that one side alone has from going to infinity
-
-    Examples
-    --------
-    >>> z = np.column_stack([np.ones(4), [0.0, 0.0, 1.0, 1.0]])
-    >>> fit = fit_logistic(z, np.array([0.0, 1.0, 1.0, 1.0]), np.array([3.0, 1.0, 1.0, 1.0]))
-    >>> fit.probabilities.round(3).tolist()[:2]
-    [0.25, 0.25]
     """
     design = Matrix(design) if isinstance(design, np.ndarray) else design
     beta = np.zeros(design.n_columns)

@@ -25,16 +25,6 @@ def losses(frame: pd.DataFrame, path: Path | str) -> list[str]:
 
     frame: with its dictionary (`dictionary_of`)
     path: path; its ending says the format; see `write_table`
-
-    Examples
-    --------
-    >>> from synthpop.microdata.dictionary import with_dictionary
-    >>> sex = Variable("sex", "Sex", values=((1, "male"), (2, "female")))
-    >>> frame = with_dictionary(pd.DataFrame({"sex": ["male"]}), Dictionary([sex]))
-    >>> losses(frame, "people.csv")
-    ["labels of variables: 'sex'", "codes of categories (their labels are written): 'sex'"]
-    >>> losses(frame, "people.parquet")
-    []
     """
     suffix = Path(path).suffix.lower()
     dictionary = dictionary_of(frame).only(map(str, frame.columns))

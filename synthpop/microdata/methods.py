@@ -58,18 +58,6 @@ class Method(Options):
     ----------
     type : str
         Short name, by which the method is known where all its options have their defaults.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> from synthpop.microdata.parameters import Whole
-    >>> @dataclass(frozen=True)
-    ... class Clusters(Method):
-    ...     type: ClassVar[str] = "cluster"
-    ...     PARAMETERS: ClassVar = {"clusters": Whole(1)}
-    ...     clusters: int = 8
-    >>> Clusters(4).plain(), Clusters().plain()
-    ({'type': 'cluster', 'clusters': 4}, 'cluster')
     """
 
     type: ClassVar[str]
@@ -88,13 +76,7 @@ M = TypeVar("M", bound=Method)
 
 
 def method_type(value: object) -> object:
-    """Return the short name of a method that is given in any of its three forms.
-
-    Examples
-    --------
-    >>> method_type("mdav"), method_type({"type": "cluster", "clusters": 4})
-    ('mdav', 'cluster')
-    """
+    """Return the short name of a method that is given in any of its three forms."""
     if isinstance(value, Method):
         return value.type
     return value.get(TYPE) if isinstance(value, Mapping) else value
@@ -143,13 +125,7 @@ def _checked(faults: Faults, where: str, method: M) -> M | None:
 
 
 def own_copy(value: Any) -> Any:
-    """Return lists and rows of numbers as tuples of their own, dicts as copies, others as they are.
-
-    Examples
-    --------
-    >>> own_copy([{"levels": ["a"]}])
-    ({'levels': ('a',)},)
-    """
+    """Return lists and columns of numbers as new tuples, dicts as copies, others as they are."""
     if isinstance(value, (np.ndarray, pd.Series, pd.Index)) and value.ndim == 1:
         return tuple(value.tolist())
     if isinstance(value, (list, tuple)):

@@ -14,11 +14,6 @@ def suspected_missing_codes(values: np.ndarray) -> list[float]:
     Returns list of float: negative codes where no other value is negative, positive ones that are
         more than twice the largest other value; each of at least 0.1 % of the values. No
         randomness.
-
-    Examples
-    --------
-    >>> suspected_missing_codes(np.array([1.0, 2, 2, 3, -9, np.nan]))
-    [-9.0]
     """
     finite_values = values[np.isfinite(values)]
     ordinary = finite_values[~np.isin(finite_values, CODES)]

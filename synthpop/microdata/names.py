@@ -30,25 +30,13 @@ RELATION = ("relation", "relate", "relat", "kinship", "relationship", "rel", "re
 
 
 def first_named(names: Iterable[str], columns: Iterable[str]) -> str | None:
-    """Return the column with the first of the names that one has, whatever its case.
-
-    Examples
-    --------
-    >>> first_named(AGE, ["ID", "Age"])
-    'Age'
-    """
+    """Return the column with the first of the names that one has, whatever its case."""
     lower = {str(column).lower(): str(column) for column in columns}
     return next((lower[name] for name in names if name in lower), None)
 
 
 def named_or_containing(names: Iterable[str], columns: Iterable[str]) -> list[str]:
-    """Return the columns with one of the names, then those that have one as a word.
-
-    Examples
-    --------
-    >>> named_or_containing(AGE, ["age_class", "income", "Edad"])
-    ['Edad', 'age_class']
-    """
+    """Return the columns with one of the names, then those that have one as a word."""
     columns, names = list(columns), list(names)
     exact = [column for name in names if (column := first_named([name], columns)) is not None]
     containing = [column for column in columns if set(words_of(column).split()) & set(names)]
@@ -56,13 +44,7 @@ def named_or_containing(names: Iterable[str], columns: Iterable[str]) -> list[st
 
 
 def words_of(name: str) -> str:
-    """Return a column's name as words: "highestDegree_2" as "highest degree".
-
-    Examples
-    --------
-    >>> words_of("highestDegree_2"), words_of("PB220A"), words_of("age_class")
-    ('highest degree', 'pb220a', 'age class')
-    """
+    """Return a column's name as words: "highestDegree_2" as "highest degree"."""
     text = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", name)
     text = re.sub(r"[\W_]+", " ", text)
     return re.sub(r"(?<=[a-z]) \d+$", "", text.lower().strip())
@@ -73,13 +55,6 @@ def columns_named_for(role: str, columns: Iterable[str]) -> list[str]:
 
     The usual names of the role come in their order; then, for weights and households, names that
     contain a word for them.
-
-    Examples
-    --------
-    >>> columns_named_for("weight", ["Gewicht", "income", "rb050"])
-    ['rb050', 'Gewicht']
-    >>> columns_named_for("household", ["HaushaltsNr", "age"])
-    ['HaushaltsNr']
     """
     names = [str(column) for column in columns]
     usual = [name for known in ROLES[role] if (name := first_named([known], names))]

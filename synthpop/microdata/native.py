@@ -25,12 +25,6 @@ def to_pandas(data: Any) -> pd.DataFrame | None:
 
     Lazy frames are collected. Whole numbers and truth values with missing ones get the nullable
     type of pandas; text, categories and dates keep what they are as far as pandas can hold it.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> to_pandas(pa.table({"age": [40, None]}))["age"].tolist()
-    [40, <NA>]
     """
     import narwhals as nw
 
@@ -58,12 +52,6 @@ def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
     and objects otherwise.
 
     dates: days as ``datetime.date``; else as timestamps
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from_arrow(pa.table({"age": pa.array([40, None], pa.int8())})).dtypes.astype(str).tolist()
-    ['Int8']
     """
     import pyarrow as pa
 
@@ -117,13 +105,7 @@ class Library:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Library:
-        """Return the library of a name; one that cannot be imported is a ValueError.
-
-        Examples
-        --------
-        >>> Library.from_dict({"name": "PYARROW", "lazy": False}).implementation.is_pyarrow()
-        True
-        """
+        """Return the library of a name; one that cannot be imported is a ValueError."""
         import narwhals as nw
 
         implementation = nw.Implementation[record["name"]]
@@ -149,13 +131,7 @@ class Library:
 
 
 def library_of(data: Any) -> Library | None:
-    """Return the library of a frame; None for pandas and for what is not a frame of others.
-
-    Examples
-    --------
-    >>> library_of(pd.DataFrame()) is None, library_of(5) is None
-    (True, True)
-    """
+    """Return the library of a frame; None for pandas and for what is not a frame of others."""
     if data is None or isinstance(data, pd.DataFrame | str):
         return None
     if isinstance(getattr(data, "library", None), Library):  # a Survey
@@ -205,15 +181,6 @@ def same_library(function: Callable[P, R]) -> Callable[P, R]:
 
     What is a frame itself, the ``data`` of a result and its ``to_frame()`` are converted; pandas
     stays as it is, so that functions may call each other.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> @same_library
-    ... def twice(data):
-    ...     return 2 * to_pandas(data)
-    >>> twice(pa.table({"x": [1]}))["x"].to_pylist()
-    [2]
     """
     first = next(iter(signature(function).parameters))
 

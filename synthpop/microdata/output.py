@@ -81,14 +81,7 @@ def _fault(item: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: paths as text, frames as records, NaN as null.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> plain({"file": Path("a.csv"), "gap": float("nan"), "n": (1, 2)})
-    {'file': 'a.csv', 'gap': None, 'n': [1, 2]}
-    """
+    """Return a value as JSON has it: paths as text, frames as records, NaN as null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -169,14 +162,7 @@ def _listener() -> Iterator[Listener]:
 
 @contextmanager
 def steps(job: str, total: int) -> Iterator[Callable[[str, Callable[[], Any]], Any]]:
-    """Return what carries out one step of a job after the other, each seen in the bar.
-
-    Examples
-    --------
-    >>> with steps("sample", 2) as step:
-    ...     step("draw", lambda: 3) + step("write", lambda: 4)
-    7
-    """
+    """Return what carries out one step of a job after the other, each seen in the bar."""
     with progress() as listen:
         n_done = 0
 

@@ -101,13 +101,7 @@ def folding_row(
 
 
 def row_id(name: str) -> str:
-    """Return the id of a row on the page: letters, digits and a number for the rest.
-
-    Examples
-    --------
-    >>> row_id("pl030"), row_id("a b")
-    ('v-pl030', 'v-a-b-1c7')
-    """
+    """Return the id of a row on the page: letters, digits and a number for the rest."""
     plain = re.sub(r"[^A-Za-z0-9_]+", "-", name)
     if plain == name:
         return f"v-{name}"
@@ -116,13 +110,7 @@ def row_id(name: str) -> str:
 
 
 def limit_mark(within: bool | None, applies: bool = True) -> dict[str, str]:
-    """Return how a limit is marked: by a word, a shape and a colour.
-
-    Examples
-    --------
-    >>> limit_mark(False)["text"], limit_mark(None)["text"], limit_mark(None, applies=False)["kind"]
-    ('exceeded', '–', 'grey')
-    """
+    """Return how a limit is marked: by a word, a shape and a colour."""
     if not applies:
         return {"text": gettext("does not apply"), "kind": "grey"}
     if within is None:

@@ -39,14 +39,7 @@ class BucketPath:
     ----------
     login, options : str
         ``key:secret`` and ``region=...&endpoint_override=...`` of the address; never shown.
-
-    Examples
-    --------
-    >>> folder = place("s3://office/runs?region=eu-central-1")
-    >>> part = folder / "population/Vienna/part-0000.parquet"
-    >>> str(part), part.name, part.relative_to(folder).as_posix()
-    ('s3://office/runs/population/Vienna/part-0000.parquet', 'part-0000.parquet', 'population/Vienna/part-0000.parquet')
-    """  # noqa: E501
+    """
 
     scheme: str
     bucket: str
@@ -205,13 +198,7 @@ Place = Path | BucketPath
 
 
 def is_text(name: str) -> bool:
-    """Return whether a name has UTF-8; names of files in other codings have none.
-
-    Examples
-    --------
-    >>> is_text("Köln"), is_text("Köln".encode("latin-1").decode("utf-8", "surrogateescape"))
-    (True, False)
-    """
+    """Return whether a name has UTF-8; names of files in other codings have none."""
     return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
@@ -224,11 +211,6 @@ def place(path: Place | PathLike[str] | str, folder: Path | None = None) -> Plac
         for them (for S3 the variables ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY`` or the file
         ``~/.aws/credentials``).
     folder: where relative paths on a disk start
-
-    Examples
-    --------
-    >>> place("s3://office/runs/2024"), place("runs") == Path("runs")
-    (BucketPath(scheme='s3', bucket='office', parts=('runs', '2024')), True)
     """
     if isinstance(path, BucketPath):
         return path
@@ -244,15 +226,7 @@ def place(path: Place | PathLike[str] | str, folder: Path | None = None) -> Plac
 
 
 def name_below(path: Place, folder: Place) -> str:
-    """Return the path from a folder to what lies in it, parts joined by slashes.
-
-    Examples
-    --------
-    >>> name_below(Path("out/records/a"), Path("out"))
-    'records/a'
-    >>> name_below(place("s3://office/out/a"), place("s3://office/out"))
-    'a'
-    """
+    """Return the path from a folder to what lies in it, parts joined by slashes."""
     if isinstance(path, BucketPath) and isinstance(folder, BucketPath):
         return path.relative_to(folder).as_posix()
     if isinstance(path, Path) and isinstance(folder, Path):

@@ -82,15 +82,7 @@ class Axis:
 
 @dataclass(slots=True)
 class Plane:
-    """Marks between two axes, in units of the data.
-
-    Examples
-    --------
-    >>> plane = Plane(Axis("risk", 0, 1), Axis("utility", 0, 1))
-    >>> plane.point(0.2, 0.9, "c1", "circle", "noise")
-    >>> plane.render("One release.").count("<svg")
-    2
-    """
+    """Marks between two axes, in units of the data."""
 
     x: Axis
     y: Axis

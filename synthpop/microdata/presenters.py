@@ -22,13 +22,7 @@ def register(presenters: Mapping[str, str]) -> None:
 
 
 def presenter(method: str) -> Callable[..., Any]:
-    """Return the function that serves a method.
-
-    Examples
-    --------
-    >>> presenter("Study.figure").__name__
-    'draw_study'
-    """
+    """Return the function that serves a method."""
     module, _, function = PRESENTERS[method].partition(":")
     served: Callable[..., Any] = getattr(importlib.import_module(module), function)
     return served

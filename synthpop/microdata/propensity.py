@@ -16,11 +16,6 @@ def pmse(scores: np.ndarray, weights: np.ndarray, share: float) -> float:
     scores, weights: float64, shape (n + m,); estimated probability to be of the release, and
         weights
     share: c, the weight of the release among both files
-
-    Examples
-    --------
-    >>> pmse(np.array([0.0, 1.0]), np.ones(2), 0.5)
-    0.25
     """
     return float(np.average((scores - share) ** 2, weights=weights))
 
@@ -32,12 +27,6 @@ def null_of_pmse(coefficients: int, share: float, part: float) -> tuple[float, f
     share: c, the weight of the release among both files
     part: 1 / m for m records drawn from the right model ("synthesis"), 1 / n + 1 / m for two
         independent samples; effective numbers where there are weights
-
-    Examples
-    --------
-    >>> expected, deviation = null_of_pmse(5, 0.5, 1 / 100)
-    >>> expected, round(deviation, 6)
-    (0.0025, 0.001768)
     """
     free = max(coefficients - 1, 0)
     unit = (share * (1 - share)) ** 2 * part
@@ -45,22 +34,10 @@ def null_of_pmse(coefficients: int, share: float, part: float) -> tuple[float, f
 
 
 def pmse_ratio(error: float, expected: float) -> float:
-    """Error over its expectation; about 1 where nothing but chance tells the files apart.
-
-    Examples
-    --------
-    >>> pmse_ratio(0.005, 0.0025), pmse_ratio(0.005, 0.0)
-    (2.0, nan)
-    """
+    """Error over its expectation; about 1 where nothing but chance tells the files apart."""
     return error / expected if expected > 0 else float("nan")
 
 
 def standardised_pmse(error: float, expected: float, deviation: float) -> float:
-    """Distance of the error from its expectation in standard deviations.
-
-    Examples
-    --------
-    >>> standardised_pmse(0.005, 0.0025, 0.0005)
-    5.0
-    """
+    """Distance of the error from its expectation in standard deviations."""
     return (error - expected) / deviation if deviation > 0 else float("nan")

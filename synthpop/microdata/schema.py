@@ -82,15 +82,7 @@ def first_sentences(text: str) -> str:
 
 
 def values_text(item: Mapping[str, Any]) -> str:
-    """Return what a key may be, in words.
-
-    Examples
-    --------
-    >>> values_text({"type": "number", "exclusiveMinimum": 0})
-    'a number, more than 0'
-    >>> values_text({"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]})
-    '"a", "b"'
-    """
+    """Return what a key may be, in words."""
     if "anyOf" in item:
         texts = [values_text(one) for one in item["anyOf"] if one.get("type") != "null"]
         return " or ".join(dict.fromkeys(texts))

@@ -21,11 +21,6 @@ def resolve_seed(seed: int | None) -> int:
     """Return `seed`, or a fresh one from the operating system to be recorded with the result.
 
     Raises InputError: the seed is negative or no whole number.
-
-    Examples
-    --------
-    >>> resolve_seed(7)
-    7
     """
     if seed is None:
         return secrets.randbits(63)
@@ -40,18 +35,7 @@ def resolve_seed(seed: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Family of independent random generators under one seed.
-
-    Examples
-    --------
-    >>> streams = Streams(1)
-    >>> a = streams.at("categorical", "pl030", "Vienna", 0).random()
-    >>> b = streams.at("categorical", "pl030", "Vienna", 0).random()
-    >>> a == b
-    True
-    >>> streams.at("categorical", "pl030", "Tyrol", 0).random() == a
-    False
-    """
+    """Family of independent random generators under one seed."""
 
     seed: int
 

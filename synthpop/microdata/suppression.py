@@ -22,24 +22,12 @@ SMALLEST_COUNT = 5
 
 
 def is_small(records: Number, smallest: float = SMALLEST_COUNT) -> bool:
-    """Whether a count, or an expected number of records, is between 0 and `smallest`.
-
-    Examples
-    --------
-    >>> [is_small(x) for x in (0, 0.2, 4, 5, None)]
-    [False, True, True, False, False]
-    """
+    """Whether a count, or an expected number of records, is between 0 and `smallest`."""
     return records is not None and 0 < float(records) < smallest
 
 
 def hide(table: pd.DataFrame, columns: Sequence[str], rows: ArrayLike) -> pd.DataFrame:
-    """Return a table with NaN in these columns of these rows, shape (n,) of bool.
-
-    Examples
-    --------
-    >>> hide(pd.DataFrame({"a": [1, 2]}), ["a"], np.array([True, False]))["a"].tolist()
-    [nan, 2.0]
-    """
+    """Return a table with NaN in these columns of these rows, shape (n,) of bool."""
     mask = np.asarray(rows, dtype=bool)
     return table.assign(**{c: np.where(mask, np.nan, table[c].astype(float)) for c in columns})
 
@@ -51,13 +39,7 @@ RIVAL_SHARE = 0.1
 
 
 def rounded_count(records: float) -> float:
-    """Return a count as the nearest multiple of five; NaN for one that is too small to be shown.
-
-    Examples
-    --------
-    >>> rounded_count(0), rounded_count(3), rounded_count(98.2)
-    (0.0, nan, 100.0)
-    """
+    """Return a count as the nearest multiple of five; NaN for one that is too small to be shown."""
     return (
         float("nan")
         if is_small(records)
@@ -70,11 +52,6 @@ def rounded(records: Number) -> str:
 
     Rounded counts cannot be taken from each other: neither the records that a count leaves out of
     the total, nor the difference of two nested counts, is known to less than the base.
-
-    Examples
-    --------
-    >>> rounded(0), rounded(3), rounded(98), rounded(1234.4), rounded(None)
-    ('0', '< 5', '100', '1,235', '–')
     """
     if records is None or np.isnan(float(records)):
         return BLANK
@@ -86,15 +63,7 @@ def rounded(records: Number) -> str:
 def rounded_share(
     share: Number, records: Number, *, text: Callable[[Number], str] = short_percent
 ) -> str:
-    """Return a share of `records` for external readers, rounded as its count is.
-
-    Examples
-    --------
-    >>> rounded_share(0.983, 200), rounded_share(0.001, 200), rounded_share(0.0, 200)
-    ('97.5 %', '< 2.5 %', '0 %')
-    >>> rounded_share(1.0, 4)  # a share of so few is not shown
-    '–'
-    """
+    """Return a share of `records` for external readers, rounded as its count is."""
     if (
         share is None
         or records is None
@@ -115,11 +84,6 @@ def is_dominated(contributions: ArrayLike) -> bool:
     at least a tenth of the largest one (Hundepool et al. 2012, section 4.2.2).
 
     contributions: float, shape (n,); signs are ignored, missing ones left out
-
-    Examples
-    --------
-    >>> is_dominated([100, 5, 2, 1]), is_dominated([100, 90, 5, 6]), is_dominated([0, 0, 0])
-    (True, False, False)
     """
     sizes = np.abs(np.asarray(contributions, dtype=np.float64))
     sizes = sizes[~np.isnan(sizes)]
@@ -133,12 +97,6 @@ def is_safe_statistic(values: ArrayLike, smallest: int = SMALLEST_COUNT) -> bool
     """Whether a mean or total of values may be shown: enough of them, and none dominates.
 
     values: float, shape (n,); missing ones do not count
-
-    Examples
-    --------
-    >>> nan = float("nan")
-    >>> is_safe_statistic([777_123, nan, nan, nan, nan, nan]), is_safe_statistic([3, 4, 5, 6, 7])
-    (False, True)
     """
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
@@ -150,14 +108,6 @@ def is_safe_change(original: ArrayLike, released: ArrayLike, fewest: int = FEWES
 
     Their difference is the sum of the changes: it must come from none, or from at least `fewest`
     records of which none dominates. A value that is suppressed counts as changed to zero.
-
-    Examples
-    --------
-    >>> before = np.array([*range(20), 1_234_500.0])
-    >>> is_safe_change(before, np.minimum(before, 100)), is_safe_change(before, before)
-    (False, True)
-    >>> is_safe_change(before, np.r_[before[:20] + 3.0, before[20]])
-    True
     """
     x, y = (np.nan_to_num(np.asarray(v, dtype=np.float64)) for v in (original, released))
     missing = np.isnan(np.asarray(original, dtype=float)) != np.isnan(
@@ -186,12 +136,6 @@ def safe_domains(
     values: float, shape (n,)
     beside_all: False where the statistic of all records is not shown, so that nothing is left to
         compute
-
-    Examples
-    --------
-    >>> domains = ["a"] * 20 + ["b"] * 8 + ["c"] * 9 + ["tiny"]
-    >>> safe_domains(domains, np.arange(38.0))
-    ['a', 'c']
     """
     codes, names = pd.factorize(np.asarray(domains, dtype=object))
     numbers = np.asarray(values, dtype=np.float64)

@@ -22,13 +22,7 @@ Number = Any  # what float() takes (cells of data frames have no better type), o
 
 
 def count(value: Number) -> str:
-    """Return a whole number with thousands separators.
-
-    Examples
-    --------
-    >>> count(81838.2), count(-5), count(float("nan"))
-    ('81,838', '−5', '–')
-    """
+    """Return a whole number with thousands separators."""
     return _signed(f"{_finite(value):,.0f}") if _is_finite(value) else BLANK
 
 
@@ -37,13 +31,6 @@ def plural(value: Number, noun: str, many: str | None = None) -> str:
 
     noun: behind a count of one
     many: behind any other count; default `noun` with an s
-
-    Examples
-    --------
-    >>> plural(1, "fallback"), plural(2000, "fallback")
-    ('1 fallback', '2,000 fallbacks')
-    >>> plural(0, "record is", "records are")
-    '0 records are'
     """
     amount = int(_finite(value))
     return f"{count(amount)} {ngettext(noun, many or noun + 's', amount)}"
@@ -53,13 +40,6 @@ def number(value: Number, digits: int = 3) -> str:
     """Return a number with `digits` significant digits, whole above 1,000.
 
     Never a power of ten: numbers below 1e-9 are rounding errors and become zero.
-
-    Examples
-    --------
-    >>> number(15173.8), number(0.41328), number(-23.0), number(0.0000123456), number(8e-34)
-    ('15,174', '0.413', '−23', '0.0000123', '0')
-    >>> number(None), number(12.345, 4)
-    ('–', '12.35')
     """
     if not _is_finite(value):
         return BLANK
@@ -73,13 +53,7 @@ def number(value: Number, digits: int = 3) -> str:
 
 
 def percent(value: Number, decimals: int = 2) -> str:
-    """Return a share in percent, to a fixed number of decimals.
-
-    Examples
-    --------
-    >>> percent(0.0123), percent(0.4, 1), percent(float("nan")), percent(1e-9)
-    ('1.23 %', '40.0 %', '–', '< 0.01 %')
-    """
+    """Return a share in percent, to a fixed number of decimals."""
     if not _is_finite(value):
         return BLANK
     share = _finite(value)
@@ -89,84 +63,42 @@ def percent(value: Number, decimals: int = 2) -> str:
 
 
 def short_percent(value: Number, digits: int = 3) -> str:
-    """Return a share in percent, to a number of significant digits.
-
-    Examples
-    --------
-    >>> short_percent(0.5), short_percent(0.12345), short_percent(0.000123), short_percent(0.0)
-    ('50 %', '12.3 %', '0.0123 %', '0 %')
-    """
+    """Return a share in percent, to a number of significant digits."""
     return f"{number(100 * _finite(value), digits)} %" if _is_finite(value) else BLANK
 
 
 def change(value: Number, decimals: int = 1) -> str:
-    """Return a relative difference in percent, with its sign.
-
-    Examples
-    --------
-    >>> change(0.0123), change(-0.2), change(0.0)
-    ('+1.2 %', '−20.0 %', '0.0 %')
-    """
+    """Return a relative difference in percent, with its sign."""
     text = points(value, decimals)
     return text if text == BLANK else f"{text} %"
 
 
 def points(value: Number, decimals: int = 2) -> str:
-    """Return a difference of shares in percentage points, with its sign.
-
-    Examples
-    --------
-    >>> points(0.00256), points(-0.00001)
-    ('+0.26', '0.00')
-    """
+    """Return a difference of shares in percentage points, with its sign."""
     if not _is_finite(value):
         return BLANK
     return _signed(_without_sign_of_zero(f"{_finite(value) * 100:+,.{decimals}f}"))
 
 
 def difference(value: Number) -> str:
-    """Return a difference of counts, with its sign.
-
-    Examples
-    --------
-    >>> difference(1234.2), difference(-3), difference(0.2)
-    ('+1,234', '−3', '0')
-    """
+    """Return a difference of counts, with its sign."""
     if not _is_finite(value):
         return BLANK
     return _signed(_without_sign_of_zero(f"{_finite(value):+,.0f}"))
 
 
 def tick(value: float, position: float | None = None) -> str:
-    """Return the label of a tick: six significant digits (for ``FuncFormatter``).
-
-    Examples
-    --------
-    >>> tick(20000.0), tick(12.5), tick(0.002), tick(0.0)
-    ('20,000', '12.5', '0.002', '0')
-    """
+    """Return the label of a tick: six significant digits (for ``FuncFormatter``)."""
     return number(value, 6)
 
 
 def percent_tick(value: float, position: float | None = None) -> str:
-    """Return the label of a tick of an axis of shares.
-
-    Examples
-    --------
-    >>> percent_tick(0.25), percent_tick(-0.025)
-    ('25 %', '−2.5 %')
-    """
+    """Return the label of a tick of an axis of shares."""
     return short_percent(value)
 
 
 def join(items: Iterable[object]) -> str:
-    """Return items as a list in a sentence.
-
-    Examples
-    --------
-    >>> join(["a", "b", "c"]), join(["a"]), join([])
-    ('a, b and c', 'a', '')
-    """
+    """Return items as a list in a sentence."""
     texts = [str(item) for item in items]
     if len(texts) < 2:
         return "".join(texts)
@@ -174,13 +106,7 @@ def join(items: Iterable[object]) -> str:
 
 
 def yes_or_no(value: object) -> str:
-    """Return "yes" or "no" in the current language.
-
-    Examples
-    --------
-    >>> yes_or_no(True), yes_or_no(0)
-    ('yes', 'no')
-    """
+    """Return "yes" or "no" in the current language."""
     return gettext("yes") if value else gettext("no")
 
 

@@ -17,15 +17,7 @@ _TABLE = re.compile(r"^\[(?P<name>[^\]]+)\](?: (?P<rest>.*))?$")
 
 
 def lines_of_keys(text: str) -> dict[Place, int]:
-    r"""Return the line, from 1 on, of each table and key of a TOML text.
-
-    Examples
-    --------
-    >>> text = '[run]\nseed = 1\n[[stage]]\ntype = "x"\n[[stage]]\nn = [\n1]\n'
-    >>> lines = lines_of_keys(text)
-    >>> lines["run", "seed"], lines["stage", 0, "type"], lines["stage", 1]
-    (2, 4, 5)
-    """
+    r"""Return the line, from 1 on, of each table and key of a TOML text."""
     lines: dict[Place, int] = {}
     table: Place = ()
     counts: dict[Place, int] = {}
@@ -72,14 +64,7 @@ def _table(parts: list[str], is_array: bool, counts: dict[Place, int]) -> Place:
 
 
 def locator(text: str) -> Callable[[str], int]:
-    r"""Return a function from the place that a fault names to its line; 0 where it has none.
-
-    Examples
-    --------
-    >>> line_of = locator('[run]\nseed = 1\n[[stage]]\ntype = "x"\n')
-    >>> line_of("[run] seed"), line_of("[run] sed"), line_of("[[stage]] 1 (x) names"), line_of("y")
-    (2, 1, 3, 0)
-    """
+    r"""Return a function from the place that a fault names to its line; 0 where it has none."""
     lines = lines_of_keys(text)
 
     def line_of(where: str) -> int:

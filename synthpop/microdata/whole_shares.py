@@ -10,11 +10,6 @@ def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
 
     shares: float array, shape (n,); not negative, sum above 0
     Returns int64 array, shape (n,): sum `total`; ties go to the first.
-
-    Examples
-    --------
-    >>> largest_remainder(np.array([1.0, 1.0, 1.0]), 5).tolist()
-    [2, 2, 1]
     """
     exact = shares / shares.sum() * total
     floors = np.floor(exact + 1e-9)

@@ -33,14 +33,7 @@ def part_file(folder: str, number: int) -> str:
 
 
 def record_path(path: Place) -> Place:
-    """Return where the record of a part is.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> record_path(Path("out/population/Vienna/part-0000.parquet")).as_posix()
-    'out/records/Vienna/part-0000.json'
-    """
+    """Return where the record of a part is."""
     root = path.parents[2]
     return root / RECORDS / path.parent.name / f"{path.stem}.json"
 
@@ -53,11 +46,6 @@ def stratum_folders(levels: Sequence[Any]) -> tuple[str, ...]:
 
     Returns tuple of str: different on every file system, also where it does not tell capitals from
         small letters.
-
-    Examples
-    --------
-    >>> stratum_folders(["Vienna", "Wien", "WIEN", "Brong Ahafo", "a/b", ""])
-    ('Vienna', 'Wien-1', 'WIEN-2', 'Brong Ahafo', 'a%2Fb', '-5')
     """
     return _folders(tuple(map(str, levels)))
 

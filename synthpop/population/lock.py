@@ -28,16 +28,6 @@ def only_writer(root: Place) -> Iterator[str]:
     out by `shares_folder` at their next block. What they wrote is whole, and of the same run.
 
     Raises OutputError: another process holds it, or the folder cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with only_writer(folder) as token:
-    ...     [path.name for path in folder.iterdir()], shares_folder(folder, token)
-    (['.lock'], True)
-    >>> list(folder.iterdir())
-    []
     """
     if isinstance(root, BucketPath):
         with _last_writer(root / LOCK) as token:

@@ -16,13 +16,7 @@ class ManifestError(ValueError):
 
 
 def json_values(data: Any, constant: Any = str) -> Any:
-    """Return what strict JSON gives back; `constant` makes values of numbers that are none.
-
-    Examples
-    --------
-    >>> json_values({"a": (1, float("inf"))}), json_values([float("nan")], lambda _: None)
-    ({'a': [1, 'Infinity']}, [None])
-    """
+    """Return what strict JSON gives back; `constant` makes values of numbers that are none."""
     return json.loads(json.dumps(data, default=_native), parse_constant=constant)
 
 

@@ -26,12 +26,6 @@ def clean(
     Returns values: float64 array, shape (m,); without NaN and without rows of weight zero; weights:
         float64 array, shape (m,), or None; blank: bool; True when `missing` is "propagate" and a
         value is missing.
-
-    Examples
-    --------
-    >>> values, weights, blank = clean([1.0, np.nan, 3.0], [1.0, 2.0, 3.0])
-    >>> values.tolist(), weights.tolist(), blank
-    ([1.0, 3.0], [1.0, 3.0], False)
     """
     faults = Faults("weighted statistic")
     check_choice(faults, "missing", missing, ("drop", "propagate"))
@@ -51,13 +45,7 @@ def clean(
 
 
 def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
-    """Return a column of any library as float64, missing values as NaN; note what is not numbers.
-
-    Examples
-    --------
-    >>> as_numbers(Faults("example"), [1, None], "values")
-    array([ 1., nan])
-    """
+    """Return a column of any library as float64, missing values as NaN; note what is no number."""
     if np.iscomplexobj(values):
         faults.add(name, "are complex numbers", remedy="Give real numbers.")
         return np.empty(0)

@@ -120,11 +120,6 @@ def sorted_quantiles(
     p: array, shape (q,)
     definition: {"reached", "exceeded"}
     Returns array, shape (q,).
-
-    Examples
-    --------
-    >>> sorted_quantiles(np.array([1.0, 2.0]), np.array([1.0, 1.0]), np.array([0.5]))
-    array([1.])
     """
     share = np.cumsum(w)
     share /= share[-1]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import tempfile
 import threading
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from synthpop.microdata import atomic
-from synthpop.microdata.atomic import replacing, write_text
+from synthpop.microdata.atomic import is_temporary, replacing, write_text
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.files import write_table
 from synthpop.microdata.page import write_page
@@ -137,3 +139,19 @@ def test_an_error_of_the_writer_itself_comes_through(tmp_path) -> None:
     with pytest.raises(ValueError, match="mine"), replacing(tmp_path / "a"):
         raise ValueError("mine")
     assert names(tmp_path) == []
+
+
+def test_example_of_replacing() -> None:
+    target = Path(tempfile.mkdtemp()) / "table.txt"
+    with replacing(target) as draft:
+        _ = draft.write_text("whole")
+    assert (target.read_text(), [item.name for item in target.parent.iterdir()]) == (
+        "whole",
+        ["table.txt"],
+    )
+
+
+def test_example_of_is_temporary() -> None:
+    assert is_temporary(
+        Path(".part-0001.parquet-17-0123456789abcdef.tmp"), r"part-[0-9]+[.]parquet"
+    )

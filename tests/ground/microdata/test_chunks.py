@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop.microdata.chunks import open_chunks, reads_blocks
+from synthpop.microdata.chunks import draw_records, map_portions, open_chunks, reads_blocks
 from synthpop.microdata.errors import InputError
 
 TABLE = pd.DataFrame({"a": range(10), "b": range(10)})
@@ -42,3 +43,23 @@ def test_what_is_a_stream_of_blocks() -> None:
     assert not reads_blocks(TABLE)
     with pytest.raises(InputError, match="holds no table"):
         open_chunks([])
+
+
+def test_example_of_open_chunks() -> None:
+    table = pd.DataFrame({"sex": ["f", "m"]})
+    assert [len(frame) for frame in open_chunks([table, table.head(1)])] == [2, 1]
+    assert [len(frame) for frame in open_chunks([table, table, table], rows=3)] == [4, 2]
+
+
+def test_example_of_map_portions() -> None:
+    table = pd.DataFrame({"sex": ["f", "m"]})
+    assert list(
+        map_portions(lambda frames: sum(len(frame) for _, frame in frames), table, ["sex"])
+    ) == [2]
+
+
+def test_example_of_draw_records() -> None:
+    table = pd.DataFrame({"sex": ["f", "m", "f"]})
+    assert draw_records(
+        table, "synthetic", ["sex"], 9, np.random.default_rng(1)
+    ).index.tolist() == [0, 1, 2]

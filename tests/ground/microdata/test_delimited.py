@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from synthpop import read_survey
+from synthpop.microdata.delimited import read_delimited
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.files import read_table, write_table
 
@@ -131,3 +133,11 @@ def test_a_damaged_file_of_another_program_is_an_input_error(tmp_path) -> None:
         (tmp_path / f"bad{suffix}").write_bytes(b"$FL2 nothing of the kind" * 20)
         with pytest.raises(InputError, match="cannot be read"):
             read_table(tmp_path / f"bad{suffix}")
+
+
+def test_example_of_read_delimited() -> None:
+    file = Path(tempfile.mkdtemp()) / "s.csv"
+    file.write_text("id;region;w\n01;NA;1,5\n1;AT;2\n")
+    frame = read_delimited(file)
+    assert frame.to_dict("list") == {"id": ["01", "1"], "region": ["NA", "AT"], "w": [1.5, 2.0]}
+    assert frame.attrs["reading"] == ["separator ';'", "decimal comma in 'w'"]

@@ -158,3 +158,15 @@ def test_all_readers_speak_one_language(text: str) -> None:
     assert shuffled.equals(shuffle(data, formula="pay ~ age*sex", seed=1).data)
     terms = set(regression_comparison(data, data, f"pay ~ {text}").table.index)
     assert terms == set(regression_comparison(data, data, "pay ~ age*sex").table.index)
+
+
+def test_example_of_read_formula() -> None:
+    faults = Faults("example")
+    assert (
+        str(read_formula(faults, "(age + `net pay`)*sex - age:sex"))
+        == "~ age + `net pay` + sex + `net pay`:sex"
+    )
+    assert (
+        str(read_formula(faults, "log(pay) ~ age", Allowed((1, 1), functions=("log",))))
+        == "log(pay) ~ age"
+    )

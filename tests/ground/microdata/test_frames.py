@@ -18,11 +18,14 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import (
     as_names,
+    as_numbers,
     check_finite,
     check_size,
     is_number,
+    listed_names,
     n_columns,
     numbers,
+    usual_types,
 )
 
 
@@ -139,3 +142,57 @@ def test_no_module_has_its_own() -> None:
         if definition.search(path.read_text(encoding="utf-8"))
     ]
     assert second == []
+
+
+def test_example_of_is_number() -> None:
+    assert [is_number(pd.Series(x)) for x in ([1, 2], [0.5, None], [True], ["1"])] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_example_of_as_numbers() -> None:
+    assert repr(as_numbers(pd.Series([1, None], dtype="Int64")).tolist()) == "[1.0, nan]"
+
+
+def test_example_of_numbers() -> None:
+    assert (
+        repr(numbers(pd.DataFrame({"a": [1, 2], "b": [0.5, None]}), ["b", "a"]).tolist())
+        == "[[0.5, 1.0], [nan, 2.0]]"
+    )
+
+
+def test_example_of_usual_types() -> None:
+    frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1]), "b": [0.5, 1.0]})
+    assert usual_types(frame).dtypes.astype(str).tolist() == ["int64", "float64"]
+
+
+def test_example_of_listed_names() -> None:
+    assert (listed_names("income"), listed_names(["income", "age"]), listed_names(3)) == (
+        ("income",),
+        ("income", "age"),
+        (3,),
+    )
+    assert listed_names([["age"]]) == ("['age']",)
+
+
+def test_example_of_as_names() -> None:
+    assert as_names(Faults("example"), "income", "variables") == ("income",)
+
+
+def test_example_of_n_columns() -> None:
+    assert (
+        n_columns(pd.Index(["age", "sex", "age"]), "age"),
+        n_columns(["age"], ("age", "sex")),
+    ) == (2, 0)
+
+
+def test_example_of_check_size() -> None:
+    faults = Faults("example")
+    assert not (check_size(faults, np.array([1.0, np.nan, 1e300]), "income"))
+    assert str(faults.found[0]) == (
+        "income: value is beyond 1e+100, too large to be squared (1 row: 2). Repair it, make it "
+        "missing or give another unit."
+    )

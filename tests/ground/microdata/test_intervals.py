@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from synthpop.microdata.intervals import clopper_pearson, newcombe, wilson
+from synthpop.microdata.intervals import clopper_pearson, interval_of_mean, newcombe, wilson
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (1, 1), (81, 263), (15, 148), (29, 29)])
@@ -52,3 +53,20 @@ def test_closed_forms_agree_with_statsmodels(confidence: float) -> None:
         if hits == int(hits):
             exact = proportion_confint(hits, n, alpha=alpha, method="beta")
             assert clopper_pearson(int(hits), n, confidence) == pytest.approx(exact, abs=1e-9)
+
+
+def test_example_of_interval_of_mean() -> None:
+    mean, _low, high = interval_of_mean(np.array([[5.0, 0.0], [7.0, 0.0]]))
+    assert (mean.tolist(), (high - mean).round(2).tolist()) == ([6.0, 0.0], [12.71, 0.0])
+
+
+def test_example_of_wilson() -> None:
+    assert [round(end, 3) for end in wilson(5, 50)] == [0.043, 0.214]
+
+
+def test_example_of_clopper_pearson() -> None:
+    assert [round(end, 3) for end in clopper_pearson(0, 50)] == [0.0, 0.071]
+
+
+def test_example_of_newcombe() -> None:
+    assert [round(end, 3) for end in newcombe(56, 70, 48, 80)] == [0.052, 0.334]

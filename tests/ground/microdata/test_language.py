@@ -12,9 +12,12 @@ from synthpop.microdata import language
 from synthpop.microdata.language import (
     catalogue,
     current_language,
+    gettext,
+    localised,
     read_catalogue,
     said,
     template_messages,
+    translated,
     translated_template,
     use_language,
 )
@@ -110,3 +113,36 @@ def test_templates_are_translated_between_their_tags() -> None:
 def test_a_catalogue_may_have_long_and_missing_texts() -> None:
     text = 'msgid ""\n"one "\n"two"\nmsgstr "eins zwei"\n\n# note\nmsgid "no"\nmsgstr ""\n'
     assert read_catalogue(text) == {("one two", 0): "eins zwei"}
+
+
+def test_example_of_use_language() -> None:
+    with use_language("de"):
+        assert (gettext("Summary"), localised("1,234.5")) == ("Zusammenfassung", "1.234,5")
+
+
+def test_example_of_said() -> None:
+    assert (
+        said("Give {variable} the predictor {other}.", variable="job", other="age")
+        == "Give job the predictor age."
+    )
+
+
+def test_example_of_translated() -> None:
+    with use_language("de"):
+        assert (translated("1 of 4 limits is exceeded."), translated("age")) == (
+            "1 von 4 Grenzen wird überschritten.",
+            "age",
+        )
+
+
+def test_example_of_template_messages() -> None:
+    assert template_messages("<p>{{ n }} persons</p>{% if a %}<b>Why</b>{% endif %}") == [
+        "{{ n }} persons",
+        "Why",
+    ]
+
+
+def test_example_of_read_catalogue() -> None:
+    assert read_catalogue(
+        'msgid "row"\nmsgid_plural "rows"\nmsgstr[0] "Zeile"\nmsgstr[1] "Zeilen"\n'
+    ) == {("row", 0): "Zeile", ("row", 1): "Zeilen"}

@@ -70,3 +70,18 @@ def test_the_two_readings_of_the_pmse() -> None:
     assert pmse_ratio(3 * expected, expected) == pytest.approx(3)
     assert standardised_pmse(expected + 2 * deviation, expected, deviation) == pytest.approx(2)
     assert pmse(np.array([0.2, 0.4]), np.array([3.0, 1.0]), 0.2) == pytest.approx(0.01)
+
+
+def test_example_of_categories() -> None:
+    design = Categories([np.array([0, 1, 1])], 3)
+    assert design.crossed(np.ones(3)).tolist() == [
+        [3.0, 1.0, 2.0],
+        [1.0, 1.0, 0.0],
+        [2.0, 0.0, 2.0],
+    ]
+
+
+def test_example_of_fit_logistic() -> None:
+    z = np.column_stack([np.ones(4), [0.0, 0.0, 1.0, 1.0]])
+    fit = fit_logistic(z, np.array([0.0, 1.0, 1.0, 1.0]), np.array([3.0, 1.0, 1.0, 1.0]))
+    assert fit.probabilities.round(3).tolist()[:2] == [0.25, 0.25]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.methods import Method, method_type, read_method
+from synthpop.microdata.methods import Method, method_type, own_copy, read_method
 from synthpop.microdata.parameters import NONE, Names, Whole
 
 
@@ -100,3 +100,27 @@ def test_a_method_of_another_function_is_refused() -> None:
         type: ClassVar[str] = "boxes"
 
     assert "Other is not allowed" in read(Other())[1]
+
+
+def test_example_of_method() -> None:
+    @dataclass(frozen=True)
+    class Clusters(Method):
+        type: ClassVar[str] = "cluster"
+        PARAMETERS: ClassVar = {"clusters": Whole(1)}
+        clusters: int = 8
+
+    assert (Clusters(4).plain(), Clusters().plain()) == (
+        {"type": "cluster", "clusters": 4},
+        "cluster",
+    )
+
+
+def test_example_of_method_type() -> None:
+    assert (method_type("mdav"), method_type({"type": "cluster", "clusters": 4})) == (
+        "mdav",
+        "cluster",
+    )
+
+
+def test_example_of_own_copy() -> None:
+    assert own_copy([{"levels": ["a"]}]) == ({"levels": ("a",)},)

@@ -36,6 +36,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.lazy import FACADES
+from synthpop.microdata.native import Library, from_arrow, library_of, same_library, to_pandas
 from tests.test_public_types import PACKAGES
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -230,3 +231,29 @@ def test_nullable_and_arrow_types_are_kept() -> None:
     session.local_suppression(k=2)
     assert str(session.data["hid"].dtype) == "Int64"
     assert str(session.data["age"].dtype) == "int32[pyarrow]"
+
+
+def test_example_of_to_pandas() -> None:
+    assert repr(to_pandas(pa.table({"age": [40, None]}))["age"].tolist()) == "[40, <NA>]"
+
+
+def test_example_of_from_arrow() -> None:
+    assert from_arrow(pa.table({"age": pa.array([40, None], pa.int8())})).dtypes.astype(
+        str
+    ).tolist() == ["Int8"]
+
+
+def test_example_of_library_from_dict() -> None:
+    assert Library.from_dict({"name": "PYARROW", "lazy": False}).implementation.is_pyarrow()
+
+
+def test_example_of_library_of() -> None:
+    assert (library_of(pd.DataFrame()) is None, library_of(5) is None) == (True, True)
+
+
+def test_example_of_same_library() -> None:
+    @same_library
+    def twice(data):
+        return 2 * to_pandas(data)
+
+    assert twice(pa.table({"x": [1]}))["x"].to_pylist() == [2]

@@ -17,9 +17,11 @@ from synthpop.microdata.parameters import (
     Constraint,
     Flag,
     Instance,
+    Names,
     OneOf,
     Whole,
     check,
+    check_choice,
     is_number,
 )
 
@@ -90,3 +92,72 @@ def test_all_faults_are_noted_and_objects_are_read() -> None:
 def test_long_values_are_cut() -> None:
     assert len(fault(Whole(1), "x" * 10_000)) < 150
     assert not is_number(np.bool_(True))
+
+
+def test_example_of_between() -> None:
+    assert [Between(0, 1, open="both").allows(x) for x in (0, 0.5, 1, True, float("nan"))] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert Between(0, None, open="low").wanted == "a positive number"
+
+
+def test_example_of_whole() -> None:
+    assert [Whole(1).allows(x) for x in (1, np.int64(3), 0, 2.0, True)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert (Whole(1, 10) | NONE).wanted == "a whole number from 1 to 10, or None"
+
+
+def test_example_of_oneof() -> None:
+    assert not (OneOf("gpd", "pareto", None).allows("gpdd"))
+
+
+def test_example_of_instance() -> None:
+    assert (Instance(str, "the name of a column").allows(3), Flag().allows(0)) == (False, False)
+
+
+def test_example_of_names() -> None:
+    assert [Names().allows(x) for x in ("age", ["age", "sex"], (), [1], 3)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_example_of_check() -> None:
+    faults = Faults("anneal")
+    check(faults, {"cooling": SHARE, "workers": Whole(1)}, {"cooling": 2, "workers": 0})
+    assert [str(fault) for fault in faults.found] == [
+        "cooling: is 2. Give a number between 0 and 1 (both excluded).",
+        "workers: is 0. Give a whole number of at least 1.",
+    ]
+
+
+def test_example_of_check_choice() -> None:
+    faults = Faults("quantile")
+    check_choice(faults, "definition", "reach", ("reached", "exceeded"))
+    assert str(faults.found[0]) == (
+        "definition: 'reach' is not allowed. Did you mean 'reached'? There are: reached, exceeded."
+    )
+
+
+def test_example_of_is_number() -> None:
+    assert [is_number(x) for x in (1, 0.5, np.float32(2), True, "1", float("inf"), None)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]

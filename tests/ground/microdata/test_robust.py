@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from synthpop.microdata import robust as module
-from synthpop.microdata.robust import classical, robust, scatter, squared_distances, whitened
+from synthpop.microdata.robust import (
+    Scatter,
+    classical,
+    correlations,
+    robust,
+    root,
+    scatter,
+    squared_distances,
+    whitened,
+)
 
 
 def test_far_cluster_is_ignored_and_the_size_is_right() -> None:
@@ -86,3 +95,40 @@ def test_distances_of_a_singular_cloud_use_its_plane() -> None:
     assert whitened(x, cloud).shape == (10, 1)
     one = classical(x[:, :1])
     np.testing.assert_allclose(squared_distances(x, cloud), squared_distances(x[:, :1], one))
+
+
+def test_example_of_classical() -> None:
+    assert classical(np.array([[0.0], [2.0]])).covariance.tolist() == [[2.0]]
+    assert classical(np.array([[0.0], [3.0]]), np.array([2.0, 1.0])).center.tolist() == [1.0]
+
+
+def test_example_of_robust() -> None:
+    rng = np.random.default_rng(1)
+    values = np.r_[rng.normal(size=(900, 2)), rng.normal(50, 1, size=(100, 2))]
+    estimates = robust(values)
+    assert (
+        bool(np.abs(estimates.center).max() < 0.1),
+        bool(np.trace(estimates.covariance) < 4),
+    ) == (True, True)
+
+
+def test_example_of_whitened() -> None:
+    cloud = Scatter(np.zeros(2), np.diag([4.0, 1.0]))
+    assert np.abs(whitened(np.array([[2.0, 0.0]]), cloud)).sum().item() == 1.0
+
+
+def test_example_of_squared_distances() -> None:
+    cloud = Scatter(np.zeros(2), np.diag([4.0, 1.0]))
+    assert squared_distances(np.array([[2.0, 0.0], [0.0, 2.0]]), cloud).tolist() == [1.0, 4.0]
+
+
+def test_example_of_root() -> None:
+    R = root(np.array([[4.0, 2.0], [2.0, 1.0]]))
+    assert np.round(R.T @ R, 9).tolist() == [[4.0, 2.0], [2.0, 1.0]]
+
+
+def test_example_of_correlations() -> None:
+    assert (
+        repr(correlations(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])).tolist())
+        == "[[1.0, nan], [nan, nan]]"
+    )

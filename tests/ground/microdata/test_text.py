@@ -11,6 +11,20 @@ import pytest
 
 import synthpop
 from synthpop.microdata import text
+from synthpop.microdata.text import (
+    change,
+    count,
+    difference,
+    join,
+    number,
+    percent,
+    percent_tick,
+    plural,
+    points,
+    short_percent,
+    tick,
+    yes_or_no,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +93,69 @@ def test_numbers_become_text_in_one_place() -> None:
     }
     more = {name: n for name, n in places.items() if n}
     assert more == {}, "use synthpop.microdata.text"
+
+
+def test_example_of_count() -> None:
+    assert (count(81838.2), count(-5), count(float("nan"))) == ("81,838", "−5", "–")
+
+
+def test_example_of_plural() -> None:
+    assert (plural(1, "fallback"), plural(2000, "fallback")) == ("1 fallback", "2,000 fallbacks")
+    assert plural(0, "record is", "records are") == "0 records are"
+
+
+def test_example_of_number() -> None:
+    assert (
+        number(15173.8),
+        number(0.41328),
+        number(-23.0),
+        number(0.0000123456),
+        number(8e-34),
+    ) == ("15,174", "0.413", "−23", "0.0000123", "0")
+    assert (number(None), number(12.345, 4)) == ("–", "12.35")
+
+
+def test_example_of_percent() -> None:
+    assert (percent(0.0123), percent(0.4, 1), percent(float("nan")), percent(1e-9)) == (
+        "1.23 %",
+        "40.0 %",
+        "–",
+        "< 0.01 %",
+    )
+
+
+def test_example_of_short_percent() -> None:
+    assert (
+        short_percent(0.5),
+        short_percent(0.12345),
+        short_percent(0.000123),
+        short_percent(0.0),
+    ) == ("50 %", "12.3 %", "0.0123 %", "0 %")
+
+
+def test_example_of_change() -> None:
+    assert (change(0.0123), change(-0.2), change(0.0)) == ("+1.2 %", "−20.0 %", "0.0 %")
+
+
+def test_example_of_points() -> None:
+    assert (points(0.00256), points(-0.00001)) == ("+0.26", "0.00")
+
+
+def test_example_of_difference() -> None:
+    assert (difference(1234.2), difference(-3), difference(0.2)) == ("+1,234", "−3", "0")
+
+
+def test_example_of_tick() -> None:
+    assert (tick(20000.0), tick(12.5), tick(0.002), tick(0.0)) == ("20,000", "12.5", "0.002", "0")
+
+
+def test_example_of_percent_tick() -> None:
+    assert (percent_tick(0.25), percent_tick(-0.025)) == ("25 %", "−2.5 %")
+
+
+def test_example_of_join() -> None:
+    assert (join(["a", "b", "c"]), join(["a"]), join([])) == ("a, b and c", "a", "")
+
+
+def test_example_of_yes_or_no() -> None:
+    assert (yes_or_no(True), yes_or_no(0)) == ("yes", "no")

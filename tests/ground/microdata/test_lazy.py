@@ -1,0 +1,10 @@
+"""Small calls of `lazy` and what they return."""
+
+from __future__ import annotations
+
+from synthpop.microdata.lazy import attach
+
+
+def test_example_of_attach() -> None:
+    get, _, names = attach("synthpop.heaping")
+    assert (names[-2:], get("sprague").__name__) == (["sprague", "whipple_index"], "sprague")
