@@ -198,3 +198,37 @@ def test_what_is_told() -> None:
     assert "the coefficients of all" in RegressionPooling("partial", np.inf).summary()
     assert "a regression of its own" in RegressionPooling().summary()
     assert "One regression for all" in RegressionPooling("complete").summary()
+
+
+@pytest.mark.parametrize("kind", ["linear", "counts"])
+def test_combinations_that_the_sample_cannot_tell_apart_are_not_predicted(kind: str) -> None:
+    levels = np.repeat([1, 2, 3], 20)
+    digits = np.column_stack([levels, np.minimum(levels, 2)])
+    strata = np.arange(60) % 2
+    design = ModelDesign(
+        digits, np.zeros(60, np.int64), np.linspace(1.0, 3.0, 60), strata, SIZES, (False, False),
+        1, 2,
+    )  # fmt: skip
+    y = np.random.default_rng(2).poisson(2.0 * levels + strata).astype(float)
+    fitted = fit_partial_regressions(kind, design, y, everything, np.ones(2, bool), 1, 5.0)
+    for model in fitted.by_stratum:
+        assert model is not None
+        # (1, 1), (2, 2) and (3, 2) occur; (1, 2), (2, 1) and (3, 1) do not follow from these
+        cells = np.array([[1, 1], [2, 2], [3, 2], [1, 2], [2, 1], [3, 1]])
+        known = predict_regression(model, cells)[1]
+        assert known.tolist() == [True, True, True, False, False, False]
+
+
+def test_counts_of_a_stratum_that_runs_against_all_others() -> None:
+    """The first steps of the optimiser would go too far: they are halved."""
+    digits = np.column_stack([np.tile([1, 1, 1, 3], 25), np.ones(100, np.int64)])
+    strata = (np.arange(100) >= 92).astype(np.int64)
+    high = digits[:, 0] == 3
+    y = np.where(strata == 0, np.where(high, 400.0, 1.0), np.where(high, 1.0, 400.0))
+    design = ModelDesign(
+        digits, np.zeros(100, np.int64), np.ones(100), strata, SIZES, (False, False), 1, 2
+    )
+    fitted = fit_partial_regressions("counts", design, y, everything, np.ones(2, bool), 1, 1e-9)
+    assert fitted.by_stratum[1] is not None
+    means = predict_regression(fitted.by_stratum[1], np.array([[1, 1], [3, 1]]))[0]
+    assert np.allclose(means, [400.0, 1.0], rtol=1e-6)
