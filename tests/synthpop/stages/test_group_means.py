@@ -1,6 +1,7 @@
 """Means by the levels of a category are those of the survey."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,10 +9,14 @@ import pytest
 
 from synthpop import Binned, Categorical, Continuous, InputError, Pipeline, Structure, Survey
 from synthpop.conditional.fallback import FallbackSequence, RememberingSequence
+from synthpop.kernels.spreading import GOLDEN
 from synthpop.microdata.block import Block
+from synthpop.microdata.streams import Streams
 from synthpop.microdata.tails import fit_gpd
-from synthpop.stages.continuous.group_draws import GroupDraws
-from synthpop.stages.continuous.means import LARGEST_FACTOR, tilt_to_mean
+from synthpop.models.tilted import mean_of_rate
+from synthpop.stages.continuous.binned import WithinClass
+from synthpop.stages.continuous.group_draws import GroupDraws, scrambled_points
+from synthpop.stages.continuous.means import LARGEST_FACTOR, GroupMeans, group_means, tilt_to_mean
 from synthpop.stages.continuous.tail import LEAST_END, MEAN_WEIGHT, TopClass
 
 
@@ -179,6 +184,113 @@ def test_the_top_class_of_a_small_group_has_the_expected_number_of_persons():
     assert counts.max() <= 15
     assert abs(counts.mean() - 12) < 0.5
     assert counts.std() > 0
+
+
+def test_three_persons_of_a_group_draw_their_class_by_hand():
+    """0.5 of a person waits for the last class; 0.2 each make 0.7, 0.9 and 1.1: the third is in."""
+    draws = GroupDraws(np.array([0.9, 0.25]), np.array([0.0, 0.5]), np.empty(0))
+    alike = (np.array([1, 1, 1]), np.array([0, 1, 2]), np.full(3, 0.2))
+    drawn = draws.class_uniforms(*alike, np.random.default_rng(1))
+    first, second, third = (0.25 + k * GOLDEN - np.floor(0.25 + k * GOLDEN) for k in range(3))
+    expected = [0.8 * first, 0.8 * second, 1 - 0.2 * (1 - third)]
+    np.testing.assert_allclose(np.sort(drawn), np.sort(expected), rtol=1e-12)
+    np.testing.assert_allclose(draws.classes, [0.9, (0.25 + 3 * GOLDEN) % 1], rtol=1e-12)
+    np.testing.assert_allclose(draws.top, [0.0, 1.1], rtol=1e-12)
+    # the next three persons: 1.3, 1.5 and 1.7 pass no whole number
+    again = draws.class_uniforms(*alike, np.random.default_rng(1))
+    terms = (0.25 + np.arange(3, 6) * GOLDEN) % 1
+    np.testing.assert_allclose(np.sort(again), np.sort(0.8 * terms), rtol=1e-12)
+
+
+def test_twenty_neighbouring_places_share_a_stretch_of_the_sequence():
+    draws = GroupDraws(np.array([0.1, 0.6]), np.zeros(2), np.empty(0))
+    rng = np.random.default_rng(4)
+    # two persons at each place: places 0 to 9 and 10 to 19 are the two stretches of each group
+    places, groups = np.tile(np.arange(20), 2), np.repeat([1, 1], 20)
+    drawn = draws.class_uniforms(groups, places, np.zeros(40), rng)
+    terms = (0.6 + np.arange(40) * GOLDEN) % 1
+    for stretch, of_stretch in ((places < 10, terms[:20]), (places >= 10, terms[20:])):
+        np.testing.assert_allclose(np.sort(drawn[stretch]), np.sort(of_stretch), rtol=1e-12)
+    assert not np.allclose(drawn[np.lexsort((drawn, places))], terms)  # in random order inside
+
+
+def test_values_go_on_in_the_sequence_of_their_cell():
+    draws = GroupDraws(np.empty(0), np.empty(0), np.array([0.1, 0.2, 0.3, 0.4]))
+    drawn = draws.value_uniforms(np.array([3, 1, 3, 3]), np.random.default_rng(1))
+    assert drawn[1] == 0.2
+    np.testing.assert_allclose(
+        np.sort(drawn[[0, 2, 3]]),
+        sorted([0.4, (0.4 + GOLDEN) % 1, (0.4 + 2 * GOLDEN) % 1]),
+        rtol=1e-12,
+    )
+    expected = [0.1, (0.2 + GOLDEN) % 1, 0.3, (0.4 + 3 * GOLDEN) % 1]
+    np.testing.assert_allclose(draws.values, expected, rtol=1e-12)
+
+
+def test_each_block_and_stratum_begins_with_another_point():
+    """Block b of stratum s of three takes point 3 b + s of every scrambled sequence."""
+    starts = []
+    for number, stratum in ((0, 1), (1, 2), (2, 0)):
+        block = Block(stratum, number, np.array([0]), {}, seed=7)
+        draws = GroupDraws.of_block(block, 3, "x", (2, 4), np.random.default_rng(1))
+        assert [len(x) for x in (draws.classes, draws.top, draws.values)] == [2, 2, 8]
+        starts.append(np.concatenate([draws.classes, draws.top, draws.values]))
+    seeds = Streams(7).at("sequences", "x").integers(0, 2**32, size=12, dtype=np.uint32)
+    for start, point in zip(starts, (1, 5, 6), strict=True):
+        assert np.array_equal(start, scrambled_points(point, seeds))
+
+
+def test_persons_are_placed_by_group_and_expected_value():
+    """Shares of two classes that are worth 10 and 100 in group 1, 10 and 1 in group 0."""
+    means = GroupMeans(0, np.zeros(2), np.array([[0.0, 10, 1], [0, 10, 100]]), np.ones((2, 3)))
+    coding = SimpleNamespace(term_digits=lambda codes: codes[:, None] % 2)
+    codes = np.array([1, 1, 0, 0])
+    cumulative = np.array([[0.0, 0.9, 1.0], [0, 0.1, 1.0], [0.5, 0.9, 1.0], [0, 0.1, 1.0]])
+    # expected: 19 and 91 in group 1; 4.1 and 1.9 in group 0
+    rows = np.array([3, 2, 1, 0, 2])
+    groups, places = means.groups_and_places(coding, codes, cumulative, rows)
+    assert groups.tolist() == [0, 0, 1, 1, 0]
+    assert places.tolist() == [0, 1, 3, 2, 1]
+    assert means.cells(np.array([2, 0]), np.array([0, 1])).tolist() == [2, 3]
+
+
+def test_means_of_groups_in_classes_by_hand():
+    """Group 1 has 30 values and a target, group 2 one too few, group 0 none."""
+    group_1 = [(1, 10.0, 1, 1.0)] * 25 + [(1, 50.0, 2, 3.0)] * 5
+    group_2 = [(2, 20.0, 1, 2.0)] * 25 + [(2, 80.0, 2, 1.0)] * 4
+    ignored = [(2, np.nan, 0, 1.0), (2, 99.0, 2, 0.0)]
+    group, values, classes, weights = map(np.array, zip(*group_1, *group_2, *ignored, strict=True))
+    variables = [SimpleNamespace(name=name, numbers=None) for name in ("sex", "status")]
+    coding = SimpleNamespace(terms=((0,), (0, 1), (1,)), variables=variables, sizes=(2, 6, 3))
+    digits = np.column_stack([np.ones_like(group), np.ones_like(group), group])
+    points = WithinClass(np.zeros(3), np.ones(3, dtype=int), np.array([[0, 0], [1, 1], [2.0, 2]]))
+    means = group_means("status", coding, digits, values, classes, weights, points, "x")
+    assert means.term == 2
+    np.testing.assert_array_equal(means.targets, [np.nan, (25 * 10 + 15 * 50) / 40, np.nan])
+    first, second = (25 * 10 + 50 * 20) / 75, (15 * 50 + 4 * 80) / 19
+    # 25 values are enough; 5 and 4 are filled up to 20 with the mean of the class
+    expected = [
+        [0.0, first, second],
+        [0.0, 10.0, (5 * 50 + 15 * second) / 20],
+        [0.0, 20.0, (4 * 80 + 16 * second) / 20],
+    ]
+    np.testing.assert_allclose(means.class_means, expected, rtol=1e-14)
+    assert not means.rates.any()
+    # where a class has a width, the ranks of a group are tilted to its mean in the class
+    wide = WithinClass(np.zeros(3), np.ones(3, dtype=int), np.array([[0, 0], [0, 40.0], [2.0, 2]]))
+    tilted = group_means("status", coding, digits, values, classes, weights, wide, "x")
+    assert not tilted.rates[0].any()
+    assert not tilted.rates[:, [0, 2]].any()
+    for level, mean in ((1, 10.0), (2, 20.0)):
+        rate = tilted.rates[level, 1]
+        place = mean / 40
+        np.testing.assert_allclose(mean_of_rate(rate), place, atol=1e-5)
+        ranks = (np.arange(1000) + 0.5) / 1000
+        drawn = wide.draw(
+            np.ones(1000, dtype=np.int16),
+            tilted.tilted(np.full(1000, 1), np.full(1000, level), ranks),
+        )
+        np.testing.assert_allclose(drawn.mean(), mean, atol=1e-2)
 
 
 def test_persons_draw_uniform_numbers_whatever_their_group():
