@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import optimize
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
@@ -80,6 +81,41 @@ def test_pitman_with_a_finite_number_of_keys():
     assert abs(found - (sizes == 1).sum()) < 12
     tiny = np.array([1] * 946 + [2] * 95 + [3] * 11)  # cannot tell: stays with alpha >= 0
     assert pitman_fit(tiny)[1] >= 0
+
+
+def counts_of_nearly_all_keys(k: int, largest: int) -> np.ndarray:
+    return np.array([1] * k + [2] * (k - 1) + [3] * (k - 2) + [4] * (k - 1) + [6, 6, largest])
+
+
+@pytest.mark.parametrize(("k", "largest", "finite"), [(8, 20, True), (7, 20, False)])
+def test_a_finite_number_of_keys_has_to_be_clearly_more_likely(k, largest, finite):
+    """It gains 2.01 and 1.54 in log-likelihood; one more parameter needs 1.92."""
+    counts = counts_of_nearly_all_keys(k, largest)
+    n, u = counts.sum(), len(counts)
+
+    def gain(b, m):
+        """Of m keys of equal weight, over theta persons with keys of their own and alpha = 0."""
+        finite = (u - 1) * np.log(b) + gammaln(m) - gammaln(m - u + 1)
+        finite += gammaln(m * b + 1) - gammaln(m * b + n)
+        finite += (gammaln(counts + b) - gammaln(1 + b)).sum()
+        theta = optimize.brentq(lambda t: (t / (t + np.arange(n))).sum() - u, 1e-3, 1e3)
+        return finite - (
+            (u - 1) * np.log(theta) - np.log(theta + np.arange(1, n)).sum() + gammaln(counts).sum()
+        )
+
+    best = optimize.minimize(lambda x: -gain(np.exp(x[0]), u + np.exp(x[1])), [0.0, 1.0], tol=1e-9)
+    b, m = np.exp(best.x[0]), u + np.exp(best.x[1])
+    assert (gain(b, m) > 1.92) == finite
+    theta, alpha = pitman_fit(counts)
+    if finite:
+        assert (theta, alpha) == pytest.approx((m * b, -b), rel=1e-4)
+    else:
+        assert 0 <= alpha < 1e-6
+
+
+def test_keys_that_are_all_about_equally_frequent_count_as_open_ended():
+    """A finite number of keys gains 2.78 in log-likelihood here, with a shape above 10."""
+    assert pitman_fit(np.array([1, 2, 2, 3, 3, 3]))[1] >= 0
 
 
 def test_zayatz_by_its_definition():

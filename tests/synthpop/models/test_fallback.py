@@ -90,3 +90,13 @@ def test_factors_of_a_level_keep_the_share_of_the_first_class() -> None:
     shares = np.array([[0.4, 0.3, 0.3], [0.4, 0.3, 0.3], [0.4, 0, 0.6], [1.0, 0, 0]])
     moved = factors.applied(shares, np.array([[0], [1], [1], [1]]))
     assert np.allclose(moved, [[0.4, 0.3, 0.3], [0.4, 0.6, 0], [0.4, 0, 0], [1.0, 0, 0]])
+
+
+def test_classes_after_the_last_possible_one_are_never_drawn() -> None:
+    """Ten tenths sum to less than one in floating-point numbers: the last of them takes the rest."""
+    probabilities = np.array([[0.1] * 10 + [0.0, 0.0], [0.0] + [0.1] * 10 + [0.0]])
+    table = cumulative(probabilities)
+    sums = np.cumsum(probabilities, axis=1)
+    assert sums[0, 9] < 1
+    assert np.array_equal(table[0], [*sums[0, :9], 1.0, 1.0, 1.0])
+    assert np.array_equal(table[1], [*sums[1, :10], 1.0, 1.0])
