@@ -7,7 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from synthpop.conditional.fallback import LevelFactors, ModelDesign, predict_with_fallback
+from synthpop.conditional.fallback import (
+    LevelFactors,
+    ModelDesign,
+    cumulative,
+    predict_with_fallback,
+)
 from synthpop.conditional.fit_fallback import fit_with_fallback
 
 
