@@ -98,7 +98,7 @@ def test_factors_of_a_level_keep_the_share_of_the_first_class() -> None:
 
 
 def test_classes_after_the_last_possible_one_are_never_drawn() -> None:
-    """Ten tenths sum to less than one in floating-point numbers: the last of them takes the rest."""
+    """Ten tenths sum to less than one in floating-point numbers: the last takes the rest."""
     probabilities = np.array([[0.1] * 10 + [0.0, 0.0], [0.0] + [0.1] * 10 + [0.0]])
     table = cumulative(probabilities)
     sums = np.cumsum(probabilities, axis=1)
