@@ -293,6 +293,24 @@ def test_means_of_groups_in_classes_by_hand():
         np.testing.assert_allclose(drawn.mean(), mean, atol=1e-2)
 
 
+def test_the_share_of_a_group_in_the_top_class_does_not_vary_with_the_seed():
+    """One probability for each status: the numbers differ by less than one person in a block."""
+    survey = survey_of_statuses()
+    method = Binned(breaks=[0, 500, 1_000, 1_500, 100_000])
+    stage = Continuous("income", method, ["status"], means_by="status")
+    fitted = Pipeline([Structure(["status"]), stage]).fit(survey, seed=1)
+    counts, sizes = [], []
+    for seed in (1, 2, 3):
+        made = fitted.simulate(scale=0.2, seed=seed).frame()
+        groups = made.groupby(made.status.astype(str)).income
+        counts.append(groups.agg(lambda x: int((x >= 1_500).sum()))[["owner", "work"]])
+        sizes.append(groups.size()[["owner", "work"]])
+    for k in (1, 2):
+        gap = counts[k] / sizes[k] - counts[0] / sizes[0]
+        assert (gap.abs() < 1 / sizes[k] + 1 / sizes[0]).all()
+    assert counts[0]["owner"] > 50
+
+
 def test_persons_draw_uniform_numbers_whatever_their_group():
     rng = np.random.default_rng(1)
     drawn = []
