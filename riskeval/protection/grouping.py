@@ -13,6 +13,7 @@ import numpy as np
 
 from riskeval.protection.numeric import standardised
 from riskeval.protection.univariate import consecutive
+from synthpop.microdata.distances import known_ranges
 from synthpop.microdata.robust import Scatter, scatter, whitened
 
 
@@ -129,18 +130,12 @@ def gower_groups(
 
     codes = np.ascontiguousarray(nominal, dtype=np.int32)
     n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
-    numbers = by_range(numeric, special)
+    numbers = np.ascontiguousarray(numeric / column_ranges(numeric, special))
     coded = np.where(special, np.inf, numbers)
     return np.asarray(mdav_gower(numbers, coded, codes, n_levels, k))
 
 
-def by_range(numeric: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """Divide columns by their range, shape (n, p); the constants of `special` do not count."""
-    regular = np.where(special, np.nan, numeric)
-    has_numbers = (~special).any(axis=0)
-    span = np.zeros(numeric.shape[1])
-    span[has_numbers] = np.nanmax(regular[:, has_numbers], axis=0) - np.nanmin(
-        regular[:, has_numbers], axis=0
-    )
-    scaled: np.ndarray = numeric / np.where(span > 0, span, 1.0)
-    return np.ascontiguousarray(scaled)
+def column_ranges(numeric: np.ndarray, special: np.ndarray) -> np.ndarray:
+    """Range of each column, shape (p,), but for constants of `special`; 1 where it is 0."""
+    span = known_ranges(np.where(special, np.nan, numeric))
+    return np.where(span > 0, span, 1.0)

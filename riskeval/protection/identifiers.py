@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.result import Protected, check_seed, own_frame, protected
+from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.shared.files import read_seed
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count
 
 
@@ -72,10 +72,9 @@ def create_new_id(
     check_columns(faults, frame, by, "within")
     if len({*columns, *by}) < len(columns) + len(by):
         faults.add("column, within, also", "name a column twice")
-    check_seed(faults, seed)
+    streams = read_seed(faults, seed)
     faults.raise_if_any()
-    seed = resolve_seed(seed)
-    rng = Streams(seed).at("create_new_id", column)
+    rng = streams.at("create_new_id", column)
     values = pd.concat([frame[name].astype(object) for name in columns], ignore_index=True)
     coded, uniques = pd.factorize(values, use_na_sentinel=True)
     groups = np.zeros(len(frame), dtype=np.int64)
@@ -107,6 +106,6 @@ def create_new_id(
         columns,
         method="create_new_id",
         parameters={"column": column, "within": by or None, "also": list(also)},
-        seed=seed,
+        seed=streams.seed,
         notes=[f"{count(len(distinct))} identifiers were renumbered at random."],
     )

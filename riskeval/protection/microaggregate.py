@@ -21,27 +21,29 @@ from riskeval.protection.methods import (
     SingleAxisGroups,
 )
 from riskeval.protection.numeric import (
-    check_integers,
+    INTEGERS,
+    check_strata,
     put_numbers,
     read_numbers,
-    read_seed,
-    read_strata,
+    strata_of,
     type_notes,
     with_signs,
 )
 from riskeval.protection.once import ONE_BY_ONE, once_a_household, read_known, read_order
 from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.recovery.columns import names_of
+from riskeval.shared.files import read_seed
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, is_number
+from synthpop.microdata.frames import as_names, as_numbers, is_number, numbers
 from synthpop.microdata.methods import read_method
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.streams import Streams
 
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
+PARAMETERS = {"k": Whole(1), "integers": INTEGERS}
 
 
 @same_library
@@ -168,23 +170,23 @@ def microaggregate(
     names = as_names(faults, variables, "variables")
     grouping = read_method(faults, "method", method, GROUPINGS)
     average = read_method(faults, "aggregate", aggregate, AGGREGATES)
+    check(faults, PARAMETERS, {"k": k, "integers": integers})
     _check_options(faults, k, grouping, average, weights)
-    check_integers(faults, integers)
-    resolved = read_seed(faults, seed)
+    streams = read_seed(faults, seed)
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
     known = read_known(faults, household_keys, names, order, grouping)
     order = replace(order, household_keys=known, k=k)
-    read_strata(faults, frame, strata)
+    check_strata(faults, frame, strata)
     _check_columns(faults, frame, names, grouping, weights)
     if isinstance(grouping, GowerGroups) and order.asks:
         faults.add("household, components, keep_signs", "are not for method 'gower'")
     faults.raise_if_any()
     assert grouping is not None
     assert average is not None
-    drawn = resolved if grouping.type in DRAWING else None
+    drawn = streams.seed if grouping.type in DRAWING else None
     parameters = {
         "k": int(k), "method": grouping.plain(), "strata": strata, "aggregate": average.plain(),
         "weights": weights, "integers": integers, "keep_signs": list(order.keep_signs),
@@ -192,7 +194,7 @@ def microaggregate(
     }  # fmt: skip
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        job = Job(tuple(some), int(k), grouping, average, Streams(resolved))
+        job = Job(tuple(some), int(k), grouping, average, streams)
         return _grouped(table, members, {"variables": some, **parameters}, job)
 
     return once_a_household(frame, names, order, homes, run)
@@ -203,7 +205,6 @@ def _check_options(
     weights: str | None,
 ) -> None:  # fmt: skip
     """Note options that do not go together."""
-    check(faults, {"k": Whole(1)}, {"k": k})
     block = getattr(grouping, "block", None)
     if block is not None and Whole(1).allows(k) and block < 2 * k:
         faults.add("method: block", f"is {block}", remedy=f"Give at least 2 k = {2 * k}.")
@@ -215,8 +216,10 @@ def _check_columns(
     faults: Faults, frame: pd.DataFrame, names: Sequence[str], grouping: GroupingMethod | None,
     weights: str | None,
 ) -> None:  # fmt: skip
-    """Note columns that cannot be grouped, sorted by or used as weights."""
-    if not isinstance(grouping, GowerGroups):
+    """Note columns that cannot be grouped, compared, sorted by or used as weights."""
+    if isinstance(grouping, GowerGroups):
+        _check_mixed(faults, frame, names, grouping)
+    else:
         read_numbers(faults, frame, names, "variable")
     axis = getattr(grouping, "axis", None)
     if axis is not None:
@@ -225,38 +228,50 @@ def _check_columns(
         check_weights(faults, frame[weights], weights)
 
 
+def _check_mixed(
+    faults: Faults, frame: pd.DataFrame, names: Sequence[str], grouping: GowerGroups
+) -> None:
+    """Note columns that cannot be grouped by their levels and numbers, or compared."""
+    near = names
+    if grouping.distance is not None:
+        near = as_names(faults, grouping.distance, "distance")
+    fine = check_columns(faults, frame, names, "variable")
+    fine = check_columns(faults, frame, near, "variable of the distance") and fine
+    for name in names_of(grouping.zeros):
+        if name not in near:
+            faults.add("zeros", f"{name!r} is not among the columns of the distance")
+        elif fine and not is_number(frame[name]):
+            faults.add("zeros", f"{name!r} is not numeric")
+    for name in dict.fromkeys([*names, *near]) if fine else ():
+        if is_number(frame[name]):
+            read_numbers(faults, frame, [name], "variable")
+
+
 def _grouped(
     frame: pd.DataFrame, members: np.ndarray | None, parameters: dict[str, Any], job: Job
 ) -> Protected:
     """Group the records (of at least k households, where members are given) and fill values in."""
-    faults = Faults("microaggregate")
     names, weights = job.names, parameters["weights"]
-    ids, job.strata = read_strata(faults, frame, parameters["strata"])
+    ids, job.strata = strata_of(frame, parameters["strata"])
     signed = [name for name in parameters["keep_signs"] if name in names]
-    signs = read_numbers(faults, frame, signed, "variable") if signed else None
-    if signs is not None:
-        ids, job.strata = with_signs(ids, job.strata, signs)
+    if signed:
+        ids, job.strata = with_signs(ids, job.strata, numbers(frame, signed))
     if isinstance(job.grouping, SingleAxisGroups) and job.grouping.axis is not None:
-        axes = read_numbers(faults, frame, [job.grouping.axis], "column to sort by")
-        job.axis = None if axes is None else axes[:, 0]
-    if weights is not None and check_columns(faults, frame, [weights], "weights"):
-        job.weights = check_weights(faults, frame[weights], weights)
-    distance = getattr(job.grouping, "distance", None)
-    near = names if distance is None else as_names(faults, distance, "distance")
-    values = _read(faults, frame, names, near, job)
-    faults.raise_if_any()
+        job.axis = as_numbers(frame[job.grouping.axis])
+    if weights is not None:
+        job.weights = as_numbers(frame[weights])
+    values = np.column_stack([one_column(frame[name]) for name in names])
     released = frame.copy(deep=False)
     if job.method in ONE_BY_ONE:
-        groups = group_each(faults, values, ids, job)
+        groups = group_each(values, ids, job)
         if members is not None:
-            columns = [
-                with_households(values[:, [j]], groups[:, j], members, ids, job.k)
-                for j in range(len(names))
-            ]
-            groups = np.column_stack(columns)
+            columns = zip(values.T, groups.T, strict=True)
+            groups = np.column_stack(
+                [with_households(x[:, None], of, members, ids, job.k) for x, of in columns]
+            )
         shown: Any = pd.DataFrame(groups, columns=list(names), index=frame.index)
     else:
-        joined = group_all(faults, frame, near, values, ids, job)
+        joined = group_all(frame, values, ids, job)
         if members is not None:
             joined = with_households(values, joined, members, ids, job.k)
         shown, groups = joined, joined[:, None]
@@ -278,24 +293,6 @@ def _grouped(
         ],
         details={"groups": shown, "group_sizes": group_sizes(groups), "information_loss": loss},
     )
-
-
-def _read(
-    faults: Faults, frame: pd.DataFrame, names: Sequence[str], near: Sequence[str], job: Job
-) -> np.ndarray:
-    """Numeric values, shape (n, p), NaN where missing; codes of levels for "gower"."""
-    if job.method != "gower":
-        values = read_numbers(faults, frame, names, "variable")
-        return np.empty((len(frame), 0)) if values is None else values
-    fine = check_columns(faults, frame, names, "variable")
-    fine = check_columns(faults, frame, near, "variable of the distance") and fine
-    for name in job.zeros:
-        if name not in near:
-            faults.add("zeros", f"{name!r} is not among the columns of the distance")
-        elif fine and not is_number(frame[name]):
-            faults.add("zeros", f"{name!r} is not numeric")
-    faults.raise_if_any()
-    return np.column_stack([one_column(faults, frame, name) for name in names])
 
 
 def _filled(
@@ -369,9 +366,11 @@ def _verified(
         what = "each released value of a variable stands for at least {} records; combinations of "
         what += "variables can still be unique."
     else:
-        whole = (groups[:, 0] >= 0) & frame[list(job.names)].notna().all(axis=1).to_numpy()
-        if whole.any():
-            combinations = released.loc[whole].groupby(list(job.names), observed=True, sort=False)
+        complete = (groups[:, 0] >= 0) & frame[list(job.names)].notna().all(axis=1).to_numpy()
+        if complete.any():
+            combinations = released.loc[complete].groupby(
+                list(job.names), observed=True, sort=False
+            )
             least.append(int(combinations.size().min()))
         what = "each released combination of values is shared by at least {} records."
     if not least:

@@ -11,21 +11,21 @@ import pandas as pd
 
 from riskeval.protection.methods import NOISE, NoiseMethod, OutlierNoise, RommNoise
 from riskeval.protection.numeric import (
+    INTEGERS,
     MANY_OUTLIERS,
-    check_integers,
     put_numbers,
     read_numbers,
-    read_seed,
     type_notes,
 )
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
-from synthpop.microdata.errors import Faults
+from riskeval.shared.files import read_seed
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import as_names, listed_names, numbers
 from synthpop.microdata.methods import read_method
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between
+from synthpop.microdata.parameters import Between, check
 from synthpop.microdata.robust import root, scatter, squared_distances
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
@@ -159,21 +159,21 @@ def add_noise(
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     order = replace(order, verb_keeps_signs=False)
-    resolved = read_seed(faults, seed)
+    streams = read_seed(faults, seed)
     keep_zeros = listed_names(keep_zeros)
     for name in keep_zeros:
         if name not in names:
             faults.add("keep_zeros", f"{name!r} is not among the variables")
     noise = read_method(faults, "method", method, NOISE)
     _check_level(faults, level, noise)
-    check_integers(faults, integers)
+    check(faults, {"integers": INTEGERS}, {"integers": integers})
     read_numbers(faults, frame, names, "variable")
     faults.raise_if_any()
     assert noise is not None
-    job = _Job(noise, level, Streams(resolved))
+    job = _Job(noise, level, streams)
     parameters = {
         "method": noise.plain(), "level": float(level), "keep_zeros": list(keep_zeros),
-        "integers": integers, "seed": resolved,
+        "integers": integers, "seed": streams.seed,
     }  # fmt: skip
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
@@ -191,11 +191,9 @@ def _with_noise(
     integers: str,
     parameters: dict[str, Any],
 ) -> Protected:
-    faults = Faults("add_noise")
-    values = read_numbers(faults, frame, names, "variable")
-    assert values is not None
+    values = numbers(frame, names)
     complete = ~np.isnan(values).any(axis=1)
-    _check_size(faults, int(complete.sum()), values, job)
+    _check_size(values, int(complete.sum()), job)
     new, stated, notes = _noisy(values, complete, names, job)
     rows = ~np.isnan(values) & (new != values)
     for j, name in enumerate(names):
@@ -240,23 +238,21 @@ def _check_level(faults: Faults, level: float, noise: NoiseMethod | None) -> Non
         faults.add("level", f"{level!r} is not below 2", remedy="romm cannot change more.")
 
 
-def _check_size(faults: Faults, n_complete: int, values: np.ndarray, job: _Job) -> None:
+def _check_size(values: np.ndarray, n_complete: int, job: _Job) -> None:
     p = values.shape[1]
     needed = {"romm": 3}.get(job.method, 2 * p + 2 if job.moments == "exact" else 2)
     if (~np.isnan(values)).any() and n_complete < needed:
-        faults.add(
-            "variables",
-            f"{plural(n_complete, 'record has', 'records have')} no missing value, at least "
-            f"{needed} are needed",
-            remedy="Choose fewer variables.",
-        )
-    faults.raise_if_any()
+        records = plural(n_complete, "record has", "records have")
+        what = f"{records} no missing value, at least {needed} are needed"
+        raise InputError.of("add_noise", "variables", what, "Choose fewer variables.")
 
 
 def _noisy(
     values: np.ndarray, complete: np.ndarray, names: Sequence[str], job: _Job
 ) -> tuple[np.ndarray, np.ndarray | None, list[str]]:
     """New values, shape (n, p), the covariance they should have, and sentences."""
+    from scipy.stats import chi2
+
     x, n = values[complete], int(complete.sum())
     if n < 2:
         return values.copy(), _covariance(x), ["There was nothing to add noise to."]
@@ -274,12 +270,14 @@ def _noisy(
     notes = [f"Classical covariance: {cloud.fallback}."] if cloud.fallback else []
     if isinstance(job.noise, OutlierNoise):
         noise = _noise(values, complete, job.level * cloud.covariance, names, job)
+        robust = scatter(x, "robust")
         far = np.zeros(len(values), dtype=bool)
-        far[complete], distance_notes = _outlying(x, job.noise.cutoff)
+        far[complete] = squared_distances(x, robust) > chi2.ppf(job.noise.cutoff, x.shape[1])
         new[far] += noise[far]
+        notes += [f"Classical distances: {robust.fallback}."] if robust.fallback else []
         sentence = f"{int(far.sum())} outlying records of {n} got noise."
         sentence += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
-        return new, None, [*notes, *distance_notes, sentence, *rest_notes]
+        return new, None, [*notes, sentence, *rest_notes]
     share = _variances(x) if job.method == "additive" else cloud.covariance
     noise = _noise(values, complete, job.level * share, names, job)
     shrink = _shrink(job, n)
@@ -325,15 +323,6 @@ def _noise(
     if job.method == "additive":
         return normals * np.sqrt(np.diag(covariance))
     return normals @ root(covariance)
-
-
-def _outlying(x: np.ndarray, cutoff: float) -> tuple[np.ndarray, list[str]]:
-    """Which complete records are far from the robust centre, and a sentence if it is not robust."""
-    from scipy.stats import chi2
-
-    cloud = scatter(x, "robust")
-    far = squared_distances(x, cloud) > chi2.ppf(cutoff, x.shape[1])
-    return far, [f"Classical distances: {cloud.fallback}."] if cloud.fallback else []
 
 
 def _variances(x: np.ndarray) -> np.ndarray:

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, as_numbers, check_size, listed_names
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.frames import as_names, as_numbers, check_size
+from synthpop.microdata.parameters import OneOf
 
-INTEGERS = ("real", "round")
+INTEGERS = OneOf("real", "round")
+"""What becomes of columns of whole numbers."""
 
 MANY_OUTLIERS = (
     "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
@@ -35,25 +36,22 @@ def read_numbers(
     return values
 
 
-def read_strata(
-    faults: Faults, frame: pd.DataFrame, strata: str | Sequence[str] | None
+def check_strata(faults: Faults, frame: pd.DataFrame, strata: str | Sequence[str] | None) -> None:
+    """Note faulty columns of strata."""
+    if names_of(strata):
+        check_columns(faults, frame, as_names(faults, strata or (), "strata"), "stratum")
+
+
+def strata_of(
+    frame: pd.DataFrame, strata: str | Sequence[str] | None
 ) -> tuple[np.ndarray, list[str]]:
-    """Return the stratum of each record, int64, shape (n,), and a label for each stratum.
+    """Stratum of each record, int64, shape (n,), and their labels; a missing value is a level.
 
-    A missing value is a stratum of its own. Draws are named by the labels, so that a stratum keeps
-    its draws whatever other strata there are.
-
-    Examples
-    --------
-    >>> read_strata(Faults("example"), pd.DataFrame({"sex": ["m", "f", "m"]}), "sex")[1]
-    ['sex=f', 'sex=m']
+    Draws are named by the labels: a stratum keeps its draws whatever other strata there are.
     """
-    everything = np.zeros(len(frame), dtype=np.int64), ["all"]
-    if strata is None or listed_names(strata) == ():
-        return everything
-    names = as_names(faults, strata, "strata")
-    if not check_columns(faults, frame, names, "stratum") or not names or len(frame) == 0:
-        return everything
+    names = names_of(strata)
+    if not names or len(frame) == 0:
+        return np.zeros(len(frame), dtype=np.int64), ["all"]
     keys = encode_keys(frame, names)
     ids, _ = cell_ids(keys.codes)
     texts = [[*(str(level) for level in levels), "missing"] for levels in keys.levels]
@@ -67,13 +65,7 @@ def read_strata(
 def with_signs(
     ids: np.ndarray, labels: Sequence[str], values: np.ndarray
 ) -> tuple[np.ndarray, list[str]]:
-    """Split strata by the signs of some columns, (n, p): below, at and above zero, or missing.
-
-    Examples
-    --------
-    >>> with_signs(np.zeros(3, dtype=int), ["all"], np.array([[0.0], [5.0], [0.0]]))
-    (array([0, 1, 0]), ['all, 0', 'all, +'])
-    """
+    """Split strata by the signs of some columns, (n, p): below, at and above zero, or missing."""
     signs = np.where(np.isnan(values), 2, np.sign(values)).astype(np.int64)
     patterns, number = np.unique(np.column_stack([ids, signs]), axis=0, return_inverse=True)
     marks = {-1: "-", 0: "0", 1: "+", 2: "missing"}
@@ -81,20 +73,6 @@ def with_signs(
         f"{labels[row[0]]}, {''.join(marks[int(sign)] for sign in row[1:])}" for row in patterns
     ]
     return number.reshape(-1), texts
-
-
-def read_seed(faults: Faults, seed: int | None) -> int:
-    """Return the seed, or a fresh one; note what is not a whole number of at least 0."""
-    try:
-        return resolve_seed(seed)
-    except (TypeError, ValueError) as error:
-        faults.add("seed", str(error).removeprefix("seed "))
-        return 0
-
-
-def check_integers(faults: Faults, integers: str) -> None:
-    """Note a rule for columns of whole numbers that does not exist."""
-    check_choice(faults, "integers", integers, INTEGERS)
 
 
 def standardised(values: np.ndarray) -> np.ndarray:
@@ -109,16 +87,8 @@ def put_numbers(
 ) -> pd.Series:
     """Return a column with new values at some rows, of the same type where that is possible.
 
-    `integers` says what becomes of whole numbers when new values are not whole: "real" (float64, or
-    Float64 for a type that holds missing values), or "round".
-
-    Examples
-    --------
-    >>> new, rows = np.array([0.0, 2.6]), np.array([False, True])
-    >>> put_numbers(pd.Series([1, 2]), new, rows).tolist()
-    [1.0, 2.6]
-    >>> put_numbers(pd.Series([1, 2]), new, rows, integers="round").tolist()
-    [1, 3]
+    A column of whole numbers becomes real (Float64 where its type holds missing values) when new
+    values are not whole, or they are rounded.
     """
     where = np.flatnonzero(rows)
     if len(where) == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 
 from riskeval.protection.grouping import (
     cluster_groups,
+    column_ranges,
     gower_groups,
     mahalanobis_groups,
     mdav_groups,
@@ -23,12 +24,12 @@ from riskeval.protection.methods import (
     MdavGroups,
     SingleAxisGroups,
 )
-from riskeval.protection.numeric import read_numbers, standardised
+from riskeval.protection.numeric import standardised
 from riskeval.protection.univariate import consecutive, optimal_groups, ranked_groups
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import is_number
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
@@ -58,18 +59,16 @@ class Job:
         return tuple(names_of(getattr(self.grouping, "zeros", ())))
 
 
-def strata_rows(
-    faults: Faults, ids: np.ndarray, usable: np.ndarray, filled: np.ndarray, job: Job, what: str
+def _strata_rows(
+    ids: np.ndarray, usable: np.ndarray, filled: np.ndarray, job: Job, where: str
 ) -> list[np.ndarray]:
     """Rows of each stratum; those with fewer than k usable records are pooled."""
     n_usable = int(usable.sum())
     if filled.any() and n_usable < job.k:
-        faults.add(
-            what,
-            f"{plural(n_usable, 'record has', 'records have')} no missing value, k is {job.k}",
-            remedy="Choose fewer variables or a smaller k.",
-        )
-        faults.raise_if_any()
+        records = plural(n_usable, "record has", "records have")
+        what = f"{records} no missing value, k is {job.k}"
+        remedy = "Choose fewer variables or a smaller k."
+        raise InputError.of("microaggregate", where, what, remedy)
     counts = np.bincount(ids[usable], minlength=int(ids.max(initial=0)) + 1)
     small = counts < job.k
     target = np.where(small, -1, np.arange(len(counts)))
@@ -88,28 +87,24 @@ def strata_rows(
     return [rows for rows in np.split(order, cuts) if len(rows)]
 
 
-def group_each(faults: Faults, values: np.ndarray, ids: np.ndarray, job: Job) -> np.ndarray:
+def group_each(values: np.ndarray, ids: np.ndarray, job: Job) -> np.ndarray:
     """Groups of each variable for itself: int64, shape (n, p), -1 where missing."""
     former: Callable[[np.ndarray, int], np.ndarray]
     former = ranked_groups if job.method == "individual" else optimal_groups
     groups = np.full(values.shape, -1, dtype=np.int64)
     for j, name in enumerate(job.names):
         filled, first = ~np.isnan(values[:, j]), 0
-        for rows in strata_rows(faults, ids, filled, filled, job, name):
+        for rows in _strata_rows(ids, filled, filled, job, name):
             inside = rows[filled[rows]]
             if len(inside):
-                parts = former(values[inside, j], job.k)
-                groups[inside, j] = parts + first
-                first += int(parts.max()) + 1
+                groups[inside, j] = former(values[inside, j], job.k) + first
+                first = int(groups[inside, j].max()) + 1
     return groups
 
 
-def group_all(
-    faults: Faults, frame: pd.DataFrame, near: Sequence[str], values: np.ndarray,
-    ids: np.ndarray, job: Job,
-) -> np.ndarray:  # fmt: skip
+def group_all(frame: pd.DataFrame, values: np.ndarray, ids: np.ndarray, job: Job) -> np.ndarray:
     """Groups over all variables: int64, shape (n,), -1 for records with nothing filled."""
-    mixed = _mixed(faults, frame, near, job) if job.method == "gower" else None
+    mixed = _mixed(frame, job) if job.method == "gower" else None
     similar = values if mixed is None else np.column_stack([mixed[0], mixed[2]])
     complete = ~(np.isnan(values).any(axis=1) | np.isnan(similar).any(axis=1))
     if job.axis is not None:
@@ -117,15 +112,13 @@ def group_all(
     groups = np.full(len(values), -1, dtype=np.int64)
     first = late = 0
     filled = ~np.isnan(values).all(axis=1)
-    strata = strata_rows(faults, ids, complete, filled, job, "variables")
-    for rows in strata:
+    for rows in _strata_rows(ids, complete, filled, job, "variables"):
         inside = rows[complete[rows]]
         if len(inside) == 0:
             continue
         rng = job.streams.at("microaggregate", job.method, job.strata[ids[rows].min()])
-        parts = _former(values, mixed, inside, job, rng)
-        groups[inside] = parts + first
-        first += int(parts.max()) + 1
+        groups[inside] = _former(values, mixed, inside, job, rng) + first
+        first = int(groups[inside].max()) + 1
         others = rows[~complete[rows] & filled[rows]]
         groups[others] = _join(similar, inside, groups[inside], others, mixed)
         late += len(others)
@@ -158,19 +151,16 @@ def _former(
     return groups
 
 
-def _mixed(
-    faults: Faults, frame: pd.DataFrame, near: Sequence[str], job: Job
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _mixed(frame: pd.DataFrame, job: Job) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Numbers and ordered codes, constants of semi-continuous columns, codes of levels."""
     numeric, special, nominal = [], [], []
-    for name in near:
-        column = one_column(faults, frame, name)
+    for name in names_of(getattr(job.grouping, "distance", None)) or job.names:
+        column = one_column(frame[name])
         if is_number(frame[name]) or is_ordered(frame[name]):
             numeric.append(column)
             special.append((column == 0) if name in job.zeros else np.zeros(len(frame), bool))
         else:
             nominal.append(column)
-    faults.raise_if_any()
     empty = np.empty((len(frame), 0))
     return (
         np.column_stack([empty, *numeric]),
@@ -207,27 +197,16 @@ def _join_mixed(
     from riskeval.kernels.gower import nearest_mixed
 
     numeric, special, nominal = mixed
-    known = np.where(special[inside], np.nan, numeric[inside])
-    span = np.ones(numeric.shape[1])
-    has_numbers = ~np.isnan(known).all(axis=0)
-    span[has_numbers] = np.nanmax(known[:, has_numbers], axis=0) - np.nanmin(
-        known[:, has_numbers], axis=0
-    )
-    coded = np.where(special, np.inf, numeric / np.where(span > 0, span, 1.0))
+    coded = np.where(special, np.inf, numeric / column_ranges(numeric[inside], special[inside]))
     codes = np.ascontiguousarray(np.nan_to_num(nominal, nan=-1.0), dtype=np.int32)
-    return groups[
-        nearest_mixed(
-            coded[inside], codes[inside], coded[others], codes[others],
-        )
-    ]  # fmt: skip
+    return groups[nearest_mixed(coded[inside], codes[inside], coded[others], codes[others])]
 
 
-def one_column(faults: Faults, frame: pd.DataFrame, name: str) -> np.ndarray:
+def one_column(values: pd.Series) -> np.ndarray:
     """A column as float64, shape (n,): numbers, or codes of levels; NaN where missing."""
-    if is_number(frame[name]):
-        numbers = read_numbers(faults, frame, [name], "variable")
-        return np.full(len(frame), np.nan) if numbers is None else numbers[:, 0]
-    codes = encode(frame[name])[0].astype(np.float64)
+    if is_number(values):
+        return as_numbers(values)
+    codes = encode(values)[0].astype(np.float64)
     return np.where(codes < 0, np.nan, codes)
 
 

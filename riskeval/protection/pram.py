@@ -20,20 +20,15 @@ from riskeval.protection.pram_matrix import (
     read_plan,
     with_options,
 )
-from riskeval.protection.result import (
-    Protected,
-    categorical_column,
-    check_seed,
-    own_frame,
-    protected,
-)
+from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.shared.files import read_seed
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.codes import cell_ids, encode, encode_keys, first_rows
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.methods import Method
 from synthpop.microdata.native import same_library
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
 TOLERANCE = 1e-9
@@ -132,13 +127,12 @@ def pram(
         weight = check_weights(faults, frame[weights], weights)
         if not any(keeps_frequencies(kind) for kind, _ in plan.values()):
             faults.add("weights", "are used by invariant matrices only", remedy="Leave them out.")
-    check_seed(faults, seed)
+    streams = read_seed(faults, seed)
     homes = household_roles(
         faults, frame, household, names, declared=household_variables, strata=by
     )
     faults.raise_if_any()
-    seed = resolve_seed(seed)
-    job = _Job(plan, _strata(frame, by), weight, homes, Streams(seed))
+    job = _Job(plan, _strata(frame, by), weight, homes, streams)
     released = frame.copy(deep=False)
     details: dict[str, dict[str, Any]]
     details = {"matrices": {}, "transitions": {}, "expected_changes": {}}
@@ -162,7 +156,7 @@ def pram(
             "weights": weights, "household": household,
             "household_variables": list(household_variables),
         },
-        seed=seed,
+        seed=streams.seed,
         notes=notes,
         details=details,
     )  # fmt: skip

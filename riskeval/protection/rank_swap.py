@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.numeric import (
+    check_strata,
     put_numbers,
     read_numbers,
-    read_seed,
-    read_strata,
+    strata_of,
     with_signs,
 )
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.shared.files import read_seed
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
+from synthpop.microdata.frames import as_names, numbers
+from synthpop.microdata.methods import Options
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, SHARE, Between, check
+from synthpop.microdata.parameters import NONE, POSITIVE, SHARE, Between
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, percent, plural
 
@@ -29,21 +31,38 @@ USUAL_P = 0.05
 USEFUL_REACH = 3
 LEAST_TAIL = 3
 STEPS = 12
-TAILS = {"top": Between(0, 0.5, open="high"), "bottom": Between(0, 0.5, open="high")}
+TAIL = Between(0, 0.5, open="high")
 
 
 @dataclass(frozen=True)
-class _Job:
+class _Job(Options):
     """How far values may go, and what is done to the tails before."""
 
-    p: float
+    PARAMETERS: ClassVar = {
+        "top": TAIL, "bottom": TAIL, "keep_correlation": Between(0, 1, open="low") | NONE,
+        "keep_means": POSITIVE | NONE,
+    }  # fmt: skip
+
+    p: float | None
     top: float
     bottom: float
     keep_correlation: float | None
     keep_means: float | None
     strata: str | Sequence[str] | None
     keep_signs: tuple[str, ...]
-    seed: int
+    streams: Streams
+
+    def check(self, faults: Faults, label: str) -> None:
+        """Note shares that are none, and more than one rule of the distance."""
+        if self.p is not None and not SHARE.allows(self.p):
+            remedy = "It is a share of the records, not a percentage"
+            looks = isinstance(self.p, (int, float)) and self.p >= 1
+            remedy += f": for {self.p:g} percent give {self.p / 100:g}." if looks else "."
+            faults.add("p", f"{self.p!r} is not between 0 and 1 (exclusive)", remedy=remedy)
+        super().check(faults, label)
+        rules = (self.p, self.keep_correlation, self.keep_means)
+        if sum(rule is not None for rule in rules) > 1:
+            faults.add("p, keep_correlation, keep_means", "exclude each other", remedy="Give one.")
 
 
 @same_library
@@ -134,17 +153,18 @@ def rank_swap(
     frame = own_frame(data)
     faults = Faults("rank_swap")
     names = as_names(faults, variables, "variables")
-    _check_shares(faults, p, top, bottom, keep_correlation, keep_means, len(names))
-    resolved = read_seed(faults, seed)
+    streams = read_seed(faults, seed)
     read_numbers(faults, frame, names, "variable")
-    read_strata(faults, frame, strata)
+    check_strata(faults, frame, strata)
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
+    job = _Job(p, top, bottom, keep_correlation, keep_means, strata, order.keep_signs, streams)
+    job.check(faults, "")
+    if keep_correlation is not None and len(names) < 2:
+        faults.add("keep_correlation", "needs two variables")
     faults.raise_if_any()
-    share = USUAL_P if p is None else float(p)
-    job = _Job(share, top, bottom, keep_correlation, keep_means, strata, order.keep_signs, resolved)
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
         return _swapped(table, some, job)
@@ -152,48 +172,18 @@ def rank_swap(
     return once_a_household(frame, names, order, homes, run)
 
 
-def _check_shares(
-    faults: Faults,
-    p: float | None,
-    top: float,
-    bottom: float,
-    keep_correlation: float | None,
-    keep_means: float | None,
-    n_variables: int,
-) -> None:
-    if p is not None and not SHARE.allows(p):
-        remedy = "It is a share of the records, not a percentage"
-        looks = isinstance(p, (int, float)) and p >= 1
-        remedy += f": for {p:g} percent give {p / 100:g}." if looks else "."
-        faults.add("p", f"{p!r} is not between 0 and 1 (exclusive)", remedy=remedy)
-    check(faults, TAILS, {"top": top, "bottom": bottom})
-    targets = [value for value in (p, keep_correlation, keep_means) if value is not None]
-    if len(targets) > 1:
-        faults.add("p, keep_correlation, keep_means", "exclude each other", remedy="Give one.")
-    if keep_correlation is not None:
-        table = {"keep_correlation": Between(0, 1, open="low")}
-        check(faults, table, {"keep_correlation": keep_correlation})
-        if n_variables < 2:
-            faults.add("keep_correlation", "needs two variables")
-    if keep_means is not None:
-        check(faults, {"keep_means": POSITIVE}, {"keep_means": keep_means})
-
-
 def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:
-    faults = Faults("rank_swap")
-    values = read_numbers(faults, frame, names, "variable")
-    ids, labels = read_strata(faults, frame, job.strata)
-    assert values is not None
-    coded, tails = _coded_tails(faults, values, names, ids, job)
-    faults.raise_if_any()
+    values = numbers(frame, names)
+    ids, labels = strata_of(frame, job.strata)
+    coded, tails = _coded_tails(values, names, ids, job)
     places = [
         with_signs(ids, labels, coded[:, [j]]) if name in job.keep_signs else (ids, labels)
         for j, name in enumerate(names)
     ]
-    p = _found_p(coded, places, names, job)
+    p = _share(coded, places, names, job)
     released, rows = frame.copy(deep=False), []
     for j, name in enumerate(names):
-        source = _sources(coded[:, j], *places[j], p, name, job.seed)
+        source = _sources(coded[:, j], *places[j], p, name, job.streams)
         column = frame[name]
         if tails[j].any():
             column = put_numbers(column, coded[:, j], tails[j])
@@ -210,13 +200,13 @@ def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:
         method="rank_swap",
         parameters={
             "variables": list(names),
-            "p": job.p if job.keep_correlation is None and job.keep_means is None else None,
+            "p": p if job.keep_correlation is None and job.keep_means is None else None,
             "strata": job.strata, "top": job.top, "bottom": job.bottom,
             "keep_correlation": job.keep_correlation, "keep_means": job.keep_means,
             "keep_signs": list(job.keep_signs),
-            "seed": job.seed,
+            "seed": job.streams.seed,
         },
-        seed=job.seed,
+        seed=job.streams.seed,
         notes=_notes(ranks, p, job, tails, names),
         details={"ranks": ranks},
     )  # fmt: skip
@@ -226,8 +216,8 @@ def _notes(
     ranks: pd.DataFrame, p: float, job: _Job, tails: list[np.ndarray], names: Sequence[str]
 ) -> list[str]:
     notes = []
-    rows: list[Any] = list(ranks.itertuples())
-    for row in rows:
+    row: Any
+    for row in ranks.itertuples():
         if row.narrow:
             notes.append(
                 f"Little protection: {plural(row.narrow, 'value')} of {row.variable} could move "
@@ -260,9 +250,10 @@ def _notes(
 
 
 def _coded_tails(
-    faults: Faults, values: np.ndarray, names: Sequence[str], ids: np.ndarray, job: _Job
+    values: np.ndarray, names: Sequence[str], ids: np.ndarray, job: _Job
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Values with the mean of each tail in it, and which cells were in a tail."""
+    faults = Faults("rank_swap")
     coded = values.copy()
     tails = [np.zeros(len(values), dtype=bool) for _ in names]
     if not job.top and not job.bottom:
@@ -283,21 +274,22 @@ def _coded_tails(
                 f"a tail has fewer than {LEAST_TAIL} records, so that its mean tells a value",
                 remedy="Give larger shares for top and bottom, or join strata.",
             )
+    faults.raise_if_any()
     return coded, tails
 
 
-def _found_p(
+def _share(
     values: np.ndarray, places: list[tuple[np.ndarray, list[str]]], names: Sequence[str], job: _Job
 ) -> float:
     """Return p as given, or the largest that keeps correlations or means; by halving."""
     if job.keep_correlation is None and job.keep_means is None:
-        return job.p
+        return USUAL_P if job.p is None else float(job.p)
     low, high = 1.0 / max(len(values), 2), 0.999
     for _ in range(STEPS):
         middle = float(np.sqrt(low * high))
         swapped = np.column_stack(
             [
-                values[_sources(values[:, j], *places[j], middle, name, job.seed), j]
+                values[_sources(values[:, j], *places[j], middle, name, job.streams), j]
                 for j, name in enumerate(names)
             ]
         )
@@ -317,24 +309,18 @@ def _keeps(before: np.ndarray, after: np.ndarray, job: _Job) -> bool:
 
 
 def taken(values: pd.Series, source: np.ndarray) -> pd.Series:
-    """Return the values of other rows, of the same type and under the old index.
-
-    Examples
-    --------
-    >>> taken(pd.Series([1, 2], index=[8, 9]), np.array([1, 0])).to_dict()
-    {8: 2, 9: 1}
-    """
+    """Return the values of other rows, of the same type and under the old index."""
     return pd.Series(values.array.take(source), index=values.index, name=values.name)
 
 
 def _sources(
-    values: np.ndarray, ids: np.ndarray, labels: list[str], p: float, name: str, seed: int
-) -> np.ndarray:
+    values: np.ndarray, ids: np.ndarray, labels: list[str], p: float, name: str,
+    streams: Streams,
+) -> np.ndarray:  # fmt: skip
     """Row that each row takes its value from."""
     from riskeval.kernels.rank_swapping import swap_ranks
 
     source = np.arange(len(values))
-    streams = Streams(seed)
     for rows in _filled_strata(values, ids):
         rng = streams.at("rank_swap", name, labels[ids[rows[0]]])
         ordered = rows[np.lexsort((rng.random(len(rows)), values[rows]))]

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles, note_differing, read_households
-from riskeval.protection.result import Protected, check_seed, own_frame, protected
+from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.swap_places import Places, SwapRequest, read_own_risk, read_places
+from riskeval.shared.files import read_seed
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
 
@@ -119,12 +120,11 @@ def record_swap(
         read_own_risk(faults, risk, risk_threshold, len(frame), len(geo)), risk_threshold,
     )  # fmt: skip
     homes = _check(faults, frame, request)
-    check_seed(faults, seed)
+    streams = read_seed(faults, seed)
     faults.raise_if_any()
     assert homes is not None
-    seed = resolve_seed(seed)
     places = read_places(frame, homes, request)
-    partner, level, must, alone = _paired(places, rate, Streams(seed))
+    partner, level, must, alone = _paired(places, rate, streams)
     _verify(partner, places)
     source = np.where(partner >= 0, partner, np.arange(len(partner)))
     rows = places.first[source][places.of_record]
@@ -139,7 +139,7 @@ def record_swap(
         request.moved,
         method="record_swap",
         parameters=request.parameters(),
-        seed=seed,
+        seed=streams.seed,
         notes=[
             f"{count_text(n_swapped)} of {count_text(len(homes))} households were swapped "
             f"({percent(n_swapped / max(len(homes), 1))}, {percent(rate)} asked for); "

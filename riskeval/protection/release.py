@@ -13,6 +13,7 @@ import pandas as pd
 from riskeval.protection.household import read_households
 from riskeval.protection.identifiers import create_new_id
 from riskeval.recovery.columns import names_of
+from riskeval.shared.files import read_seed
 from synthpop.microdata.checks import as_frame, as_unique_frame, check_columns
 from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Faults
@@ -20,7 +21,6 @@ from synthpop.microdata.files import write_table
 from synthpop.microdata.frames import is_number
 from synthpop.microdata.native import like, same_library
 from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.streams import Streams, resolve_seed
 
 ORDERS = ("records", "households", "households and members", "keep")
 
@@ -87,9 +87,9 @@ def release_file(
     if household is None and order in ORDERS[1:3]:
         faults.add("order", f"{order!r} without a household", remedy="Give household.")
     homes = None if household is None else read_households(faults, frame, household)
+    streams = read_seed(faults, seed)
     faults.raise_if_any()
-    resolved = resolve_seed(seed)
-    rng = Streams(resolved).at("release", "order")
+    rng = streams.at("release", "order")
     # 1. order of the records
     n = len(frame)
     rows = rng.permutation(n) if order == "records" else np.arange(n)
@@ -101,7 +101,7 @@ def release_file(
     # 2. new identifiers, drawn apart from the order
     for column in dict.fromkeys([*([] if household is None else [household]), *ids]):
         if column in file:
-            stream = int(Streams(resolved).at("release", "ids", column).integers(1 << 62))
+            stream = int(streams.at("release", "ids", column).integers(1 << 62))
             file = create_new_id(file, column, seed=stream).data
     # 3. traces in the metadata
     for column in file.columns:

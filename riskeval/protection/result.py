@@ -12,7 +12,6 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode, level_text
-from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import usual_types
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
@@ -212,13 +211,6 @@ def categorical_column(
     """Return a categorical column from codes, shape (n,), with -1 for missing."""
     dtype = pd.CategoricalDtype(list(categories), ordered=ordered)
     return pd.Series(pd.Categorical.from_codes(codes.astype(np.int64), dtype=dtype), index=index)
-
-
-def check_seed(faults: Faults, seed: object) -> None:
-    """Note a seed that is neither None nor a whole number from 0."""
-    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if seed is not None and not (whole and int(seed) >= 0):  # type: ignore[call-overload]
-        faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0, or nothing.")
 
 
 def _kind(values: pd.Series) -> str:

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.design import design
-from riskeval.protection.numeric import read_numbers, read_seed
+from riskeval.protection.numeric import read_numbers
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, own_frame, protected
-from synthpop.microdata.errors import Faults
+from riskeval.shared.files import read_seed
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.formula import Allowed, Formula, read_formula
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frames import as_numbers, is_number, numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.robust import root
@@ -105,7 +106,7 @@ def shuffle(
     frame = own_frame(data)
     faults = Faults("shuffle")
     check_choice(faults, "method", method, METHODS)
-    resolved = read_seed(faults, seed)
+    streams = read_seed(faults, seed)
     model = read_formula(faults, formula, Allowed(responses=(1, None)))
     faults.raise_if_any()
     assert model is not None
@@ -122,12 +123,11 @@ def shuffle(
     explained: list[pd.Series] = []
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        part = replace(model, responses=tuple(f for f in model.responses if f.column in some))
+        one_model = replace(model, responses=tuple(f for f in model.responses if f.column in some))
         shared = [] if members is None else [name for name in responses if name not in some]
-        scores = tuple(
-            _household_scores(one, shared) for one in (frame if shared else table, table)
-        )
-        released = _shuffled(table, part, formula, method, resolved, scores, order.keep_signs)
+        before = frame if shared else table
+        scores = (_household_scores(before, shared), _household_scores(table, shared))
+        released = _shuffled(table, one_model, formula, method, streams, scores, order.keep_signs)
         explained.append(released.details["explained"])
         return released
 
@@ -138,7 +138,7 @@ def shuffle(
         "rank_correlation_before": _correlations(frame, model),
         "rank_correlation_after": _correlations(result.data, model),
     }
-    parameters = {"formula": formula, "method": method, "seed": resolved}
+    parameters = {"formula": formula, "method": method, "seed": streams.seed}
     if order.asks:
         parameters |= order.parameters()
     return replace(result, parameters=parameters, details=details)
@@ -151,20 +151,17 @@ def _household_scores(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 
 def _shuffled(
-    frame: pd.DataFrame, model: Formula, formula: str, method: str, seed: int,
+    frame: pd.DataFrame, model: Formula, formula: str, method: str, streams: Streams,
     household_scores: tuple[np.ndarray, ...], keep_signs: Sequence[str],
 ) -> Protected:  # fmt: skip
     """Shuffle the responses of a model, one row a unit, with household scores before and after."""
-    faults = Faults("shuffle")
     responses = [factor.column for factor in model.responses]
-    values = read_numbers(faults, frame, responses, "confidential variable")
-    columns, continuous = design(faults, frame, model)
-    faults.raise_if_any()
-    assert values is not None
-    rng = Streams(seed).at("shuffle", method)
+    values = numbers(frame, responses)
+    columns, continuous = design(Faults("shuffle"), frame, model)
+    rng = streams.at("shuffle", method)
     both = np.stack([np.column_stack([columns, scores]) for scores in household_scores])
     continuous = np.append(continuous, np.ones(household_scores[0].shape[1], dtype=bool))
-    scores, explained = _scores(faults, values, both, continuous, method, rng)
+    scores, explained = _scores(values, both, continuous, method, rng)
     released = frame.copy(deep=False)
     for j, name in enumerate(responses):
         source = np.arange(len(frame))
@@ -181,8 +178,8 @@ def _shuffled(
         released,
         responses,
         method="shuffle",
-        parameters={"formula": formula, "method": method, "seed": seed},
-        seed=seed,
+        parameters={"formula": formula, "method": method, "seed": streams.seed},
+        seed=streams.seed,
         notes=[
             "Every variable has exactly the values it had (checked afterwards).",
             f"The other variables explain of the ranks: {listed}; the more, the nearer the "
@@ -193,13 +190,7 @@ def _shuffled(
 
 
 def normal_scores(values: np.ndarray) -> np.ndarray:
-    """Normal scores of the ranks, shape (n, p): quantiles at rank / (n + 1); NaN stays NaN.
-
-    Examples
-    --------
-    >>> normal_scores(np.array([[3.0], [1.0], [2.0]])).round(3).ravel().tolist()
-    [0.674, -0.674, 0.0]
-    """
+    """Normal scores of the ranks, shape (n, p): quantiles at rank / (n + 1); NaN stays NaN."""
     from scipy.stats import norm
 
     scores = np.full(values.shape, np.nan)
@@ -211,7 +202,7 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
 
 
 def _scores(
-    faults: Faults, values: np.ndarray, columns: np.ndarray, continuous: np.ndarray, method: str,
+    values: np.ndarray, columns: np.ndarray, continuous: np.ndarray, method: str,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """New scores and the share explained; `columns` are followed before and after, (2, n, m)."""
@@ -219,13 +210,10 @@ def _scores(
     complete = ~np.isnan(scores).any(axis=1)
     n, m = int(complete.sum()), columns.shape[2]
     if (~np.isnan(values)).any() and n < m + values.shape[1] + 2:
-        faults.add(
-            "formula",
-            f"{plural(m, 'column')} on the right for {plural(n, 'record')} without missing values "
-            "on the left",
-            remedy="Leave out variables, or join rare levels.",
-        )
-        faults.raise_if_any()
+        what = f"{plural(m, 'column')} on the right for {plural(n, 'record')}"
+        what += " without missing values on the left"
+        remedy = "Leave out variables, or join rare levels."
+        raise InputError.of("shuffle", "formula", what, remedy)
     if n == 0:
         return np.zeros(values.shape), np.zeros(values.shape[1])
     if method == "regression":
@@ -243,7 +231,7 @@ def _regressed(
     scores: np.ndarray, columns: np.ndarray, complete: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fitted scores of all records and the covariance of the residuals."""
-    before, after = (np.column_stack([np.ones(len(side)), side]) for side in columns)
+    before, after = (np.column_stack([np.ones(len(matrix)), matrix]) for matrix in columns)
     coefficients, _, rank, _ = np.linalg.lstsq(before[complete], scores[complete], rcond=None)
     residuals = scores[complete] - before[complete] @ coefficients
     return after @ coefficients, residuals.T @ residuals / (complete.sum() - rank)
@@ -254,12 +242,11 @@ def _by_ranks(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Conditional means and covariance of a normal copula with the rank correlations at hand."""
     p = scores.shape[1]
-    others, after = (np.where(continuous, normal_scores(side), side) for side in columns)
-    centre, spread = others.mean(axis=0), others.std(axis=0)
-    others, after = (
-        (side - centre) / np.where(spread > 0, spread, 1.0) for side in (others, after)
-    )
-    both = np.column_stack([scores, others])[complete]
+    before, after = (np.where(continuous, normal_scores(matrix), matrix) for matrix in columns)
+    centre, spread = before.mean(axis=0), before.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    before, after = (before - centre) / scale, (after - centre) / scale
+    both = np.column_stack([scores, before])[complete]
     correlation = _correlation(both)
     ranked = pd.DataFrame(both).rank().to_numpy()
     by_rank = 2 * np.sin(np.pi * _correlation(ranked) / 6)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.numeric import (
+    INTEGERS,
     MANY_OUTLIERS,
-    check_integers,
     put_numbers,
     read_numbers,
     type_notes,
@@ -20,9 +20,11 @@ from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import SHARE, check, check_choice
+from synthpop.microdata.parameters import SHARE, OneOf, check
 from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
 from synthpop.microdata.text import plural
+
+PARAMETERS = {"alpha": SHARE, "covariance": OneOf(*COVARIANCES), "integers": INTEGERS}
 
 
 @same_library
@@ -97,9 +99,8 @@ def mv_top_code(
     frame = own_frame(data)
     faults = Faults("mv_top_code")
     names = as_names(faults, variables, "variables")
-    check(faults, {"alpha": SHARE}, {"alpha": alpha})
-    check_choice(faults, "covariance", covariance, COVARIANCES)
-    check_integers(faults, integers)
+    options = {"alpha": alpha, "covariance": covariance, "integers": integers}
+    check(faults, PARAMETERS, options)
     read_numbers(faults, frame, names, "variable")
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
@@ -120,8 +121,7 @@ def _coded(
 ) -> Protected:  # fmt: skip
     from scipy.stats import chi2
 
-    values = read_numbers(Faults("mv_top_code"), frame, names, "variable")
-    assert values is not None
+    values = numbers(frame, names)
     complete = ~np.isnan(values).any(axis=1)
     cloud = scatter(values[complete], covariance)
     limit = float(chi2.ppf(1 - alpha, len(names)))

@@ -15,9 +15,9 @@ from riskeval.protection.methods import (
     RoundedWeights,
     WeightMethod,
 )
-from riskeval.protection.numeric import read_seed
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.recovery.columns import names_of
+from riskeval.shared.files import read_seed
 from synthpop.microdata.checks import check_columns, check_numeric, check_weights
 from synthpop.microdata.codes import cell_ids, encode_keys, extremes
 from synthpop.microdata.design_variance import design_variance
@@ -110,14 +110,14 @@ def weights(
     if len(frame) == 0:
         faults.add("data", "have no records")
     homes = None if household is None else read_households(faults, frame, household)
-    resolved = read_seed(faults, seed)
+    streams = read_seed(faults, seed)
     faults.raise_if_any()
     assert before is not None
     assert change is not None
-    used_seed = resolved if isinstance(change, NoisyWeights) else None
+    used_seed = streams.seed if isinstance(change, NoisyWeights) else None
     stratum, _ = cell_ids(encode_keys(frame, by).codes)
     # 1. new weights, one for members that had one
-    after, used = _changed(frame, before, stratum, homes, change, resolved)
+    after, used = _changed(frame, before, stratum, homes, change, streams)
     released = frame.copy(deep=False)
     kind = "float64" if isinstance(frame[column].dtype, np.dtype) else "Float64"
     released[column] = pd.Series(after, index=frame.index, dtype=kind)
@@ -175,14 +175,14 @@ def _changed(
     stratum: np.ndarray,
     homes: HouseholdRoles | None,
     change: WeightMethod,
-    seed: int,
+    streams: Streams,
 ) -> tuple[np.ndarray, float | None]:
     """New weights, and the base of rounding."""
     if isinstance(change, RoundedWeights):
         return _round(before, stratum, change.base)
     if isinstance(change, NoisyWeights):
         unit = np.arange(len(before)) if homes is None else homes.number
-        draws = Streams(seed).at("weights", "noise").standard_normal(int(unit.max(initial=-1)) + 1)
+        draws = streams.at("weights", "noise").standard_normal(int(unit.max(initial=-1)) + 1)
         after = before * np.exp(change.level * draws[unit])
         sums = np.bincount(stratum, before) / np.bincount(stratum, after)
         after = after * sums[stratum]
@@ -279,8 +279,8 @@ def _notes(
     ]
     if used is not None:
         notes.append(f"Weights are multiples of {number(used)}.")
-    rows: list[Any] = list(design.itertuples())
-    for row in rows:
+    row: Any
+    for row in design.itertuples():
         notes.append(
             f"Mean of {row.variable}: {number(row.mean_before, 5)} (standard error "
             f"{number(row.error_before)}) became {number(row.mean_after, 5)} "

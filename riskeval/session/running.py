@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd
 
 from riskeval.protection.registry import VERBS, method_named
-from riskeval.protection.result import Protected, check_seed
+from riskeval.protection.result import Protected
 from riskeval.session.measure import individual_risk_of
 from riskeval.session.roles import SessionRoles, fill_from_roles
 from riskeval.session.script import CURRENT, uses_current_risk
 from riskeval.session.steps import Step, plain
+from riskeval.shared.files import read_seed
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.streams import resolve_seed
 
 
 def prepare_step(
@@ -51,9 +51,7 @@ def prepare_step(
     if verb == "suppress_risky" and isinstance(arguments.get("column"), str):
         arguments.setdefault("risk", CURRENT)  # several columns: estimated anew between them
     if "seed" in allowed:
-        check_seed(faults, arguments.get("seed"))
-        faults.raise_if_any()
-        arguments["seed"] = resolve_seed(arguments.get("seed"))
+        arguments["seed"] = read_seed(faults, arguments.get("seed")).seed
     for name in allowed:
         if name not in arguments and signature.parameters[name].default is inspect.Parameter.empty:
             faults.add(verb, f"needs {name!r}", remedy="Give it, or declare its role.")

@@ -52,13 +52,13 @@ def test_arrow_tables_are_accepted(call):
             "no rec",
         ),
         (lambda d: protect.mondrian(EMPTY, ["a"], k=1), "has 0 records"),
-        (lambda d: protect.pram(d, "b", seed="x"), "whole number from 0"),
-        (lambda d: protect.create_new_id(d, "b", seed=-1), "whole number from 0"),
+        (lambda d: protect.pram(d, "b", seed="x"), "whole number of at least 0"),
+        (lambda d: protect.create_new_id(d, "b", seed=-1), "whole number of at least 0"),
         (
             lambda d: protect.record_swap(
                 d, household="a", hierarchy=["b"], similar=["a"], seed=1.5
             ),
-            "whole number from 0",
+            "whole number of at least 0",
         ),
         (lambda d: protect.global_recode(d, "a", breaks="abc"), "number of classes"),
         (lambda d: protect.global_recode(d, "a", breaks=["u", 2]), "ascending numbers"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from riskeval.kernels import gower as gower_kernels
 from riskeval.kernels import microaggregation as kernels
 from riskeval.protection.aggregating import group_levels, group_values
-from riskeval.protection.grouping import by_range, mdav_groups
+from riskeval.protection.grouping import column_ranges, mdav_groups
 from riskeval.protection.methods import (
     GROUPINGS,
     ClusterGroups,
@@ -44,7 +44,7 @@ TESTDATA = ["expend", "income", "savings"]
 
 def gower_distances(numeric: np.ndarray, special: np.ndarray, nominal: np.ndarray) -> np.ndarray:
     """All Gower distances, shape (n, n), by plain formula: the second implementation."""
-    scaled = by_range(numeric, special)
+    scaled = numeric / column_ranges(numeric, special)
     apart = np.abs(scaled[:, None, :] - scaled[None, :, :])
     either = special[:, None, :] | special[None, :, :]
     both = special[:, None, :] & special[None, :, :]
@@ -702,7 +702,7 @@ def test_blocks_are_boxes_of_at_most_the_size_asked_for():
         ({"strata": "nowhere"}, "not in the data"),
         ({"weights": "area"}, "not numbers"),
         ({"integers": "floor"}, "not allowed"),
-        ({"seed": -1}, "must not be negative"),
+        ({"seed": -1}, "seed: is -1. Give a whole number of at least 0"),
         ({"variables": ["income", "area"]}, "must be numeric"),
         ({"variables": []}, "no column is named"),
         ({"variables": ["income", "income"]}, "given 2 times"),

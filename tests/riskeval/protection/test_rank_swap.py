@@ -200,7 +200,7 @@ def test_small_and_constant_files():
         ({"p": 0.1, "keep_means": 0.2}, "exclude each other"),
         ({"keep_correlation": 0.5}, "needs two variables"),
         ({"keep_means": -1}, "a positive number"),
-        ({"seed": -3}, "negative"),
+        ({"seed": -3}, "whole number of at least 0"),
     ],
 )
 def test_faults_are_named(options, text):
