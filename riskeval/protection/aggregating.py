@@ -17,11 +17,6 @@ def group_values(
     """One value for each group 0 ... n_groups - 1, never outside its range; no missing values.
 
     `trim` is the share of a group that a trimmed mean drops at each end, rounded down.
-
-    Examples
-    --------
-    >>> group_values(np.array([1.0, 5.0, 3.0, 9.0]), np.array([0, 0, 0, 1])).tolist()
-    [3.0, 9.0]
     """
     order = np.lexsort((values, groups))
     ordered, where = values[order], groups[order]
@@ -50,14 +45,7 @@ def _share(aggregate: str, trim: float, place: np.ndarray, size: np.ndarray) -> 
 def group_levels(
     codes: np.ndarray, groups: np.ndarray, *, ordered: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """One level for each group: lower median of ordered ones, else the most frequent (ties drawn).
-
-    Examples
-    --------
-    >>> codes, groups = np.array([0, 2, 2, 1]), np.array([0, 0, 0, 1])
-    >>> group_levels(codes, groups, ordered=False, rng=np.random.default_rng(1)).tolist()
-    [2, 1]
-    """
+    """Level of each group: lower median of ordered ones, else the most frequent (ties drawn)."""
     if ordered:
         order = np.lexsort((codes, groups))
         starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0])

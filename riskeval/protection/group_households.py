@@ -8,13 +8,7 @@ from synthpop.microdata.codes import first_rows
 
 
 def households_of(groups: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the groups and how many households each has (-1 is not a group).
-
-    Examples
-    --------
-    >>> households_of(np.array([0, 0, 1, 1]), np.array([7, 7, 7, 8]))[1].tolist()
-    [1, 2]
-    """
+    """Return the numbers of the groups and how many households each has (-1 is not a group)."""
     rows = groups >= 0
     pairs = np.unique(np.column_stack([groups[rows], members[rows]]), axis=0)
     numbers, counts = np.unique(pairs[:, 0], return_counts=True)

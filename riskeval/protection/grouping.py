@@ -21,11 +21,6 @@ def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.n
     """MDAV with Euclidean distances between the values as they are.
 
     `block` cuts the records into boxes of at most so many first, by medians of the widest variable.
-
-    Examples
-    --------
-    >>> mdav_groups(np.array([[0.0], [9.0], [1.0], [8.0]]), 2).tolist()
-    [0, 1, 0, 1]
     """
     from riskeval.kernels.microaggregation import LEAF, LEAF_OF_MANY, MANY, halved, mdav
 
@@ -119,12 +114,6 @@ def gower_groups(
     """MDAV with Gower distances: numbers and ordered codes, and codes of levels.
 
     `special` is where a semi-continuous variable has its constant.
-
-    Examples
-    --------
-    >>> numbers = np.array([[1.0], [2.0], [9.0], [8.0]])
-    >>> gower_groups(numbers, numbers < 0, np.zeros((4, 1), dtype=int), 2).tolist()
-    [0, 0, 1, 1]
     """
     from riskeval.kernels.gower import mdav_gower
 

@@ -16,15 +16,9 @@ Node = tuple[int, ...]
 class LatticeSearch:
     """Counts of the lattice, on the distinct rows of the file.
 
-    Attributes
-    ----------
-    sequences : list of Hierarchy
-    k, limit : int
-        Records (or households) of a group, and records that may be in smaller ones.
-    home : int64 array, shape (n,), or None
-        Household of each record.
-    whole : tuple of int
-        Keys of which an intruder knows the values of all members.
+    k, limit: records (or households) of a group, and records that may be in smaller ones
+    home: household of each record, int64, shape (n,), or None
+    whole: keys of which an intruder knows the values of all members
     """
 
     def __init__(
@@ -93,10 +87,7 @@ class LatticeSearch:
         return np.asarray((sizes[ids] < self.k)[self.cell])
 
     def _small_households(self, keys: tuple[int, ...], node: Node, home: np.ndarray) -> np.ndarray:
-        """Records of households that lose their keys, until all groups left have k households.
-
-        With `whole` also until every household left has the make-up of at least k.
-        """
+        """Records of households that lose their keys, until all groups left have k households."""
         ids, sizes = self.groups(keys, node)
         pairs = np.unique(np.column_stack([ids[self.cell], home]), axis=0)
         emptied = np.zeros(int(home.max(initial=-1)) + 1, dtype=bool)

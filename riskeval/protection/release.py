@@ -119,14 +119,6 @@ def released_dictionary(file: pd.DataFrame, dictionary: Dictionary) -> Dictionar
 
     Missing values of a protected file may be suppressed ones: none is written as the code of a
     missing answer.
-
-    Examples
-    --------
-    >>> from synthpop.microdata.dictionary import Variable
-    >>> job = Variable("job", "Occupation", values=((1, "clerk"), (2, "minister")), missing_code=-9)
-    >>> file = pd.DataFrame({"job": ["clerk", None]})
-    >>> released_dictionary(file, Dictionary([job]))["job"].values
-    ((1, 'clerk'),)
     """
     variables = []
     for name in file.columns:

@@ -106,8 +106,7 @@ class Protected(Result):
 def own_frame(data: Any) -> pd.DataFrame:
     """Return a frame that may be given new columns without touching the caller's data.
 
-    Index, column order and attributes are kept. Assign whole columns only: the values are shared
-    with the caller until a column is replaced.
+    Assign whole columns only: the values are shared with the caller until a column is replaced.
     """
     frame = usual_types(data) if isinstance(data, pd.DataFrame) else as_frame(data)
     return frame.copy(deep=False)
@@ -161,13 +160,7 @@ def protected(
 
 
 def changed_cells(before: pd.Series, after: pd.Series) -> np.ndarray:
-    """Return where two columns differ; two missing values are equal. Bool array, shape (n,).
-
-    Examples
-    --------
-    >>> changed_cells(pd.Series([1.0, None, 3.0]), pd.Series([1.0, None, None])).tolist()
-    [False, False, True]
-    """
+    """Return where two columns differ; two missing values are equal. Bool array, shape (n,)."""
     missing_before, missing_after = before.isna().to_numpy(), after.isna().to_numpy()
     kinds = {_kind(before), _kind(after)}
     if kinds <= {"whole", "real"}:
@@ -184,14 +177,7 @@ def changed_cells(before: pd.Series, after: pd.Series) -> np.ndarray:
 
 
 def without_lost_categories(before: pd.Series, after: pd.Series) -> pd.Series:
-    """Drop the categories of `after` that have no record and had one, or were not there, before.
-
-    Examples
-    --------
-    >>> job = pd.Series(["clerk", "minister"], dtype="category")
-    >>> without_lost_categories(job, job.where([True, False])).cat.categories.tolist()
-    ['clerk']
-    """
+    """Drop the categories of `after` without a record that had one, or were absent, before."""
     if not isinstance(after.dtype, pd.CategoricalDtype):
         return after
     categories = after.cat.categories
@@ -229,14 +215,8 @@ def _kind(values: pd.Series) -> str:
 def suppress_cells(values: pd.Series, rows: np.ndarray) -> pd.Series:
     """Return `values` with missing values at `rows` (bool, shape (n,)).
 
-    The type is kept where it can hold a missing value; whole numbers become the nullable type of
-    the same size (``Int64`` for ``int64``), ``bool`` becomes ``boolean``. Without a row to
-    suppress the column comes back as it is.
-
-    Examples
-    --------
-    >>> suppress_cells(pd.Series([1, 2]), np.array([False, True])).tolist()
-    [1, <NA>]
+    A type that cannot hold them becomes the nullable one of the same size (``Int64``, ``boolean``);
+    without a row to suppress the column comes back as it is.
     """
     if not rows.any():
         return values

@@ -26,10 +26,7 @@ Wanted = dict[int | tuple[str, ...], int]
 def read_subsets(subsets: Mapping[Any, int]) -> Wanted:
     """Return sizes as numbers and named combinations as tuples; text as in a run file is read.
 
-    Examples
-    --------
-    >>> read_subsets({"2": 5, ("age", "sex"): 3, "age, region": 3})
-    {2: 5, ('age', 'sex'): 3, ('age', 'region'): 3}
+    ``{"2": 5, "age, region": 3}`` becomes ``{2: 5, ("age", "region"): 3}``.
     """
     wanted: Wanted = {}
     for subset, k in subsets.items():

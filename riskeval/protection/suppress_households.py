@@ -73,10 +73,7 @@ def _joined(codes: np.ndarray, members: np.ndarray, personal: Sequence[int]) -> 
 def rare_households(
     codes: np.ndarray, homes: HouseholdRoles, shared: Sequence[int], k: int, by: np.ndarray
 ) -> int:
-    """Count the households that fewer than k match, member by member in the order of `by`.
-
-    There may be other ways to put members beside each other, so that more households match.
-    """
+    """Count the households that fewer than k match, member by member in the order of `by`."""
     request = SuppressRequest(k, "wildcard", 1.0, np.zeros(0), np.zeros(0))
     total = 0
     for table in widen(codes, homes, shared, by):

@@ -130,13 +130,7 @@ def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest
 
 
 def make_up_of(of_record: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Number households by the codes of their members in any order, int64, shape (H,).
-
-    Examples
-    --------
-    >>> make_up_of(np.array([0, 0, 1, 1, 2]), np.array([5, 7, 7, 5, 5])).tolist()
-    [1, 1, 0]
-    """
+    """Number households by the codes of their members in any order, int64, shape (H,)."""
     order = np.lexsort((codes, of_record))
     size = np.bincount(of_record)
     start = np.cumsum(size) - size

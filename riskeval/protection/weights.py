@@ -148,11 +148,6 @@ def share_shown(values: np.ndarray, stratum: np.ndarray) -> float:
     """Share of the records whose weight, or whose nearest other weights, are of one stratum.
 
     A weight that others have too is looked up among all of them; another among the five nearest.
-
-    Examples
-    --------
-    >>> share_shown(np.array([1.0, 1, 2, 2]), np.array([0, 0, 1, 0]))
-    0.5
     """
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     group = group.reshape(-1)
