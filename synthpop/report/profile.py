@@ -11,8 +11,8 @@ from synthpop.microdata.charts import columns as column_chart
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.frames import is_number
-from synthpop.microdata.language import gettext, said, use_language
-from synthpop.microdata.page import check_page, render_page, write_page
+from synthpop.microdata.language import gettext, said
+from synthpop.microdata.page import write_for
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import count, join, number, percent, plural, short_percent
@@ -22,6 +22,14 @@ from synthpop.profile.profile import profile_survey
 MOST_LEVELS, CLASSES, MOST_FINDINGS = 30, 24, 5
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 NEEDED = ("weight", "household")
+MISSING_CODE = "code for missing"  # in the note of a column
+SHORT_NOTES = (
+    ("one value only", "constant"), ("no value", "empty"), ("an id", "id"),
+    ("further weight", "weight"), ("tells the same", "copy"), ("too many", "too many levels"),
+    ("household sum", "household sum"), ("a part of", "part of a sum"), ("classes of", "classes"),
+    ("a function of", "derived"),
+)  # fmt: skip
+"""Words of the reason of a column, and what the last cell of its row says."""
 
 
 def write_profile(
@@ -67,30 +75,26 @@ def write_profile(
     """
     frame = as_frame(data, "survey")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    check_page("internal", language)
-    with use_language(language):
-        facts = profile_facts(frame, profile or profile_survey(frame))
-        facts["title"] = title or gettext("Columns of a survey")
-        page = render_page("synthpop", "profile.html.j2", facts)
-    return write_page(path, page, private=True)
+    return write_for(
+        path, "synthpop", "profile.html.j2",
+        lambda external: profile_facts(frame, profile or profile_survey(frame)),
+        title=title, audience="internal", language=language,
+    )  # fmt: skip
 
 
 def profile_facts(frame: pd.DataFrame, profile: SurveyProfile) -> dict[str, Any]:
-    """Return everything that the page says but its title, as text ready to be set."""
+    """Return everything that the page says, as text ready to be set."""
     rows = [_row(frame, item, profile) for item in profile.columns]
     rows.sort(key=lambda row: -row["order"]["look"])
+    n_simulated, n_left_out = len(profile.with_use(*STEPS)), len(profile.with_use("left out"))
+    uses = f"{n_simulated} to simulate, {n_left_out} left out"
+    missing = short_percent(float(frame.isna().to_numpy().mean()), 2)
     return {
+        "title": gettext("Columns of a survey"),
         "cards": [
             card("Rows", count(len(frame)), "one a person"),
-            card(
-                "Columns",
-                count(len(profile.columns)),
-                f"{len(profile.with_use(*STEPS))} to simulate, "
-                f"{len(profile.with_use('left out'))} left out",
-            ),
-            card(
-                "Cells missing", short_percent(float(frame.isna().to_numpy().mean()), 2), "of all"
-            ),
+            card("Columns", count(len(profile.columns)), uses),
+            card("Cells missing", missing, "of all"),
         ],
         "verdicts": verdict_rows(frame, profile),
         "worst": _worst(frame, profile),
@@ -107,33 +111,24 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     for missing or levels have fewer than five persons; strata where they have fewer than 30.
     """
     missing_roles = [role for role in NEEDED if role not in profile.roles]
-    recognised = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
     if missing_roles:
         listed = join(map(role_text, missing_roles))
         reason = f"Not recognised: {listed}. Name them in the table [survey]."
         roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
     else:
+        recognised = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
         roles = verdict("Roles", "complete", "good", f"Recognised: {recognised}.", "#columns")
-    noted = [item for item in profile.columns if item.note]
-    codes = [item.name for item in noted if "code for missing" in item.note]
-    rare = [item.name for item in noted if "rare" in item.note]
-    empty = [name for name in frame if frame[name].isna().all()]
-    parts = [
-        f"{text} {join(names)}"
-        for text, names in (
-            ("values that may stand for missing in", codes),
-            ("rare levels in", rare),
-            ("nothing at all in", empty),
-        )
-        if names
-    ]
+    codes = [item.name for item in profile.columns if MISSING_CODE in item.note]
+    columns_by_problem: dict[str, list[Any]] = {
+        "values that may stand for missing in": codes,
+        "rare levels in": [item.name for item in profile.columns if "rare" in item.note],
+        "nothing at all in": [name for name in frame if frame[name].isna().all()],
+    }
+    problems = [f"{text} {join(names)}" for text, names in columns_by_problem.items() if names]
     values = verdict("Values", "plain", "good", "No codes for missing values, no rare levels.")
-    if parts:
-        text = "; ".join(parts)
-        level = "bad" if codes else "look"
-        values = verdict(
-            "Values", "need a look", level, f"{text[0].upper()}{text[1:]}.", "#columns"
-        )
+    if problems:
+        level, reason = "bad" if codes else "look", _as_sentence("; ".join(problems))
+        values = verdict("Values", "need a look", level, reason, "#columns")
     return [roles, values, _strata(profile)]
 
 
@@ -155,22 +150,21 @@ def _worst(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, str]]:
     for item in sorted(profile.columns, key=lambda one: -_urgency(frame, one)):
         if _urgency(frame, item) < 1:
             break
-        link = f"#{row_id(item.name)}"
-        if "code for missing" in item.note:
-            rows.append(finding(f"{item.name}: {item.note}", link,
-                                 "Declare the code as missing when the file is read."))  # fmt: skip
+        text = f"{item.name}: {item.note}"
+        if MISSING_CODE in item.note:
+            advice = "Declare the code as missing when the file is read."
         elif item.note.startswith("rare"):
-            rows.append(finding(f"{item.name}: {item.note}", link,
-                                 "Group rare levels before they are simulated."))  # fmt: skip
+            advice = "Group rare levels before they are simulated."
         else:
-            rows.append(finding(f"{item.name} is left out: {item.why}", link,
-                                 "Group its levels, or leave it out on purpose."))  # fmt: skip
+            text = f"{item.name} is left out: {item.why}"
+            advice = "Group its levels, or leave it out on purpose."
+        rows.append(finding(text, f"#{row_id(item.name)}", advice))
     return rows[:MOST_FINDINGS]
 
 
 def _urgency(frame: pd.DataFrame, item: ColumnProfile) -> float:
     """Return 3 for codes of missing values, 2 for too many levels, 1 for rare levels, or less."""
-    if "code for missing" in item.note:
+    if MISSING_CODE in item.note:
         return 3.0
     if item.use == "left out" and "too many" in item.why:
         return 2.0
@@ -184,7 +178,7 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
     missing = float(column.isna().mean())
     use = f"role: {role_text(item.detail)}" if item.use == "role" else item.use
     urgency = _urgency(frame, item)
-    sentences = [f"{item.why[0].upper()}{item.why[1:]}." if item.why else "", _note(item)]
+    sentences = [_as_sentence(item.why), _as_sentence(item.note)]
     if item.together == "shared":
         sentences.append("All members of a household have the same value.")
     elif item.together:
@@ -205,35 +199,23 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
     )
 
 
-def _note(item: ColumnProfile) -> str:
-    return f"{item.note[0].upper()}{item.note[1:]}." if item.note else ""
+def _as_sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def role_text(role: str) -> str:
-    """Return the name of a role in words.
-
-    Examples
-    --------
-    >>> role_text("household_weight")
-    'household weight'
-    """
+    """Return the name of a role in words."""
     return role.replace("_", " ")
 
 
 def _short_note(item: ColumnProfile) -> str:
     """Return what the last cell of a row says: one or two words."""
-    if "code for missing" in item.note:
+    if MISSING_CODE in item.note:
         return "missing code?"
     if item.note.startswith("rare"):
         return "rare levels"
-    for word, text in (("one value only", "constant"), ("no value", "empty"), ("an id", "id"),
-                       ("further weight", "weight"), ("tells the same", "copy"),
-                       ("too many", "too many levels"), ("household sum", "household sum"),
-                       ("a part of", "part of a sum"), ("classes of", "classes"),
-                       ("a function of", "derived")):  # fmt: skip
-        if word in item.why:
-            return text
-    return "one a household" if item.together == "shared" else ""
+    default = "one a household" if item.together == "shared" else ""
+    return next((text for words, text in SHORT_NOTES if words in item.why), default)
 
 
 def _plot(column: pd.Series, many: bool, item: ColumnProfile) -> str:
@@ -290,8 +272,5 @@ def _relations(profile: SurveyProfile) -> dict[str, Any] | None:
 
 def _predictors(profile: SurveyProfile) -> dict[str, Any] | None:
     rows = [[name, join(names)] for name, names in profile.predictors.items() if names]
-    return (
-        table(["Variable", "Predictors, the strongest first"], rows, text_columns=2)
-        if rows
-        else None
-    )
+    head = ["Variable", "Predictors, the strongest first"]
+    return table(head, rows, text_columns=2) if rows else None

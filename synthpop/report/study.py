@@ -11,8 +11,8 @@ import pandas as pd
 
 from synthpop.microdata.charts import interval_dot
 from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.language import gettext, use_language
-from synthpop.microdata.page import check_page, render_page, write_page
+from synthpop.microdata.language import gettext
+from synthpop.microdata.page import write_for
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import BLANK, change, count, number, percent, plural
@@ -33,6 +33,12 @@ NOTABLE_MISS, LARGE_MISS = 0.02, 0.05
 CONFIDENCE = 0.95
 """With which no estimator stands out by chance, all of the study together."""
 MOST_ZIPPERS, MOST_FINDINGS = 24, 5
+ESTIMATES_CAPTION = "Estimates of all repetitions; the dashed line is the true value."
+ZIPPER_CAPTION = (
+    "Zipper plot: intervals by the distance of the estimate from the truth in units of its "
+    "interval, the nearest below. Orange intervals do not cover; they should begin at the dashed "
+    "line."
+)
 
 
 def write_study(
@@ -84,16 +90,14 @@ def write_study(
     >>> "Relative bias" in page.read_text(encoding="utf-8")
     True
     """
-    check_page("internal", language)
-    with use_language(language):
-        facts = study_facts(study, unit)
-        facts["title"] = title or gettext("Simulation study")
-        page = render_page("synthpop", "study.html.j2", facts)
-    return write_page(path, page, private=True)
+    return write_for(
+        path, "synthpop", "study.html.j2", lambda external: study_facts(study, unit),
+        title=title, audience="internal", language=language,
+    )  # fmt: skip
 
 
 def study_facts(study: Study, unit: str | Mapping[str, str] = "") -> dict[str, Any]:
-    """Return everything that the page says but its title, as text ready to be set."""
+    """Return everything that the page says, as text ready to be set."""
     performance = study.table
     rows = [
         (_key(performance, key), dict(row))
@@ -102,6 +106,7 @@ def study_facts(study: Study, unit: str | Mapping[str, str] = "") -> dict[str, A
     critical = critical_value(len(rows))
     rows.sort(key=lambda item: -_concern(item[1], study.level, critical))
     return {
+        "title": gettext("Simulation study"),
         "cards": _cards(study, performance),
         "verdicts": verdict_rows(study, performance),
         "worst": _worst(rows, study.level, critical),
@@ -167,16 +172,15 @@ def verdict_rows(study: Study, performance: pd.DataFrame) -> list[dict[str, str]
     rows = performance.to_dict("records")
     critical = critical_value(len(rows))
     biases = [bias_ratio(row, critical) for row in rows]
-    rows_of = [_key(performance, key)[1] for key in performance.index]
+    titles = [_key(performance, key)[1] for key in performance.index]
     worst = int(np.argmax(biases)) if biases else 0
     word, level = _worded(max(biases, default=0.0), NOTABLE_BIAS, LARGE_BIAS)
     reason = "No bias is larger than a tenth of the standard deviation of its estimator."
     if level != "good":
         relative = change(rows[worst]["relative_bias"], 2)
-        reason = (
-            f"Largest for {rows_of[worst]}: {number(biases[worst], 2)} times the standard deviation"
-        )
-        reason += f", {relative} of the true value." if relative != BLANK else "."
+        of_truth = f", {relative} of the true value" if relative != BLANK else ""
+        size = f"{number(biases[worst], 2)} times the standard deviation{of_truth}"
+        reason = f"Largest for {titles[worst]}: {size}."
     bias = verdict("Bias", word, level, reason, "#estimators")
     misses = [coverage_miss(row, study.level, critical) for row in rows]
     nominal = percent(study.level, 0)
@@ -189,9 +193,8 @@ def verdict_rows(study: Study, performance: pd.DataFrame) -> list[dict[str, str]
         word = {"small": "nominal", "notable": "off", "large": "far off"}[word]
         reason = f"All intervals cover as often as they should, {nominal}."
         if level != "good":
-            share = percent(rows[worst]["coverage"], 1)
-            reason = f"Farthest for {rows_of[worst]}: {share} of the intervals cover, nominal "
-            reason += f"{nominal}."
+            share = f"{percent(rows[worst]['coverage'], 1)} of the intervals cover"
+            reason = f"Farthest for {titles[worst]}: {share}, nominal {nominal}."
         coverage = verdict("Coverage", word, level, reason, "#estimators")
     n = len(study.failures)
     failed = verdict("Failures", "none", "good", "Every repetition gave every number.")
@@ -260,14 +263,10 @@ def _row(
     zipped: bool,
 ) -> dict[str, Any]:
     index, title = key
-    part = _part(study, index)
-    bias, error = float(row["relative_bias"]), float(row["relative_bias_mc"])
-    half = critical * error
+    bias, half = float(row["relative_bias"]), critical * float(row["relative_bias_mc"])
     reach = 1.15 * max(abs(bias) + half, 1e-9) if np.isfinite(bias) else 1.0
-    text = (
-        f"{title}: relative bias {change(bias, 2)}, Monte Carlo interval {change(bias - half, 2)}"
-    )
-    text += f" to {change(bias + half, 2)}"
+    interval = f"{change(bias - half, 2)} to {change(bias + half, 2)}"
+    text = f"{title}: relative bias {change(bias, 2)}, Monte Carlo interval {interval}"
     plot = interval_dot(bias, bias - half, bias + half, 0.0, (-reach, reach), text)
     concern = _concern(row, study.level, critical)
     return folding_row(
@@ -278,12 +277,12 @@ def _row(
         [change(bias, 2), number(row["rmse"]), percent(row["coverage"], 1)],
         {"concern": concern, "rmse": float(row["rmse"])},
         flagged=concern > 1,
-        charts=_charts(study, part, row, title, unit, zipped),
+        charts=_charts(study, _estimates_at(study, index), row, title, unit, zipped),
         tables=[{"title": "", "table": _measures(row)}],
     )
 
 
-def _part(study: Study, index: tuple[Any, ...]) -> pd.DataFrame:
+def _estimates_at(study: Study, index: tuple[Any, ...]) -> pd.DataFrame:
     names = [*study.grid, "estimator", "domain"]
     matches = np.ones(len(study.estimates), dtype=bool)
     for name, value in zip(names, index, strict=True):
@@ -305,23 +304,15 @@ def _measures(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _charts(
-    study: Study, part: pd.DataFrame, row: Mapping[Any, Any], title: str, unit: str, zipped: bool
-) -> list[dict[str, str]]:
-    charts = [
-        {
-            "chart": estimates_chart(part, float(row["truth"]), title, unit),
-            "caption": "Estimates of all repetitions; the dashed line is the true value.",
-        }
-    ]
+    study: Study, estimates: pd.DataFrame, row: Mapping[Any, Any], title: str, unit: str,
+    zipped: bool,
+) -> list[dict[str, str]]:  # fmt: skip
+    truth = float(row["truth"])
+    chart = estimates_chart(estimates, truth, title, unit)
+    charts = [{"chart": chart, "caption": ESTIMATES_CAPTION}]
     if zipped and np.isfinite(float(row["coverage"])):
-        charts.append(
-            {
-                "chart": zipper_chart(part, float(row["truth"]), study.level, title, unit),
-                "caption": "Zipper plot: intervals by the distance of the estimate from the truth "
-                "in units of its interval, the nearest below. Orange intervals do not cover; they "
-                "should begin at the dashed line.",
-            }
-        )
+        chart = zipper_chart(estimates, truth, study.level, title, unit)
+        charts.append({"chart": chart, "caption": ZIPPER_CAPTION})
     return charts
 
 

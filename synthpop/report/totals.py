@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
 EXACT, HALF = 1e-9, 0.5
+HEADS = {
+    "margin": "Table", "cell": "Cell", "area": "Area", "target": "Known total",
+    "before": "Before", "achieved": "Reached",
+}  # fmt: skip
+LARGEST_ERRORS = "Known totals with the largest errors"
 
 
 def totals_facts(
@@ -126,36 +131,28 @@ class _Cells:
         k = int(order[0])
         row = self.table.iloc[k]
         where = "" if self.shown.all() else " of the cells that may be named"
+        cell, reached = f"{row['margin']}: {row['cell']}", f"reached {number(row['achieved'], 4)}"
         if self.target[k] == 0 and self.gap[k] != 0:
-            return (
-                f"A total of 0 is not met: {row['margin']}: {row['cell']}, reached "
-                f"{number(row['achieved'], 4)}."
-            )
+            return f"A total of 0 is not met: {cell}, {reached}."
         if self.gap[k] == 0:
             return f"The largest relative error{where} is 0."
         return (
-            f"The largest relative error{where} is {_error(self.relative[k])}, at {row['margin']}: "
-            f"{row['cell']} (target {number(row['target'], 4)}, reached "
-            f"{number(row['achieved'], 4)})."
+            f"The largest relative error{where} is {_error(self.relative[k])}, at {cell} "
+            f"(target {number(row['target'], 4)}, {reached})."
         )
 
     def grid(self) -> dict[str, Any]:
         """Return the table of the cells with the largest errors."""
-        extra = [name for name in ("region", "area", "before") if name in self.table.columns]
-        extra = [name for name in extra if name != "region" or "area" in extra]
+        texts = [name for name in ("margin", "cell", "area") if name in self.table]
+        numbers = [name for name in ("target", "before", "achieved") if name in self.table]
         order = self.order()
-        order = order[np.abs(self.gap[order]) > EXACT][:MOST_CELLS]
         rows = []
-        for k in order.tolist():
+        for k in order[np.abs(self.gap[order]) > EXACT][:MOST_CELLS].tolist():
             row = self.table.iloc[k]
-            text = [str(row["margin"]), str(row["cell"])]
-            text += [str(row["area"])] if "area" in extra else []
-            figures = [number(row["before"], 4)] if "before" in extra else []
-            figures += [number(row["achieved"], 4), _error(self.relative[k])]
-            rows.append([*text, number(row["target"], 4), *figures])
-        head = ["Table", "Cell", *(["Area"] if "area" in extra else []), "Known total"]
-        head += [*(["Before"] if "before" in extra else []), "Reached", "Relative error"]
-        return table(head, rows, text_columns=3 if "area" in extra else 2)
+            figures = [number(row[name], 4) for name in numbers]
+            rows.append([*(str(row[name]) for name in texts), *figures, _error(self.relative[k])])
+        head = [*(HEADS[name] for name in (*texts, *numbers)), "Relative error"]
+        return table(head, rows, text_columns=len(texts))
 
 
 def _error(value: float) -> str:
@@ -164,6 +161,14 @@ def _error(value: float) -> str:
     if 0 < abs(value) < 0.5e-4:
         return f"{value:.1e}".replace("-", "−")
     return change(value, 2)
+
+
+def _part(
+    title: str, sentences: list[str], tables: Mapping[str, Any] | None = None, picture: str = ""
+) -> dict[str, Any]:
+    """Return a part of the section; `tables` by their captions."""
+    captioned = [{"caption": text, "table": grid} for text, grid in (tables or {}).items()]
+    return {"title": title, "sentences": sentences, "tables": captioned, "picture": picture}
 
 
 def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, Any]:
@@ -188,12 +193,8 @@ def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, An
         sentences.append(
             f"Ratios of new to old weight lie between {number(low)} and {number(high)}."
         )
-    return {
-        "title": f"Calibration of the weights ({calibration.method})",
-        "sentences": sentences,
-        "tables": [{"caption": "Known totals with the largest errors", "table": cells.grid()}],
-        "picture": "",
-    }
+    title = f"Calibration of the weights ({calibration.method})"
+    return _part(title, sentences, {LARGEST_ERRORS: cells.grid()})
 
 
 def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> dict[str, Any]:
@@ -216,15 +217,13 @@ def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> d
         )
     if not annealed:
         sentences += _scaled(cells.table)
-    tables = [{"caption": "Known totals with the largest errors", "table": cells.grid()}]
+    tables = {LARGEST_ERRORS: cells.grid()}
     if annealed:
         sentences += _changes(step, names)
-        tables += [
-            {"caption": "Regions", "table": _regions(pd.DataFrame(step.details["regions"]))},
-            {"caption": "Change of the variables", "table": _distances(step, names)},
-        ]
+        tables["Regions"] = _regions(pd.DataFrame(step.details["regions"]))
+        tables["Change of the variables"] = _distances(step, names)
     picture = f"trace {place}" if annealed and len(step.details["trace"].get("region", ())) else ""
-    return {"title": title, "sentences": sentences, "tables": tables, "picture": picture}
+    return _part(title, sentences, tables, picture)
 
 
 def _scaled(cells: pd.DataFrame) -> list[str]:
@@ -275,16 +274,10 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
     order = np.argsort(-regions["gap_after"].to_numpy(dtype=float), kind="stable")
     places = sorted(order[:MOST_REGIONS].tolist())
     rows = [
-        [
-            str(row["region"]),
-            count(row["households"]),
-            count(row["exchanged"]),
-            number(row["gap_before"]),
-            number(row["gap_after"]),
-            "yes" if row["converged"] else "no",
-        ]
+        [str(row["region"]), count(row["households"]), count(row["exchanged"]),
+         number(row["gap_before"]), number(row["gap_after"]), "yes" if row["converged"] else "no"]
         for row in regions.iloc[places].to_dict("records")
-    ]
+    ]  # fmt: skip
     if len(regions) > len(rows):
         rows.append([f"and {count(len(regions) - len(rows))} with less left", "", "", "", "", ""])
     head = ["Region", "Households", "Exchanged", "Differences before", "after", "Met"]
@@ -295,24 +288,20 @@ def _distances(step: StepRecord, names: FigureNames) -> dict[str, Any]:
     changes = pd.DataFrame(step.details["distances"])
     order = np.argsort(-changes["distance"].to_numpy(dtype=float), kind="stable")
     rows = [
-        [
-            names.title(str(row["variable"])),
-            "yes" if row["controlled"] else "no",
-            str(row["measure"]),
-            percent(row["distance"]),
-        ]
+        [names.title(str(row["variable"])), "yes" if row["controlled"] else "no",
+         str(row["measure"]), percent(row["distance"])]
         for row in changes.iloc[order[:MOST_VARIABLES]].to_dict("records")
-    ]
+    ]  # fmt: skip
     return table(["Variable", "Has a known total", "Measure", "Distance"], rows, text_columns=3)
 
 
 def prepared_part(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
     """Say what a step on the survey did."""
-    part = PREPARED.get(record.stage.partition(" ")[0])
-    if part is None:  # a stage of somebody else
-        sentences = ["This step changed the survey before the fit." if external else record.summary]
-        return {"title": record.stage, "sentences": sentences, "tables": [], "picture": ""}
-    return part(record, names, external)
+    describe = PREPARED.get(record.stage.partition(" ")[0])
+    if describe is None:  # a stage of somebody else
+        text = "This step changed the survey before the fit." if external else record.summary
+        return _part(record.stage, [text])
+    return describe(record, names, external)
 
 
 def _calibrated_coarsely(
@@ -320,17 +309,15 @@ def _calibrated_coarsely(
 ) -> dict[str, Any]:
     """Say which coarse tables of the known totals the weights of the survey meet."""
     record = step.details
-    if not record["calibrated"]:
-        sentences = [f"The weights of the survey were left as they are: {record['note']}."]
-    else:
+    text = f"The weights of the survey were left as they are: {record.get('note')}."
+    if record["calibrated"]:
         before, after = record["design_effect_before"], record["design_effect"]
-        sentences = [
+        text = (
             f"The weights of the survey meet {', '.join(record['calibrated'])}; the design effect "
             f"of unequal weights (Kish) is {number(after)}, {number(before)} before. The finer "
             "tables are met by exchanging households of the population."
-        ]
-    title = "Known totals: weights of the survey"
-    return {"title": title, "sentences": sentences, "tables": [], "picture": ""}
+        )
+    return _part("Known totals: weights of the survey", [text])
 
 
 def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
@@ -341,16 +328,15 @@ def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> di
         "Missing values of the survey were filled from similar rows before the fit, and count as "
         "observed since then."
     ]
-    tables = []
+    tables = {}
     if not external:
         rows = [
             [title, *(count(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing"))]
             for title, row in zip(titles, variables, strict=True)
         ]
         head = ["Variable", "Missing values", "Filled", "Left missing"]
-        tables = [{"caption": "Missing values", "table": table(head, rows)}]
-    title = f"Missing values filled: {', '.join(titles)}"
-    return {"title": title, "sentences": sentences, "tables": tables, "picture": ""}
+        tables["Missing values"] = table(head, rows)
+    return _part(f"Missing values filled: {', '.join(titles)}", sentences, tables)
 
 
 def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
@@ -361,7 +347,7 @@ def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[s
         f"index, weighted, was {number(before)} and is {number(after)}: 100 means no preference "
         "for ages that end in 0 or 5, 500 that all do."
     ]
-    tables = []
+    tables = {}
     if not external:
         rows = [
             [number(age), count(n), number(expected), count(moved)]
@@ -371,9 +357,8 @@ def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[s
             )
         ]
         head = ["Age", "Survey persons", "Mean of the ages beside it", "Moved"]
-        tables = [{"caption": "Heaps", "table": table(head, rows)}]
-    title = f"Heaped ages: {names.title(name)}"
-    return {"title": title, "sentences": sentences, "tables": tables, "picture": ""}
+        tables["Heaps"] = table(head, rows)
+    return _part(f"Heaped ages: {names.title(name)}", sentences, tables)
 
 
 PREPARED = {

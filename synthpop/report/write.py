@@ -12,8 +12,8 @@ from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
 from synthpop.microdata.codes import MISSING_LABEL
-from synthpop.microdata.language import gettext, use_language
-from synthpop.microdata.page import check_page, render_page, write_page
+from synthpop.microdata.language import gettext
+from synthpop.microdata.page import check_page, write_for
 from synthpop.microdata.places import Place
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count
@@ -165,10 +165,10 @@ def write_stored(
     language: str = "en",
 ) -> Place:
     """Write the page of a stored report; see `write_report`."""
-    check_page(audience, language)
-    with use_language(language):
-        page = render(stored_facts(source, population, audience))
-    return write_page(path, page, private=audience == "internal")
+    return write_for(
+        path, "synthpop", TEMPLATE, lambda external: stored_facts(source, population, external),
+        title=source.title, audience=audience, language=language,
+    )  # fmt: skip
 
 
 def report_facts(
@@ -179,27 +179,26 @@ def report_facts(
     survey, population, fit, audience: see `write_report`
     **more: risk, calibration, title, labels, units and provenance, as of `write_report`
     """
-    return stored_facts(report_source(survey, population, fit, **more), population, audience)
+    source = report_source(survey, population, fit, **more)
+    return stored_facts(source, population, audience == "external")
 
 
-def stored_facts(source: StoredReport, population: Any, audience: str) -> dict[str, Any]:
+def stored_facts(source: StoredReport, population: Any, external: bool) -> dict[str, Any]:
     """Return the facts of a stored report."""
-    external = audience == "external"
     fit = _in_language(suppressed(source.fit) if external else source.fit)
     names = FigureNames(source.labels, source.units)
     known = population if isinstance(population, Population) else None
     recipe = known.manifest.identity.recipe if known else ()
-    risk = source.risk
     totals = totals_facts(source.calibration, known, names, external)
     return {
         "title": source.title or gettext("Synthetic population"),
         "external": external,
         "cards": summary.key_figures(fit, population),
         "what": summary.what_it_is(fit, source.survey, population),
-        "verdicts": verdict_rows(fit, risk, totals, external),
+        "verdicts": verdict_rows(fit, source.risk, totals, external),
         "worst": worst_items(fit, recipe, names),
         "totals": totals,
-        "steps": _steps(known, names) if known else None,
+        "steps": steps(recipe, names, known.manifest.pooling) if known else None,
         "run": run_facts(known, external) if known else [],
         "fallbacks": fallbacks(known, external) if known else None,
         "households": sections.households(fit),
@@ -212,7 +211,7 @@ def stored_facts(source: StoredReport, population: Any, audience: str) -> dict[s
         "comparisons": sections.comparisons(fit, names),
         "effective": count(fit.effective_size),
         "n_population": count(fit.n_population),
-        "risk": risk_facts(risk, external) if risk is not None else None,
+        "risk": risk_facts(source.risk, external) if source.risk is not None else None,
         "provenance": [] if external else provenance_facts(known, source.provenance),
         "names": names,
         "pictures": _pictures(known),
@@ -232,24 +231,12 @@ def _pictures(population: Population | None) -> dict[str, str]:
 
 def _in_language(fit: FitReport) -> FitReport:
     """Return the fit with the level of missing values in the language of the page."""
-    tables = dict(fit.tables)
-    for name, table in tables.items():
+    label = gettext(MISSING_LABEL)
+    if label == MISSING_LABEL:
+        return fit
+    tables = {}
+    for name, table in fit.tables.items():
         levels = [column for column in LEVELS if column in table]
-        if levels and gettext(MISSING_LABEL) != MISSING_LABEL:
-            tables[name] = table.assign(
-                **{
-                    column: table[column].replace(MISSING_LABEL, gettext(MISSING_LABEL))
-                    for column in levels
-                }
-            )
+        columns = {column: table[column].replace(MISSING_LABEL, label) for column in levels}
+        tables[name] = table.assign(**columns)
     return replace(fit, tables=tables)
-
-
-def _steps(population: Population, names: FigureNames) -> dict[str, Any]:
-    manifest = population.manifest
-    return steps(manifest.identity.recipe, names, manifest.pooling)
-
-
-def render(facts: Mapping[str, Any]) -> str:
-    """Return the HTML of the facts."""
-    return render_page("synthpop", TEMPLATE, facts)
