@@ -46,13 +46,18 @@ def rank_comparisons(
     ]
     table = pd.DataFrame(known, columns=COLUMNS[:-1])
     table = table.dropna(subset="value").reset_index(drop=True)
+    table["ratio"] = ratios(table, n_effective).clip(upper=LARGE)
+    return table.sort_values("ratio", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def ratios(table: pd.DataFrame, n_effective: float) -> pd.Series:
+    """Return the value of each row over the larger of its expected errors; see above."""
     expected = table[["expected_simulation_error", "expected_sampling_error"]].max(axis=1)
     least = 0.5 / max(n_effective, 1.0)
     ratio: pd.Series = table["value"].astype(float) / np.maximum(
         expected.fillna(least).astype(float), least
     )
-    table["ratio"] = ratio.where(table["value"] > 0, 0.0).clip(upper=LARGE)
-    return table.sort_values("ratio", ascending=False, kind="stable").reset_index(drop=True)
+    return ratio.where(table["value"] > 0, 0.0)
 
 
 KINDS = {

@@ -45,14 +45,14 @@ def draw_all(
         pictures["sizes"] = household_sizes(
             fit.tables["households_by_size"], fit.tables["households_by_stratum"], fit.strata, names
         )
-    for name, part in _by(fit.tables["one_way"], "variable"):
-        pictures[f"shares {name}"] = share_bars(part, names)
-    for name, part in _by(fit.tables["by_stratum"], "b"):
-        pictures[f"strata {name}"] = strata_dots(part, names)
+    for name, shares in _by(fit.tables["one_way"], "variable"):
+        pictures[f"shares {name}"] = share_bars(shares, names)
+    for name, shares in _by(fit.tables["by_stratum"], "b"):
+        pictures[f"strata {name}"] = strata_dots(shares, names)
     two_way = fit.tables["two_way"]
     for a, b in shown_pairs(fit):
-        part = two_way[(two_way["a"] == a) & (two_way["b"] == b)]
-        pictures[f"mosaic {a} x {b}"] = mosaic(part, names, fit.effective_size)
+        cells = two_way[(two_way["a"] == a) & (two_way["b"] == b)]
+        pictures[f"mosaic {a} x {b}"] = mosaic(cells, names, fit.effective_size)
     pictures |= _number_pictures(fit, names)
     for total, parts in fit.components.items():
         table = fit.tables["components"]
@@ -123,14 +123,14 @@ def _number_pictures(fit: FitReport, names: FigureNames) -> dict[str, Figure]:
     pictures: dict[str, Figure] = {}
     curves, box_table = fit.tables["curves"], fit.tables["boxes"]
     for name in main_numbers(fit):
-        of_variable = curves[curves["variable"] == name]
+        of_variable, groups = curves[curves["variable"] == name], shown_groups(fit, name)
         if len(of_variable):
             pictures[f"curve {name}"] = curve(of_variable[of_variable["by"] == ""], names)
-        for by in shown_groups(fit, name):
+        for by in groups:
             rows = box_table[(box_table["variable"] == name) & (box_table["by"] == by)]
             if len(rows):
                 pictures[f"boxes {name} by {by}"] = boxes(rows, names)
-        for by in shown_groups(fit, name)[:2]:
+        for by in groups[:2]:
             rows = of_variable[of_variable["by"] == by]
             if len(rows):
                 pictures[f"curve {name} by {by}"] = curves_by_group(rows, names)
@@ -140,4 +140,4 @@ def _number_pictures(fit: FitReport, names: FigureNames) -> dict[str, Figure]:
 def _by(table: pd.DataFrame, column: str) -> list[tuple[str, pd.DataFrame]]:
     if table.empty:
         return []
-    return [(str(name), part) for name, part in table.groupby(column, sort=False)]
+    return [(str(name), rows) for name, rows in table.groupby(column, sort=False)]

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from synthpop.evaluation.ranking import KINDS
+from synthpop.evaluation.ranking import KINDS, ratios
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata import charts as svg
 from synthpop.microdata.language import gettext
-from synthpop.microdata.page_facts import Svg, table
+from synthpop.microdata.page_facts import table
 from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import BLANK, number, short_percent
+from synthpop.report.sections import ratio_cell
 
 MEASURES = {"tvd": "TVD", "ks": "KS", "agreement": "agreement", "correlation": "correlation",
             "indicator": "indicator"}  # fmt: skip
@@ -33,12 +32,8 @@ def member_tables(fit: FitReport, names: FigureNames, external: bool) -> list[di
         return []
     if external:
         rows = rows[rows["n_sample"] >= SMALLEST_COUNT]
-    expected = rows[["expected_sampling_error", "expected_simulation_error"]].max(axis=1)
-    least = 0.5 / max(fit.effective_size, 1.0)
-    ratio: pd.Series = (rows["value"] / np.maximum(expected.fillna(least), least)).where(
-        rows["value"] > 0, 0
-    )
-    rows = rows.assign(kind=rows["scope"].map(KINDS), ratio=ratio, given="")
+    ratio = ratios(rows, fit.effective_size)
+    rows = rows.assign(kind=rows["scope"].map(KINDS), ratio=ratio)
     rows = rows.sort_values("ratio", ascending=False, kind="stable")
     reach = float(rows["ratio"].max()) if len(rows) else 1.0
     result = []
@@ -51,18 +46,12 @@ def member_tables(fit: FitReport, names: FigureNames, external: bool) -> list[di
 
 
 def _cells(row: dict[Any, Any], names: FigureNames, reach: float) -> list[Any]:
-    share = row["measure"] in ("agreement", "indicator")
-    text = short_percent if share else number
-    values = [
-        text(row[side], 3) if np.isfinite(row[side]) else BLANK for side in ("sample", "population")
-    ]
-    value = row["value"]
-    distance = number(value, 2) if row["measure"] == "correlation" else short_percent(value, 2)
-    times = number(row["ratio"], 2)
-    bar = svg.ratio_bar(float(row["ratio"]), reach, f"{times} times the sampling error")
-    what = (
-        f"{names.short(row['variable'])}: {row['where']}"
-        if row["where"]
-        else names.short(row["variable"])
-    )
-    return [what, gettext(MEASURES[row["measure"]]), *values, distance, times, Svg(bar)]
+    measure, what = row["measure"], names.short(row["variable"])
+    if row["where"]:
+        what = f"{what}: {row['where']}"
+    text = short_percent if measure in ("agreement", "indicator") else number
+    values = [row["sample"], row["population"]]
+    texts = [text(value, 3) if np.isfinite(value) else BLANK for value in values]
+    distance = (number if measure == "correlation" else short_percent)(row["value"], 2)
+    times, bar = number(row["ratio"], 2), ratio_cell(row["ratio"], reach)
+    return [what, gettext(MEASURES[measure]), *texts, distance, times, bar]

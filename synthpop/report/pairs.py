@@ -9,11 +9,11 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
 from synthpop.microdata.language import said
-from synthpop.microdata.page_facts import Svg, table
+from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import number, percent, points, short_percent
+from synthpop.report.sections import ratio_cell
 
 MOST_SHOWN = 6
 MOST_CELLS = 400
@@ -27,8 +27,7 @@ def all_pairs(fit: FitReport, names: FigureNames) -> dict[str, Any]:
         [said("{variable} by {given}", variable=names.short(row["variable"]),
               given=names.short(row["given"])),
          short_percent(row["value"], 2), short_percent(row["expected_sampling_error"], 2),
-         number(row["ratio"], 2),
-         Svg(svg.ratio_bar(row["ratio"], reach, f"{number(row['ratio'], 2)} times the error"))]
+         number(row["ratio"], 2), ratio_cell(row["ratio"], reach, "error")]
         for row in rows.to_dict("records")
     ]  # fmt: skip
     head = ["Two-way table", "TVD", "Sampling error", "TVD over error", ""]
@@ -40,19 +39,11 @@ def farthest_pairs(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     rows = fit.ranking[fit.ranking["kind"] == "two-way table"].head(MOST_SHOWN)
     tables = []
     two_way = fit.tables["two_way"]
-    for row in rows.to_dict("records"):
-        a, b = row["variable"], row["given"]
+    for a, b in zip(rows["variable"], rows["given"], strict=True):
         cells = two_way[(two_way["a"] == a) & (two_way["b"] == b)]
-        if not len(cells) or len(cells) > MOST_CELLS:
-            continue
-        tables.append(
-            {
-                "title": said(
-                    "{variable} by {given}", variable=names.title(a), given=names.title(b)
-                ),
-                "grid": _grid(cells, fit.effective_size),
-            }
-        )
+        if 0 < len(cells) <= MOST_CELLS:
+            title = said("{variable} by {given}", variable=names.title(a), given=names.title(b))
+            tables.append({"title": title, "grid": _grid(cells, fit.effective_size)})
     return tables
 
 

@@ -13,7 +13,6 @@ from synthpop.microdata.version import __version__
 from synthpop.population.population import Population
 
 LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "numba")
-CHUNK = 1 << 20
 
 
 def provenance_facts(
@@ -24,15 +23,16 @@ def provenance_facts(
     more: survey file, its hash, command, date: as far as the caller knows them
     """
     facts = [(gettext(name), str(value)) for name, value in more.items()]
-    if population is not None and population.manifest.identity.survey:
-        facts.append(
-            (gettext("Hash of the columns that were read"), population.manifest.identity.survey)
-        )
-    facts.append(("synthpop", __version__))
-    facts.append(("Python", platform.python_version()))
-    facts += [(name, _version(name)) for name in LIBRARIES]
-    facts.append((gettext("Platform"), f"{platform.system()} {platform.machine()}"))
-    return facts
+    survey = "" if population is None else population.manifest.identity.survey
+    if survey:
+        facts.append((gettext("Hash of the columns that were read"), survey))
+    return [
+        *facts,
+        ("synthpop", __version__),
+        ("Python", platform.python_version()),
+        *((name, _version(name)) for name in LIBRARIES),
+        (gettext("Platform"), f"{platform.system()} {platform.machine()}"),
+    ]
 
 
 def survey_file_facts(path: Path) -> dict[str, str]:
@@ -46,11 +46,9 @@ def survey_file_facts(path: Path) -> dict[str, str]:
     >>> survey_file_facts(file)["SHA-256 of the survey file"][:8]
     'ca978112'
     """
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(CHUNK):
-            digest.update(block)
-    return {"Survey file": path.name, "SHA-256 of the survey file": digest.hexdigest()}
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"Survey file": path.name, "SHA-256 of the survey file": digest}
 
 
 def _version(name: str) -> str:

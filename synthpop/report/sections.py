@@ -10,8 +10,9 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
 from synthpop.figures.names import FigureNames
+from synthpop.microdata import charts as svg
 from synthpop.microdata.language import gettext, ngettext, said
-from synthpop.microdata.page_facts import table
+from synthpop.microdata.page_facts import Svg, table
 from synthpop.microdata.text import (
     BLANK,
     change,
@@ -37,6 +38,11 @@ SHARES = {"zero", "negative", "missing"}
 AMOUNT = 200.0
 
 
+def ratio_cell(ratio: float, reach: float, error: str = "sampling error") -> Svg:
+    """Return the bar of a distance over its error."""
+    return Svg(svg.ratio_bar(float(ratio), reach, f"{number(ratio, 2)} times the {error}"))
+
+
 def households(fit: FitReport) -> dict[str, Any]:
     """Return tables of households by size, by stratum, and crossed."""
     tables: dict[str, Any] = {}
@@ -49,20 +55,15 @@ def households(fit: FitReport) -> dict[str, Any]:
             tables[column] = _counted(rows, column, title)
     sizes = fit.tables["sizes"]
     if len(sizes) and fit.strata is not None:
-        persons_by_size = sizes.pivot(index="stratum", columns="size", values="population")
-        gap = (sizes.assign(gap=sizes["population"] - sizes["estimate"])
-               .pivot(index="stratum", columns="size", values="gap"))  # fmt: skip
+        households = sizes.pivot(index="stratum", columns="size", values="population")
+        gap = households - sizes.pivot(index="stratum", columns="size", values="estimate")
         columns = list(fit.tables["households_by_size"]["size"])
-        order = list(dict.fromkeys(sizes["stratum"]))
         body = [
-            [str(s), *(_with_gap(persons_by_size.loc[s, c], gap.loc[s, c]) for c in columns)]
-            for s in order
+            [str(s), *(_with_gap(households.loc[s, c], gap.loc[s, c]) for c in columns)]
+            for s in dict.fromkeys(sizes["stratum"])
         ]
-        head = [
-            "Stratum",
-            *(f"{c} {ngettext('person', 'persons', 1 if c == '1' else 2)}" for c in columns),
-        ]
-        tables["crossed"] = table(head, body)
+        heads = [f"{c} {ngettext('person', 'persons', 1 if c == '1' else 2)}" for c in columns]
+        tables["crossed"] = table(["Stratum", *heads], body)
     return tables
 
 
@@ -115,27 +116,22 @@ def quantile_table(fit: FitReport, name: str) -> dict[str, Any]:
 
 def components(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     """Return for each total the table of its parts."""
-    comparisons = []
+    head = ["Part", "Total, survey", "Total, population", "Difference", "Share, survey",
+            "Share, population", "Points"]  # fmt: skip
+    totals = []
     rows = fit.tables["components"]
     for total in fit.components:
-        parts = rows[rows["total"] == total]
         body = [
             [names.title(row["part"]), count(row["sample"]), count(row["population"]),
              change(row["population"] / row["sample"] - 1 if row["sample"] else float("nan")),
              *_part_shares(row, total)]
-            for row in parts.to_dict("records")
+            for row in rows[rows["total"] == total].to_dict("records")
         ]  # fmt: skip
-        head = ["Part", "Total, survey", "Total, population", "Difference", "Share, survey",
-                "Share, population", "Points"]  # fmt: skip
-        comparisons.append(
-            {
-                "name": total,
-                "title": names.title(total),
-                "sentence": _sum_sentence(fit, total),
-                "table": table(head, body),
-            }
+        title, sentence = names.title(total), _sum_sentence(fit, total)
+        totals.append(
+            {"name": total, "title": title, "sentence": sentence, "table": table(head, body)}
         )
-    return comparisons
+    return totals
 
 
 def _sum_sentence(fit: FitReport, total: str) -> str:
@@ -156,8 +152,8 @@ def _part_shares(row: Mapping[Any, Any], total: str) -> list[str]:
 
 def comparisons(fit: FitReport, names: FigureNames) -> dict[str, Any]:
     """Return all comparisons of persons but two-way tables, the farthest for its error first."""
-    rows = fit.ranking
-    rows = rows[rows["kind"].isin(["variable", "by group", "conditional", "households"])]
+    ranking = fit.ranking
+    rows = ranking[ranking["kind"].isin(["variable", "by group", "conditional", "households"])]
     body = [
         [comparison_title(row, names.short), row["measure"].upper(),
          short_percent(row["value"], 2), short_percent(row["expected_simulation_error"], 2),

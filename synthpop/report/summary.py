@@ -23,36 +23,25 @@ PERSONS_ONLY = (
 
 def key_figures(fit: FitReport, population: Any) -> list[dict[str, str]]:
     """Return the numbers at the head of the report."""
-    cards = [
-        card(
-            "Persons",
-            count(fit.n_population),
-            said("from {n} in the survey", n=count(fit.n_sample)),
-        )
-    ]
+    note = said("from {n} in the survey", n=count(fit.n_sample))
+    cards = [card("Persons", count(fit.n_population), note)]
     if isinstance(population, Population) and fit.size is not None:
         per_household = fit.n_population / max(population.n_households, 1)
-        cards.append(
-            card("Households", count(population.n_households),
-                  said("{n} persons on average", n=number(per_household)))
-        )  # fmt: skip
+        note = said("{n} persons on average", n=number(per_household))
+        cards.append(card("Households", count(population.n_households), note))
     return cards
 
 
 def what_it_is(fit: FitReport, survey: SurveySize, population: Any) -> str:
     """Return what the population was made from, in one sentence or two."""
-    values = {
-        "persons": count(fit.n_population),
-        "sample": count(fit.n_sample),
-        "total": count(survey.total_weight),
-    }
-    if fit.size is not None and isinstance(population, Population):
-        values |= {"households": count(population.n_households),
-                   "sample_households": count(survey.n_households)}  # fmt: skip
-        text = said(IN_HOUSEHOLDS, **values)
-    else:
-        text = said(PERSONS_ONLY, **values)
-    if isinstance(population, Population) and population.manifest.identity.replicate is not None:
-        replicate = population.manifest.identity.replicate
+    numbers = {"persons": fit.n_population, "sample": fit.n_sample, "total": survey.total_weight}
+    known = population if isinstance(population, Population) else None
+    sentence = PERSONS_ONLY
+    if fit.size is not None and known is not None:
+        numbers |= {"households": known.n_households, "sample_households": survey.n_households}
+        sentence = IN_HOUSEHOLDS
+    text = said(sentence, **{name: count(value) for name, value in numbers.items()})
+    replicate = None if known is None else known.manifest.identity.replicate
+    if replicate is not None:
         text += f" It is replicate {replicate['number']}: {replicate['note']}."
     return text

@@ -14,8 +14,8 @@ from synthpop.microdata.distances import share_errors
 from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page_facts import Svg, folding_row, table
 from synthpop.microdata.text import change, count, number, percent, points, short_percent
-from synthpop.report.drawn import shown_groups
-from synthpop.report.sections import quantile_table, statistics_table
+from synthpop.report.drawn import main_numbers, shown_groups
+from synthpop.report.sections import quantile_table, ratio_cell, statistics_table
 
 MOST_LEVELS = 60
 BEYOND = 2.0
@@ -35,11 +35,7 @@ CURVE = (
 
 
 def variable_rows(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
-    """Return what the page shows of each variable, the one with the worst comparison first.
-
-    Returns list of dict: one `folding_row` a variable, with a small plot, the sentence and all
-        tables.
-    """
+    """Return a `folding_row` of each variable, the one with the worst comparison first."""
     parts = {part: total for total, group in fit.components.items() for part in group}
     ranking = fit.ranking
     overall = ranking[ranking["kind"] == "variable"].set_index("variable")
@@ -48,17 +44,13 @@ def variable_rows(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     one_way = {str(n): rows for n, rows in fit.tables["one_way"].groupby("variable", sort=False)}
     for name in sorted(overall.index.unique(), key=lambda n: -worst[n]):
         row = overall.loc[name]
-        kind = "category" if row["measure"] == "tvd" else "number"
-        coded = row["measure"] == "tvd"
-        is_far = float(row["ratio"]) > BEYOND
-        facts = (
-            _category(fit, name, one_way[name], names)
-            if coded
-            else _number(fit, name, names, is_far)
-        )
+        ratio, largest = float(row["ratio"]), float(worst[name])
+        if row["measure"] == "tvd":
+            kind, facts = "category", _category(fit, name, one_way[name], names)
+        else:
+            kind, facts = "number", _number(fit, name, names, ratio > BEYOND)
         if name in parts:
             kind = said("part of {total}", total=names.short(parts[name]))
-        ratio, largest = float(row["ratio"]), float(worst[name])
         distance = f"{short_percent(row['value'], 2)} {row['measure'].upper()}"
         rows.append(
             folding_row(
@@ -83,18 +75,12 @@ def _sentence(fit: FitReport, name: str, row: Any) -> str:
     value = short_percent(row["value"], 2)
     message = CATEGORY_SENTENCE if row["measure"] == "tvd" else NUMBER_SENTENCE
     text = said(message, value=value, sampling=sampling, simulation=simulation)
-    inside = fit.distances[
-        (fit.distances["variable"] == name) & (fit.distances["crossed"] == "")
-    ].set_index("scope")
-    largest = f"largest over {fit.strata}"
-    if largest in inside.index:
-        at: dict[Any, Any] = inside.loc[[largest]].to_dict("records")[0]
-        text += " " + said(
-            INSIDE_STRATA,
-            value=short_percent(at["value"], 2),
-            where=at["where"],
-            error=short_percent(at["expected_sampling_error"], 2),
-        )
+    inside = fit.distances[fit.distances["scope"] == f"largest over {fit.strata}"]
+    inside = inside[(inside["variable"] == name) & (inside["crossed"] == "")]
+    if len(inside):
+        at = inside.iloc[0]
+        value, error = (short_percent(at[key], 2) for key in ("value", "expected_sampling_error"))
+        text += " " + said(INSIDE_STRATA, value=value, where=at["where"], error=error)
     return text
 
 
@@ -103,32 +89,23 @@ def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: FigureNames)
     errors = share_errors(q, fit.effective_size)
     gaps = p - q
     reach = float(np.nanmax([*np.abs(gaps), *(2 * errors)])) if np.isfinite(gaps).any() else 0.0
-    body = []
     farthest = np.argsort(-np.nan_to_num(np.abs(gaps) / errors), kind="stable")[:MOST_LEVELS]
-    for k in np.sort(farthest).tolist():
-        level, a, b, gap, error = rows["level"].iloc[k], q[k], p[k], gaps[k], errors[k]
-        comparison = (
-            f"{level}: {points(gap)} points, twice the sampling error is {points(2 * error)}"
-        )
-        plot = svg.difference_bar(gap, error, reach, comparison)
-        body.append([str(level), percent(a), percent(b), points(gap), Svg(plot)])
+    places = np.sort(farthest).tolist()
+    body = []
+    for k in places:
+        level, gap, error = str(rows["level"].iloc[k]), gaps[k], errors[k]
+        text = f"{level}: {points(gap)} points, twice the sampling error is {points(2 * error)}"
+        bar = svg.difference_bar(gap, error, reach, text)
+        body.append([level, percent(q[k]), percent(p[k]), points(gap), Svg(bar)])
     head = ["Category", "Survey", "Population", "Points", "Difference and sampling error"]
-    title = (
-        said("The {n} levels that differ most", n=MOST_LEVELS) if len(rows) > MOST_LEVELS else ""
-    )
+    few = len(rows) <= MOST_LEVELS
+    title = "" if few else said("The {n} levels that differ most", n=MOST_LEVELS)
     tables = [{"title": title, "table": table(head, body)}]
     if (stratified := _strata(fit, name)) is not None:
-        tables.append(
-            {
-                "title": said("Inside {strata}", strata=names.title(str(fit.strata))),
-                "table": stratified,
-            }
-        )
-    text = said(
-        "Differences of the shares of {n} categories with their sampling error", n=len(rows)
-    )
-    places = np.sort(farthest)
-    plot = svg.spark_bars(gaps[places].tolist(), errors[places].tolist(), text)
+        title = said("Inside {strata}", strata=names.title(str(fit.strata)))
+        tables.append({"title": title, "table": stratified})
+    text = "Differences of the shares of {n} categories with their sampling error"
+    plot = svg.spark_bars(gaps[places].tolist(), errors[places].tolist(), said(text, n=len(rows)))
     return {"plot": plot, "charts": [], "tables": tables}
 
 
@@ -137,17 +114,22 @@ def _strata(fit: FitReport, name: str) -> dict[str, Any] | None:
     if rows.empty:
         return None
     rows = rows[rows["variable"] == name]
-    ratios = (rows["value"] / rows["expected_sampling_error"].replace(0, np.nan)).fillna(0.0)
     if rows.empty:
         return None
+    ratios = _over_error(rows)
     reach = float(ratios.max())
     body = [
         [str(row["level"]), short_percent(row["value"], 2),
          short_percent(row["expected_sampling_error"], 2),
-         Svg(svg.ratio_bar(float(ratio), reach, f"{number(ratio, 2)} times the sampling error"))]
+         ratio_cell(ratio, reach)]
         for row, ratio in zip(rows.to_dict("records"), ratios, strict=True)
     ]  # fmt: skip
     return table(["Stratum", "TVD", "Sampling error", "Distance over error"], body)
+
+
+def _over_error(rows: pd.DataFrame) -> pd.Series:
+    """Return distances over their sampling error; 0 where there is none."""
+    return (rows["value"] / rows["expected_sampling_error"].replace(0, np.nan)).fillna(0.0)
 
 
 def _number(fit: FitReport, name: str, names: FigureNames, is_far: bool) -> dict[str, Any]:
@@ -156,42 +138,31 @@ def _number(fit: FitReport, name: str, names: FigureNames, is_far: bool) -> dict
     rows = curves[(curves["variable"] == name) & (curves["by"] == "")]
     x, q, p = (rows[column].to_numpy(dtype=float) for column in ("x", "sample", "population"))
     errors = share_errors(q, fit.effective_size)
-    text = said(
-        "Difference of the distribution functions of {variable}", variable=names.short(name)
-    )
+    text = "Difference of the distribution functions of {variable}"
+    text = said(text, variable=names.short(name))
     chart = svg.difference_curve(x, p - q, errors, text, names.units.get(name, ""), is_far=is_far)
     tables = [
         {"title": gettext("Statistics"), "table": statistics_table(fit, name)},
         {"title": gettext("Quantiles"), "table": quantile_table(fit, name)},
     ]
-    parts = {part for group in fit.components.values() for part in group}
-    if name not in parts:
-        tables += [
-            {
-                "title": said("By {group}", group=names.title(by)),
-                "table": _groups(fit, name, by, names),
-            }
-            for by in shown_groups(fit, name)
-        ]
-    charts = [{"chart": chart, "caption": CURVE}]
-    return {
-        "plot": svg.spark_curve(x, p - q, errors, text, is_far=is_far),
-        "charts": charts,
-        "tables": tables,
-    }
+    if name in main_numbers(fit):
+        for by in shown_groups(fit, name):
+            title = said("By {group}", group=names.title(by))
+            tables.append({"title": title, "table": _groups(fit, name, by, names)})
+    plot = svg.spark_curve(x, p - q, errors, text, is_far=is_far)
+    return {"plot": plot, "charts": [{"chart": chart, "caption": CURVE}], "tables": tables}
 
 
 def _groups(fit: FitReport, name: str, by: str, names: FigureNames) -> dict[str, Any]:
     rows = fit.tables["groups"]
     rows = rows[(rows["variable"] == name) & (rows["by"] == by) & ~(rows["n_sample"] == 0)]
-    ratios = (rows["value"] / rows["expected_sampling_error"].replace(0, np.nan)).fillna(0.0)
-    ratios = ratios.where(rows["value"].notna())  # nothing is drawn of what is not shown
+    ratios = _over_error(rows).where(rows["value"].notna())  # only what is shown is drawn
     reach = float(ratios.max()) if len(rows) else 1.0
     body = [
         [str(row["level"]), count(row["n_sample"]), number(row["mean_sample"]),
          number(row["mean_population"]), change(row["relative_mean"]),
          short_percent(row["value"], 2),
-         Svg(svg.ratio_bar(float(ratio), reach, f"{number(ratio, 2)} times the sampling error"))]
+         ratio_cell(ratio, reach)]
         for row, ratio in zip(rows.to_dict("records"), ratios, strict=True)
     ]  # fmt: skip
     head = [names.short(by), "Survey persons", "Mean, survey", "Mean, population", "Difference",

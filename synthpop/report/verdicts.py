@@ -21,6 +21,12 @@ from synthpop.report.risk import strongest
 
 LEVELS = {"close": "good", "mixed": "look", "poor": "bad", "low": "good", "raised": "look",
           "high": "bad", "met": "good", "nearly met": "look", "missed": "bad"}  # fmt: skip
+LINKS = {
+    "members": "members", "household counts": "members", "household sums": "members",
+    "age gaps": "members", "households": "households", "two-way table": "pairs",
+    "components": "components",
+}  # fmt: skip
+"""Kind of a comparison -> the id of its section; others are shown with their variable."""
 RAISED_SHARE, HIGH_SHARE = 0.0005, 0.01
 NEARLY = 0.01
 AUC = "A classifier reaches an AUC of {parts} (0.5 is a coin toss)."
@@ -147,13 +153,4 @@ def worst_items(
 
 def link_of(row: Mapping[Any, Any]) -> str:
     """Return the id of the place where a comparison is shown."""
-    kind = row["kind"]
-    if kind in ("members", "household counts", "household sums", "age gaps"):
-        return "members"
-    if kind == "households":
-        return "households"
-    if kind == "two-way table":
-        return "pairs"
-    if kind == "components":
-        return "components"
-    return row_id(str(row["variable"]))
+    return LINKS.get(row["kind"]) or row_id(str(row["variable"]))
