@@ -50,7 +50,7 @@ class Column:
 
     name: str
     codes: np.ndarray  # int64 array, shape (n,)
-    levels: list[Any]
+    levels: Any  # values of the codes: a sorted list, or any array where nothing is hidden
     numbers: np.ndarray | None  # float64 array, shape (n,), or None: NaN for a hole
     # bool array, shape (n,): cells that were suppressed: what the intruder wants to know
     hidden: np.ndarray
@@ -69,7 +69,8 @@ class Column:
         """Return a copy in which `cells`, bool, shape (n,), are hidden."""
         numbers = None if self.numbers is None else np.where(cells, np.nan, self.numbers)
         hidden = cells & (self.codes >= 0)
-        return Column(self.name, np.where(cells, -1, self.codes), self.levels[:], numbers, hidden)
+        codes = np.where(cells, -1, self.codes)
+        return Column(self.name, codes, list(self.levels), numbers, hidden)
 
     def agrees(self, other: Column, rows: np.ndarray) -> np.ndarray:
         """Whether this column has the values of another one with these levels at `rows`."""
@@ -144,6 +145,15 @@ def read_column(values: pd.Series, hidden: np.ndarray | None = None) -> Column:
     numbers = as_numbers(values).copy() if is_number(values) else None
     unknown = codes < 0 if hidden is None else hidden & (codes < 0)
     return Column(str(values.name), codes, list(levels), numbers, unknown)
+
+
+def read_source(values: pd.Series) -> Column:
+    """Return a column that only tells others; the levels of numbers are not sorted."""
+    nothing = np.zeros(len(values), dtype=bool)
+    if not is_number(values):
+        return read_column(values, nothing)
+    codes, levels = pd.factorize(values, use_na_sentinel=True)
+    return Column(str(values.name), codes.astype(np.int64), levels, as_numbers(values), nothing)
 
 
 def error_of_guessing(codes: np.ndarray) -> float:

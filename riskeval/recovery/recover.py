@@ -14,11 +14,13 @@ from riskeval.recovery.columns import (
     names_of,
     read_column,
     read_households,
+    read_source,
 )
 from riskeval.recovery.result import Recovery, make_result
 from riskeval.recovery.rules import RULES, Deduction, Fill, Ways, apply
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between, Whole, check, check_choice
 from synthpop.microdata.text import count
@@ -134,8 +136,9 @@ def recover(
     _check(faults, frame, household, ways, names, files, names_of(keys))
     _check_options(faults, ways, k, rules)
     faults.raise_if_any()
-    used = dict.fromkeys([*names, *ways.weights, *parts, *(n for p in parts.values() for n in p)])
-    evidence = _evidence(frame, [n for n in used if n != household], household, files, suppressed)
+    declared = [*ways.weights, *parts, *(name for p in parts.values() for name in p)]
+    used = [name for name in dict.fromkeys([*names, *declared]) if name != household]
+    evidence = _evidence(frame, used, household, declared, files, suppressed)
     n_holes = {name: len(column.holes) for name, column in evidence.columns.items()}
     fills = fill_holes(evidence, ways, list(RULES) if rules is None else list(rules))
     return make_result(frame, fills, n_holes, files["original"], names_of(keys), int(k))
@@ -173,23 +176,44 @@ def _evidence(
     frame: pd.DataFrame,
     names: Sequence[str],
     household: str | None,
+    declared: Sequence[str],
     files: Mapping[str, pd.DataFrame | None],
     suppressed: pd.DataFrame | None,
 ) -> Evidence:
+    """Read the columns; numbers that are missing wherever a value is hidden tell nothing."""
     original, earlier = files["original"], files["earlier"]
+    missing = {name: frame[name].isna().to_numpy() for name in names}
+    hidden = {
+        name: _hidden(name, cells, original, suppressed) if cells.any() else cells
+        for name, cells in missing.items()
+    }
+    at_holes = np.logical_or.reduce(list(hidden.values()))
     columns = {}
-    for name in names:
-        hidden = np.array(frame[name].isna())
-        if suppressed is not None and name in suppressed:
-            hidden &= suppressed[name].to_numpy(dtype=bool)
-        if original is not None and name in original:
-            hidden &= original[name].notna().to_numpy()
-        columns[name] = read_column(frame[name], hidden)
+    for name, cells in hidden.items():
+        if cells.any():
+            columns[name] = read_column(frame[name], cells)
+        elif name in declared or not is_number(frame[name]) or (at_holes & ~missing[name]).any():
+            columns[name] = read_source(frame[name])
     return Evidence(
         columns,
         None if household is None else read_households(frame[household]),
         {} if earlier is None else {str(n): read_column(earlier[n]) for n in earlier},
     )
+
+
+def _hidden(
+    name: str,
+    missing: np.ndarray,
+    original: pd.DataFrame | None,
+    suppressed: pd.DataFrame | None,
+) -> np.ndarray:
+    """Missing cells of a column that were suppressed; bool, shape (n,)."""
+    hidden = missing
+    if suppressed is not None and name in suppressed:
+        hidden = hidden & suppressed[name].to_numpy(dtype=bool)
+    if original is not None and name in original:
+        hidden = hidden & original[name].notna().to_numpy()
+    return hidden
 
 
 def _check(
