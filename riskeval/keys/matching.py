@@ -20,9 +20,10 @@ def match_counts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Counts f and F of each distinct key under a treatment of missing values."""
     holes = table.codes < 0
-    amounts = np.column_stack([table.counts, table.weights])
     if missing == "own-category" or not holes.any():
         return table.counts, table.weights
+    one = table.weights is table.counts
+    amounts = table.counts[:, None] if one else np.column_stack([table.counts, table.weights])
     complete = ~holes.any(axis=1)
     matched = amounts.copy()
     by_alpha = {"wildcard": alpha, "conservative-2": 0.0}.get(missing, 1.0)
@@ -34,7 +35,7 @@ def match_counts(
         totals[~complete] += (1.0 - by_alpha) * amounts[~complete]
     if missing == "conservative":
         totals[complete] = amounts[complete]
-    return totals[:, 0].copy(), totals[:, 1].copy()
+    return totals[:, 0].copy(), totals[:, -1].copy()
 
 
 def shares_of(table: KeyTable) -> list[np.ndarray]:

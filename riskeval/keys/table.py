@@ -69,6 +69,21 @@ def tabulate(
     return _table_of(columns, tuple(keys), tuple(levels), weights)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TabulatedFile:
+    """A file with the table of its keys, as data of functions that begin with this table."""
+
+    frame: pd.DataFrame
+    keys: KeyTable
+
+
+def table_of(data: Any, frame: pd.DataFrame, keys: Sequence[str]) -> KeyTable:
+    """Return the table of these keys that comes with the data, or make it from their frame."""
+    if isinstance(data, TabulatedFile) and data.keys.names == tuple(keys):
+        return data.keys
+    return tabulate(frame, keys)
+
+
 def _table_of(
     columns: list[np.ndarray],
     names: tuple[str, ...],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys
+from riskeval.keys.table import read_keys, table_of
 from riskeval.measures.beta_likeness import group_gains
 from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.checks import as_frame
@@ -130,7 +130,7 @@ def alpha_k_anonymity(
     (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
     check(faults, {"alpha": Between(0, 1), "k": Whole(1)}, {"alpha": alpha, "k": k})
     faults.raise_if_any()
-    gains = group_gains(frame, names, variable, missing, values)
+    gains = group_gains(table_of(data, frame, names), frame[variable], missing, values)
     rare = gains.f < k
     dominated = gains.share > alpha * (1 + 1e-12)
     return AlphaKAnonymity(

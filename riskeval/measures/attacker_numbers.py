@@ -35,7 +35,7 @@ def run_attackers(request: AssessRequest) -> AttackerRisk:
     arguments = request.arguments("attacker_risk", **defaults)
     if arguments.get("population") is not None:
         arguments["weights"] = None
-    return attacker_risk(request.frame, request.keys, **arguments)
+    return attacker_risk(request.file, request.keys, **arguments)
 
 
 def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measurement]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import observed_patterns, read_keys, tabulate
+from riskeval.keys.table import observed_patterns, read_keys, table_of
 from riskeval.measures.individual import individual_risk
 from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_columns
@@ -155,7 +155,7 @@ def attacker_risk(
     if len(frame) == 0:
         faults.add("data", "have no records")
     faults.raise_if_any()
-    table = tabulate(frame, names)
+    table = table_of(data, frame, names)
     f = match_counts(table, missing)[0][table.cell]
     unmatched = 0
     if everybody is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import read_keys, tabulate
+from riskeval.keys.table import KeyTable, read_keys, table_of
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
@@ -117,7 +117,7 @@ def beta_likeness(
     names = read_keys(faults, frame, keys, missing, 1.0)
     (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
     faults.raise_if_any()
-    gains = group_gains(frame, names, variable, missing, None)
+    gains = group_gains(table_of(data, frame, names), frame[variable], missing, None)
     return BetaLikeness(
         beta=float(gains.gain.max()) if len(gains.gain) else 0.0,
         enhanced=not bool((gains.broken > 0).any()),
@@ -140,9 +140,8 @@ class Gains:
 
 
 def group_gains(
-    frame: pd.DataFrame,
-    keys: tuple[str, ...],
-    sensitive: str,
+    table: KeyTable,
+    sensitive: pd.Series,
     missing: str,
     values: Sequence[Any] | None,
 ) -> Gains:
@@ -152,7 +151,7 @@ def group_gains(
     """
     from riskeval.kernels.diversity import group_gain
 
-    codes, levels = encode(frame[sensitive])
+    codes, levels = encode(sensitive)
     counts = np.bincount(codes[codes >= 0], minlength=max(len(levels), 1))
     q = counts / max(counts.sum(), 1)
     watched = np.ones(len(q), dtype=bool)
@@ -171,7 +170,6 @@ def group_gains(
         group_gain(*segments.arrays, q, watched, gains)
         return gains
 
-    table = tabulate(frame, keys)
     cells = per_cell(table, codes.astype(np.int64), len(q), missing, measure, 3)
     f, _ = match_counts(table, missing)
     share, gain, broken = cells[table.cell].T

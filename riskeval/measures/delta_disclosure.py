@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from riskeval.keys.table import read_keys, tabulate
+from riskeval.keys.table import read_keys, table_of
 from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
@@ -97,7 +97,7 @@ def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDis
     (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
     faults.raise_if_any()
     codes, levels = encode(frame[variable])
-    table = tabulate(frame, names)
+    table = table_of(data, frame, names)
     filled = codes >= 0
     n_levels, n_cells = max(len(levels), 1), len(table.codes)
     # 1. records of each group by value, and their shares; 2. |log| of the ratio to the file

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import KeyTable, number_rows, read_keys, tabulate
+from riskeval.keys.table import KeyTable, number_rows, read_keys, table_of
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import MISSING, encode, first_rows
@@ -165,7 +165,7 @@ def l_diversity(
     check_choice(faults, "missing_sensitive", missing_sensitive, MISSING_SENSITIVE)
     check(faults, {"recursive_c": POSITIVE}, {"recursive_c": recursive_c})
     faults.raise_if_any()
-    table = tabulate(frame, names)
+    table = table_of(data, frame, names)
     coded = {name: encode(frame[name]) for name in variables}
     columns: dict[str, np.ndarray] = {}
     multi = np.full((len(frame), 2), np.inf)

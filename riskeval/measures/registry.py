@@ -54,12 +54,13 @@ def _run_recovery(request: AssessRequest) -> Recovery:
 
     frame = request.frame
     weights = request.weights if isinstance(request.weights, str) else None
+    is_key = np.broadcast_to(frame.columns.isin(request.keys), frame.shape)
     return recover(
-        frame,
+        request.file,
         household=request.household,
         weights=weights,
         keys=request.keys,
-        suppressed=pd.DataFrame({n: np.full(len(frame), n in request.keys) for n in frame}),
+        suppressed=pd.DataFrame(is_key, columns=frame.columns),
         **request.arguments("recovery"),
     )
 
@@ -71,7 +72,7 @@ def _run(
 
     def run(request: AssessRequest) -> Result:
         columns = (getattr(request, role) for role in roles)
-        return measure(request.frame, *columns, **request.arguments(name))
+        return measure(request.file, *columns, **request.arguments(name))
 
     return run
 
@@ -79,8 +80,8 @@ def _run(
 def _by_variable(
     request: AssessRequest, measure: Callable[..., Result], **arguments: Any
 ) -> ByVariable:
-    frame, keys = request.frame, request.keys
-    return ByVariable({one: measure(frame, keys, one, **arguments) for one in request.sensitive})
+    file, keys = request.file, request.keys
+    return ByVariable({one: measure(file, keys, one, **arguments) for one in request.sensitive})
 
 
 def _run_dominance(request: AssessRequest) -> ByVariable:
@@ -98,7 +99,7 @@ def _run_suda(request: AssessRequest) -> Any:
         "missing": SUDA_RULES.get(request.counts.missing, "exclude"),
         "dis_fraction": 1.0 if size is None or n == 0 else min(1.0, n / size),
     }
-    return suda(request.frame, request.keys, **request.arguments("suda", **defaults))
+    return suda(request.file, request.keys, **request.arguments("suda", **defaults))
 
 
 def _run_loglinear(request: AssessRequest) -> Any:
@@ -145,7 +146,7 @@ MEASURES: dict[str, Measure] = {
         "Population uniqueness", "How many unique records are alone in the population too?",
         ("population",),
         lambda request: population_uniqueness(
-            request.frame, request.keys, population_size=request.population_size
+            request.file, request.keys, population_size=request.population_size
         ),
         numbers.of_uniqueness,
         "Hoshino 2001; Zayatz 1991; Dankar et al. 2012", compared=False,

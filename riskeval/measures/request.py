@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from riskeval.keys.table import TabulatedFile
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.errors import Faults
@@ -90,6 +91,11 @@ class AssessRequest:
     # {"original", "perturbed", "synthetic"}: what the file is: numbers that mean nothing for its
     # kind are not judged by limits
     kind: str = "original"
+
+    @property
+    def file(self) -> TabulatedFile:
+        """The file with its table of keys, as data of the measures."""
+        return TabulatedFile(self.frame, self.counts.keys)
 
     def arguments(self, measure: str, **defaults: Any) -> dict[str, Any]:
         """Arguments of a measure: `defaults`, over which the options of the user win."""

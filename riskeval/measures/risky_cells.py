@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, read_keys, tabulate
+from riskeval.keys.table import KeyTable, read_keys, table_of
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.errors import Faults
@@ -125,7 +125,7 @@ def risky_cells(
     rank = _read_levels(faults, names, levels)
     limits = _read_thresholds(faults, max_dimension, threshold, len(names))
     faults.raise_if_any()
-    table = tabulate(frame, names)
+    table = table_of(data, frame, names)
     rows, chosen = [], []
     unsafe_tables = np.zeros(len(table.codes), dtype=np.int64)
     for dimension in range(1, len(limits) + 1):

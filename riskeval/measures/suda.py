@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import KeyTable, table_of
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
 from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
@@ -240,20 +241,20 @@ def suda(
     frame = as_frame(data, columns=(keys,))
     keys = list(listed_names(keys))
     _check(frame, keys, max_size, dis_fraction, normalise, missing)
-    coded = encode_keys(frame, keys)
+    table = table_of(data, frame, keys)
     largest = len(keys) if max_size is None else int(max_size)
-    ids, n_cells = cell_ids(coded.codes)
-    copies = np.bincount(ids, minlength=n_cells)
+    copies = table.counts.astype(np.int64)
     weights = msu_weights(len(keys), largest, normalise)
-    score, share, n_msu, smallest, sizes = _search(coded, ids, copies, largest, weights, missing)
+    score, share, n_msu, smallest, sizes = _search(table, copies, largest, weights, missing)
     contribution = np.divide(
         share, score[:, None], out=np.zeros_like(share), where=score[:, None] > 0
     )
-    counts = _records_alike(frame, keys, copies[ids], missing)
+    alike = match_counts(table, "wildcard")[0] if missing == "wildcard" else copies
+    counts = alike[table.cell]
     dis_score, dis = dis_scores(
         score, int((counts == 1).sum()), int((counts == 2).sum()), dis_fraction, len(keys)
     )
-    attribute, level = _contributions(coded, score, share)
+    attribute, level = _contributions(table, score, share)
     return Suda(
         score=score,
         dis_score=dis_score,
@@ -266,7 +267,7 @@ def suda(
             {"size": np.arange(1, largest + 1), "n_msu": sizes[1 : largest + 1]}
         ),
         dis=dis,
-        keys=coded.names,
+        keys=table.names,
         max_size=largest,
         dis_fraction=float(dis_fraction),
         normalise=normalise,
@@ -275,8 +276,7 @@ def suda(
 
 
 def _search(
-    coded: CodedKeys,
-    ids: np.ndarray,
+    table: KeyTable,
     copies: np.ndarray,
     max_size: int,
     weights: np.ndarray,
@@ -285,14 +285,13 @@ def _search(
     """Run the kernel over distinct rows and bring its sums back to records."""
     from riskeval.kernels.suda import minimal_uniques
 
-    n_cells, n_keys = len(copies), len(coded.names)
+    n_cells, n_keys = table.codes.shape
     if n_cells * (n_keys + 1) > PLACES:
         faults = Faults("suda")
         what = f"{count(n_cells)} distinct rows are too many"
         faults.add("data", what, remedy="Search parts of the file.")
         faults.raise_if_any()
-    first = first_rows(ids, n_cells)
-    items, column_of, absent = ranked_items(coded, first, copies, missing)
+    items, column_of, absent = ranked_items(table.codes, table.sizes, copies, missing)
     score, share = np.zeros(n_cells), np.zeros((n_cells, n_keys))
     n_msu, smallest = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
     sizes = np.zeros(n_keys + 1, dtype=np.int64)
@@ -301,38 +300,30 @@ def _search(
         np.minimum(copies, 2).astype(np.int8), missing == "wildcard" and bool(absent.any()),
         max_size, weights, score, share, n_msu, sizes, smallest,
     )  # fmt: skip
-    return score[ids], share[ids], n_msu[ids], smallest[ids], sizes
-
-
-def _records_alike(
-    frame: pd.DataFrame, keys: Sequence[str], copies: np.ndarray, missing: str
-) -> np.ndarray:
-    """Return how many records are like each one on all keys, shape (n,)."""
-    if missing != "wildcard":
-        return copies
-    from riskeval.measures.frequencies import frequency_counts
-
-    return np.asarray(frequency_counts(frame, keys, missing="wildcard").f)
+    cell = table.cell
+    return score[cell], share[cell], n_msu[cell], smallest[cell], sizes
 
 
 def _contributions(
-    coded: CodedKeys, score: np.ndarray, share: np.ndarray
+    table: KeyTable, score: np.ndarray, share: np.ndarray
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the contributions by attribute and by level, in per cent."""
     total = score.sum()
     sums = share.sum(axis=0)
     attribute = pd.DataFrame(
         {
-            "variable": coded.names,
+            "variable": table.names,
             "contribution": 100 * sums / total if total > 0 else np.full(len(sums), np.nan),
         }
     )
+    scored = np.flatnonzero(score > 0)
+    codes, shares = table.codes[table.cell[scored]], share[scored]
     parts = []
-    for j, name in enumerate(coded.names):
-        codes, n_levels = coded.codes[:, j], len(coded.levels[j])
-        place = np.where(codes < 0, n_levels, codes)
-        by_level = np.bincount(place, weights=share[:, j], minlength=n_levels + 1)
-        levels: list[Any] = list(coded.levels[j])
+    for j, name in enumerate(table.names):
+        n_levels = table.sizes[j]
+        place = np.where(codes[:, j] < 0, n_levels, codes[:, j])
+        by_level = np.bincount(place, weights=shares[:, j], minlength=n_levels + 1)
+        levels: list[Any] = list(table.levels[j])
         if by_level[n_levels] > 0:  # missing as a category
             levels.append(None)
         else:

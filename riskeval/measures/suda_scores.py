@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb, factorial, prod
 
 import numpy as np
-
-from synthpop.microdata.codes import CodedKeys
 
 NORMALISATIONS = ("original", "factorial", "book")
 
@@ -56,17 +55,17 @@ def dis_scores(
 
 
 def ranked_items(
-    coded: CodedKeys, rows: np.ndarray, copies: np.ndarray, missing: str
+    codes: np.ndarray, n_levels: Sequence[int], copies: np.ndarray, missing: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number the values of all keys by how many records hold them, the rarest first.
 
-    rows, copies: one record of each distinct row, and how many have it
+    codes, copies: distinct rows, -1 missing, and how many records have each
     Returns items of each row, ranks ascending, filled up with the number of items; the key of each
     item; where the value of a key is missing (with "category" it is an item like another).
     """
-    codes = coded.codes[rows].astype(np.int64)
+    codes = codes.astype(np.int64)
     absent = codes < 0
-    sizes = np.array([len(levels) + 1 for levels in coded.levels])
+    sizes = np.array(n_levels) + 1
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     if missing == "category":
         codes = np.where(absent, sizes - 1, codes)

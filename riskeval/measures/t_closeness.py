@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, tabulate
+from riskeval.keys.table import read_keys, table_of
 from riskeval.measures.sensitive_groups import (
     MOST_CODES,
     Segments,
@@ -141,7 +141,7 @@ def t_closeness(
     variables = read_sensitive(faults, frame, names, sensitive)
     kind_of = _distances(faults, frame, variables, distance)
     faults.raise_if_any()
-    table = tabulate(frame, names)
+    table = table_of(data, frame, names)
     columns, kinds = {}, {}
     for name in variables:
         codes, levels = encode(frame[name])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import ALONE, read_keys, tabulate
+from riskeval.keys.table import ALONE, read_keys, table_of
 from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
@@ -167,7 +167,7 @@ def population_uniqueness(
             "population_size", f"{size:g} persons, fewer than the {plural(n, 'record')} of the file"
         )
     faults.raise_if_any()
-    counts = tabulate(frame, names).counts.astype(np.int64)
+    counts = table_of(data, frame, names).counts.astype(np.int64)
     return _estimate(counts, n, max(size, n), names)
 
 

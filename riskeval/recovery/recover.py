@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.table import table_of
 from riskeval.recovery.columns import (
     Evidence,
     check_components,
@@ -141,7 +142,8 @@ def recover(
     evidence = _evidence(frame, used, household, declared, files, suppressed)
     n_holes = {name: len(column.holes) for name, column in evidence.columns.items()}
     fills = fill_holes(evidence, ways, list(RULES) if rules is None else list(rules))
-    return make_result(frame, fills, n_holes, files["original"], names_of(keys), int(k))
+    table = table_of(release, frame, names_of(keys)) if names_of(keys) else None
+    return make_result(frame, table, fills, n_holes, files["original"], int(k))
 
 
 def fill_holes(evidence: Evidence, ways: Ways, rules: Sequence[str]) -> list[Fill]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import KeyTable, tabulate
 from riskeval.recovery.columns import CLOSE
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.results import Result
@@ -140,13 +142,13 @@ def read_back_text(recovery: Recovery, what: str) -> str:
 
 def make_result(
     frame: pd.DataFrame,
+    table: KeyTable | None,
     fills: Sequence[Fill],
     n_holes: Mapping[str, int],
     original: pd.DataFrame | None,
-    keys: Sequence[str],
     k: int,
 ) -> Recovery:
-    """Collect what was filled, compare it with the original and count the keys."""
+    """Collect what was filled, compare it with the original and count the keys of the table."""
     cells = _cells(fills)
     n_right = None
     if original is not None:
@@ -156,11 +158,12 @@ def make_result(
     cells = cells.sort_values(["row", "column"], kind="stable", ignore_index=True)
     data = with_values(frame, cells)
     below = None
-    if keys:
+    if table is not None:
         believed = cells if original is None else cells[cells["right"]]
-        believed = believed[believed["column"].isin(keys)]
-        before = _below(frame, keys, k)
-        after = _below(with_values(frame, believed), keys, k) if len(believed) else before
+        believed = believed[believed["column"].isin(table.names)]
+        before = after = _below(table, k)
+        if len(believed):
+            after = _below(tabulate(with_values(frame, believed), table.names), k)
         below = (before, after)
     holes = {name: count for name, count in n_holes.items() if count}
     return Recovery(cells, sources, data, holes, len(frame), n_right, below, k)
@@ -274,10 +277,7 @@ def expected_values(released: pd.Series, original: pd.Series) -> np.ndarray:
     return np.array([*released_levels, None], dtype=object)[place[original_codes]]
 
 
-def _below(frame: pd.DataFrame, keys: Sequence[str], k: int) -> int:
-    from riskeval.keys.matching import match_counts
-    from riskeval.keys.table import tabulate
-
-    table = tabulate(frame, list(keys), None)
+def _below(table: KeyTable, k: int) -> int:
+    """Records that fewer than `k` records match."""
     records, _ = match_counts(table, "wildcard", 1.0)
     return int((records[table.cell] < k).sum())
