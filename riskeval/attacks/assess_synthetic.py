@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.compared import N_GROUPS
-from riskeval.attacks.counting.key_tables import check_file
 from riskeval.attacks.entry import AttackInput, AttackNumber
 from riskeval.attacks.intervals import check_intervals
 from riskeval.attacks.registry import ATTACKS
-from riskeval.attacks.request import AttackRequest, check_request, read_request
+from riskeval.attacks.request import AttackRequest, check_file, check_request, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ class LevelCoder:
 
     def check_common(self, faults: Faults, name: str, first: str, second: str) -> None:
         """Note a fault when no level of the first file occurs in the second."""
-        if self.n_known == 0 or self.absent() != self.n_known:
+        if self.n_known == 0 or any(code < self.n_known for code in self.met):
             return
         known = ", ".join(map(repr, self.levels[: min(MANY, self.n_known)]))
         new = ", ".join(map(repr, self.levels[self.radix : self.radix + MANY]))
@@ -116,10 +116,6 @@ class LevelCoder:
             f"({known} in the {first}, {new or 'only missing values'} in the {second})",
             remedy="Code it in the same way in both files.",
         )
-
-    def absent(self) -> int:
-        """Return how many levels of the sample the release does not have."""
-        return self.n_known - sum(code < self.n_known for code in self.met)
 
     def note(self, name: str, first: str) -> str:
         """Name levels that the release lacks, when they are more than a few; else empty."""
@@ -142,3 +138,13 @@ class LevelCoder:
             self._code[level] = code
         self.met.add(code)
         return code
+
+
+def check_common_levels(
+    subject: str, coders: Mapping[str, LevelCoder], first: str, second: str
+) -> None:
+    """Refuse columns without any common level: codes against labels, never a risk of zero."""
+    faults = Faults(subject)
+    for name, coder in coders.items():
+        coder.check_common(faults, name, first, second)
+    faults.raise_if_any()

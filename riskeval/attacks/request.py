@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.scenario import Scenario, to_scenario
+from riskeval.attacks.scenario import Scenario, check_roles, to_scenario
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import as_names, listed_names
 from synthpop.microdata.parameters import check_choice
 
 
@@ -35,17 +35,22 @@ class AttackRequest:
 
     @property
     def unit(self) -> str:
-        """Return what one attack is about, in the plural, for sentences."""
+        """What one attack is about, in the plural, for sentences."""
         return "records" if self.household is None else "households"
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """Keys and targets."""
+        return (*self.keys, *self.targets)
+
+    @property
     def needed(self) -> tuple[str, ...]:
-        """Return the columns that both files must have."""
-        return (*self.keys, *self.targets, *([] if self.household is None else [self.household]))
+        """Columns that both files must have."""
+        return self.variables if self.household is None else (*self.variables, self.household)
 
     @property
     def footnote(self) -> str:
-        """Return the story as a last sentence; empty when there is none."""
+        """The story as a last sentence; empty when there is none."""
         return f" Scenario: {self.story}" if self.story else ""
 
 
@@ -84,14 +89,9 @@ def read_request(
 
 def check_request(faults: Faults, request: AttackRequest, frame: pd.DataFrame) -> None:
     """Note what is wrong with keys, targets and households, and columns the original lacks."""
-    if not request.keys:
-        faults.add("keys", "no key is given", remedy="Name the columns that the intruder knows.")
-    for key in dict.fromkeys(request.keys):
-        if request.keys.count(key) > 1:
-            faults.add("keys", f"{key!r} is given {request.keys.count(key)} times")
-    for target in request.targets:
-        if target in request.keys:
-            faults.add("target", f"{target!r} is also a key", remedy="The intruder looks for it.")
+    check_roles(faults, request.keys, request.targets, request.household)
+    if request.keys:
+        as_names(faults, request.keys, "keys")
     check_choice(faults, "members", request.members, ["any", "every"])
     if request.household is None and request.members != "any":
         faults.add("members", "has no effect without households", remedy="Name the household.")
@@ -100,12 +100,21 @@ def check_request(faults: Faults, request: AttackRequest, frame: pd.DataFrame) -
     if len(frame) == 0:
         faults.add("original", "has no records")
     if request.household is not None:
-        if request.household in (*request.keys, *request.targets):
-            what = f"{request.household!r} is also a key or a target"
-            faults.add("household", what, remedy="The number of a household is not known outside.")
         check_households(faults, frame, request.household, "original")
     if request.rows is not None:
         check_rows(faults, frame, request.rows, "original")
+
+
+def check_file(faults: Faults, frame: pd.DataFrame, request: AttackRequest, role: str) -> None:
+    """Note columns that a release or a hold-out lacks."""
+    check_columns(faults, frame, request.variables, f"key or target of the {role}")
+    if request.household is not None:
+        check_households(faults, frame, request.household, role)
+    if role == "hold-out":
+        if request.rows is not None:
+            check_columns(faults, frame, [request.rows], "rows looked for of the hold-out")
+        if len(frame) == 0:
+            faults.add("holdout", "has no records")
 
 
 def check_rows(faults: Faults, frame: pd.DataFrame, name: str, role: str) -> bool:

@@ -102,11 +102,10 @@ category when it is the true one.
         members: str = "any",
     ) -> None:
         faults = Faults("Scenario")
-        asked = _names(faults, "keys", keys)
-        wanted = _names(faults, "targets", targets)
-        errors = _errors(faults, key_errors, asked)
+        key_names = _names(faults, "keys", keys)
         plain = {
-            "keys": asked, "targets": wanted, "key_errors": errors, "coverage": coverage,
+            "keys": key_names, "targets": _names(faults, "targets", targets),
+            "key_errors": _errors(faults, key_errors, key_names), "coverage": coverage,
             "unit": unit, "household": household, "who": who, "rows": rows,
             "accuracy": _accuracies(faults, accuracy), "members": members,
             "categorical": _names(faults, "categorical", categorical),
@@ -227,21 +226,16 @@ def to_scenario(
             )
         except InputError as error:
             raise InputError(subject, error.faults) from None
-    _check_honoured(faults, scenario, honoured)
+    if honoured is not None:
+        for name, value in scenario.to_dict().items():
+            if name not in ("keys", "targets", *honoured):
+                what = f"{value!r} of the Scenario has no part in this measure"
+                faults.add(name, what, remedy="Leave it out.")
     if n_targets is not None and len(scenario.targets) != n_targets:
         what = f"{len(scenario.targets)} targets are given, {n_targets} wanted"
         faults.add("target", what, remedy="Name what the intruder looks for.")
     faults.raise_if_any()
     return scenario
-
-
-def _check_honoured(faults: Faults, scenario: Scenario, honoured: Sequence[str] | None) -> None:
-    if honoured is None:
-        return
-    for name, value in scenario.to_dict().items():
-        if name not in ("keys", "targets", *honoured):
-            what = f"{value!r} of the Scenario has no part in this measure"
-            faults.add(name, what, remedy="Leave it out.")
 
 
 def _names(faults: Faults, where: str, value: object) -> tuple[str, ...]:
@@ -288,12 +282,22 @@ def _accuracies(faults: Faults, accuracy: Any) -> tuple[float, ...]:
     return tuple(float(p) for p in values if is_number(p))
 
 
-def _check(faults: Faults, plain: dict[str, Any]) -> None:
-    if not plain["keys"]:
+def check_roles(
+    faults: Faults, keys: tuple[str, ...], targets: tuple[str, ...], household: str | None
+) -> None:
+    """Note no key at all, and columns with two roles."""
+    if not keys:
         faults.add("keys", "no key is given", remedy="Name the columns that the intruder knows.")
-    for target in plain["targets"]:
-        if target in plain["keys"]:
+    for target in targets:
+        if target in keys:
             faults.add("target", f"{target!r} is also a key", remedy="The intruder looks for it.")
+    if household is not None and household in (*keys, *targets):
+        what = f"{household!r} is also a key or a target"
+        faults.add("household", what, remedy="The number of a household is not known outside.")
+
+
+def _check(faults: Faults, plain: dict[str, Any]) -> None:
+    check_roles(faults, plain["keys"], plain["targets"], plain["household"])
     for name in plain["categorical"]:
         if name not in plain["targets"]:
             remedy = did_you_mean(name, plain["targets"])
@@ -308,10 +312,6 @@ def _check(faults: Faults, plain: dict[str, Any]) -> None:
     for name in ("household", "rows"):
         if plain[name] is not None and (not isinstance(plain[name], str) or not plain[name]):
             faults.add(name, f"{plain[name]!r} is not the name of a column")
-    _check_household(faults, plain)
-
-
-def _check_household(faults: Faults, plain: dict[str, Any]) -> None:
     household = plain["household"]
     if plain["unit"] == "household" and household is None:
         remedy = "Name the column with the number of the household."
@@ -320,9 +320,6 @@ def _check_household(faults: Faults, plain: dict[str, Any]) -> None:
         name = "household" if household is not None else "members"
         remedy = 'Set unit="household", or leave it out.'
         faults.add(name, "has no effect on attacks on persons", remedy=remedy)
-    if household is not None and household in (*plain["keys"], *plain["targets"]):
-        what = f"{household!r} is also a key or a target"
-        faults.add("household", what, remedy="The number of a household is not known outside.")
 
 
 def _percent(share: float) -> str:
@@ -333,6 +330,3 @@ def _listed(names: Sequence[str], joint: str) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {joint} {names[-1]}"
-
-
-__all__ = ["ACCURACY", "Scenario", "to_scenario"]

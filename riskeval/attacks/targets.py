@@ -6,8 +6,9 @@ Every attack reads a scenario here, so that all of them attack the same persons 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,6 @@ from synthpop.microdata.streams import Streams
 
 TREATMENTS = ("wildcard", "category", "unmatched")
 """What a missing key of the release matches: anything, a missing key, nothing."""
-
 
 Knowledge = Scenario | AttackRequest
 """What the intruder knows and whom they look for."""
@@ -129,7 +129,7 @@ class HouseholdNumbers:
 
     @property
     def size(self) -> int:
-        """Return how many there are."""
+        """How many there are."""
         return self._numbers.size
 
 
@@ -155,11 +155,6 @@ class AttackTargets:
     codes: np.ndarray
     true_codes: np.ndarray
     unit: np.ndarray  # int64, shape (n,): unit of each row: the row itself, or its household
-    # combination, true_combination: int64, shape (units,): number of the key combination of a
-    # person, or of the multiset of them in a household, as believed and as it is; the same numbers
-    # in all files that were read together
-    combination: np.ndarray
-    true_combination: np.ndarray
     # int64, shape (units,): units of the file with the same believed keys; 0 where a missing key
     # matches nothing
     frequency: np.ndarray
@@ -187,28 +182,28 @@ class AttackTargets:
         return total / np.maximum(count, 1)
 
 
-def level_coders(frames: Sequence[pd.DataFrame], keys: Sequence[str]) -> list[LevelCoder]:
+def level_coders(frames: Collection[pd.DataFrame], keys: Sequence[str]) -> dict[str, LevelCoder]:
     """One coder a key, which knows the levels that occur in files of real persons."""
-    levels = [[occurring_levels(frame[key]) for key in keys] for frame in frames]
-    coders = [
-        LevelCoder(first, [level for others in of_others for level in others])
-        for first, *of_others in zip(*levels, strict=True)
-    ]
+    coders = {}
+    for key in keys:
+        first, *others = (occurring_levels(frame[key]) for frame in frames)
+        coders[key] = LevelCoder(first, list(chain.from_iterable(others)))
     return coders
 
 
 def attack_targets(
     frames: Mapping[str, pd.DataFrame],
     scenario: Knowledge,
-    coders: Sequence[LevelCoder],
+    coders: Mapping[str, LevelCoder],
     seed: int,
     *,
     match_missing: bool = True,
 ) -> dict[str, AttackTargets]:
     """Describe persons or households of files (original, then a hold-out) in the same codes."""
     streams = Streams(seed)
-    rows, multisets = RowIndexer([coder.radix for coder in coders]), Multiset()
-    files = {}
+    rows, multisets = RowIndexer([coder.radix for coder in coders.values()]), Multiset()
+    files, matchable = {}, {}
+    combinations: list[list[np.ndarray]] = []
     for role, frame in frames.items():
         unit = units_of(frame, scenario.household)
         n_units = int(unit.max(initial=-1)) + 1
@@ -217,50 +212,51 @@ def attack_targets(
         if any(scenario.errors.values()):
             versions.insert(0, believed_keys(frame, scenario, streams, role))
         codes = [_recoded(keys, coders) for keys in versions]
-        combination = [rows.number(part.T) for part in codes]
+        numbers = [rows.number(keys.T) for keys in codes]
         if scenario.household is not None:
-            combination = [multisets.number(part, unit, n_units) for part in combination]
-        matchable = np.ones(n_units, dtype=np.bool_)
+            numbers = [multisets.number(members, unit, n_units) for members in numbers]
+        combinations.append(numbers)
+        matchable[role] = np.ones(n_units, dtype=np.bool_)
         if not match_missing:
             lacking = (true.codes == MISSING).any(axis=1)
-            matchable = np.bincount(unit, weights=lacking, minlength=n_units) == 0
+            matchable[role] = np.bincount(unit, weights=lacking, minlength=n_units) == 0
         eligible = np.ones(n_units, dtype=np.bool_)
         if scenario.rows is not None:
             flags = frame[scenario.rows].to_numpy(dtype=np.bool_)
             eligible = combine_members(flags, unit, n_units, "any")
-        files[role] = (
-            codes[0], codes[-1], unit, combination[0], combination[-1], matchable, eligible,
-        )  # fmt: skip
-    frequency, everywhere = _frequencies([part[3] for part in files.values()])
-    true_frequency, true_everywhere = _frequencies([part[4] for part in files.values()])
+        files[role] = {
+            "codes": codes[0], "true_codes": codes[-1], "unit": unit, "eligible": eligible,
+        }  # fmt: skip
+    frequency, everywhere = _frequencies([numbers[0] for numbers in combinations])
+    true_frequency, true_everywhere = _frequencies([numbers[-1] for numbers in combinations])
     everyone = scenario.who == "everyone"
     result = {}
-    for i, (role, part) in enumerate(files.items()):
-        codes_, true_codes, unit, combination_, true_combination, matchable, eligible = part
+    for i, (role, known) in enumerate(files.items()):
+        matches, eligible = matchable[role], known["eligible"]
         result[role] = AttackTargets(
-            codes_, true_codes, unit, combination_, true_combination,
-            np.where(matchable, frequency[i], 0), eligible,
-            looked_for=eligible & (everyone | (matchable & (frequency[i] == 1))),
-            comparable=eligible & (everyone | (matchable & (everywhere[i] == 1))),
-            unique=matchable & (true_frequency[i] == 1),
-            unique_in_all=matchable & (true_everywhere[i] == 1),
-        )  # fmt: skip
+            **known,
+            frequency=np.where(matches, frequency[i], 0),
+            looked_for=eligible & (everyone | (matches & (frequency[i] == 1))),
+            comparable=eligible & (everyone | (matches & (everywhere[i] == 1))),
+            unique=matches & (true_frequency[i] == 1),
+            unique_in_all=matches & (true_everywhere[i] == 1),
+        )
     return result
 
 
 def _frequencies(combinations: list[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Units with the same combination in the own file, and in all files, of each file."""
-    n_kinds = 1 + max(int(part.max(initial=-1)) for part in combinations)
-    counts = [np.bincount(part, minlength=n_kinds) for part in combinations]
+    """Units with the same combination in their file, and in all files, of each file."""
+    n_kinds = 1 + max(int(numbers.max(initial=-1)) for numbers in combinations)
+    counts = [np.bincount(numbers, minlength=n_kinds) for numbers in combinations]
     total = np.sum(counts, axis=0)
-    key_counts = [count[part] for count, part in zip(counts, combinations, strict=True)]
-    return key_counts, [total[part] for part in combinations]
+    frequency = [count[numbers] for count, numbers in zip(counts, combinations, strict=True)]
+    return frequency, [total[numbers] for numbers in combinations]
 
 
-def _recoded(keys: CodedKeys, coders: Sequence[LevelCoder]) -> np.ndarray:
+def _recoded(keys: CodedKeys, coders: Mapping[str, LevelCoder]) -> np.ndarray:
     columns = [
         coder.recode(codes, levels)
-        for coder, codes, levels in zip(coders, keys.codes.T, keys.levels, strict=True)
+        for coder, codes, levels in zip(coders.values(), keys.codes.T, keys.levels, strict=True)
     ]
     return np.stack(columns, axis=1).astype(np.int32)
 

@@ -31,30 +31,21 @@ def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray)
     >>> [part.tolist() for part in pairs]
     [[1, 0], [1, 0]]
     """
-    real_pattern, released_pattern = (_hole_patterns(rows, missing) for rows in (real, released))
-    everything = (1 << real.shape[1]) - 1
-    patterns = [p for p in set(released_pattern.tolist()) if p != everything]
-    pairs: list[Pairs] = []
-    for pattern in set(real_pattern.tolist()):
-        waiting = np.flatnonzero(real_pattern == pattern)
-        fitting = sorted((p for p in patterns if p & pattern == pattern), key=int.bit_count)
-        # 1. patterns with few holes first; 2. who is matched by fewer holes waits no longer
-        for _, level in groupby(fitting, key=int.bit_count):
-            step = [_joined(real, released, waiting, released_pattern, p) for p in level]
-            pairs += step
-            matched = np.concatenate([part[0] for part in step])
-            waiting = np.setdiff1d(waiting, matched)
-    empty = np.empty(0, dtype=np.int64)
-    return (
-        np.concatenate([empty, *(part[0] for part in pairs)]),
-        np.concatenate([empty, *(part[1] for part in pairs)]),
-    )
+    waiting = np.ones(len(real), dtype=np.bool_)
+    pairs = [np.empty((2, 0), dtype=np.int64)]
+    for _, first, second in compatible_pairs(real, released, missing, waiting):
+        waiting[first] = False
+        pairs.append(np.stack([first, second]))
+    first, second = np.concatenate(pairs, axis=1)
+    return first, second
 
 
 def compatible_pairs(
-    real: np.ndarray, released: np.ndarray, missing: np.ndarray
+    real: np.ndarray, released: np.ndarray, missing: np.ndarray, waiting: np.ndarray | None = None
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """As `compatible_rows`, for rows that may repeat, by holes: (holes, real, released).
+
+    waiting: bool, shape (u,); real rows to pair; the caller may strike some out on the way
 
     Examples
     --------
@@ -66,6 +57,7 @@ def compatible_pairs(
     """
     real_pattern, released_pattern = (_hole_patterns(rows, missing) for rows in (real, released))
     everything = (1 << real.shape[1]) - 1
+    waiting = np.ones(len(real), dtype=np.bool_) if waiting is None else waiting
     steps = [
         ((p & ~pattern).bit_count(), pattern, p)
         for pattern in set(real_pattern.tolist())
@@ -73,11 +65,12 @@ def compatible_pairs(
         if p != everything and p & pattern == pattern
     ]
     for n_holes, level in groupby(sorted(steps), key=lambda step: step[0]):
-        pairs = [
-            _joined(real, released, np.flatnonzero(real_pattern == pattern), released_pattern, p)
-            for _, pattern, p in level
-        ]
-        yield n_holes, *(np.concatenate([part[k] for part in pairs]) for k in range(2))
+        pairs = []
+        for _, pattern, p in level:
+            rows = np.flatnonzero((real_pattern == pattern) & waiting)
+            pairs.append(np.stack(_joined(real, released, rows, released_pattern, p)))
+        first, second = np.concatenate(pairs, axis=1)
+        yield n_holes, first, second
 
 
 def _hole_patterns(rows: np.ndarray, missing: np.ndarray) -> np.ndarray:
@@ -90,20 +83,20 @@ def _hole_patterns(rows: np.ndarray, missing: np.ndarray) -> np.ndarray:
 
 
 def _joined(
-    real: np.ndarray, released: np.ndarray, waiting: np.ndarray, patterns: np.ndarray, pattern: int
+    real: np.ndarray, released: np.ndarray, rows: np.ndarray, patterns: np.ndarray, pattern: int
 ) -> Pairs:
-    """Pairs of waiting real rows and released rows of one pattern that agree in all other keys."""
+    """Pairs of some real rows and released rows of one pattern that agree in all other keys."""
     keys = np.array([k for k in range(real.shape[1]) if not pattern >> k & 1], dtype=np.int64)
-    rows = np.flatnonzero(patterns == pattern)
+    released_rows = np.flatnonzero(patterns == pattern)
     numbers = RowIndexer([1 << 12] * len(keys))
-    released_ids = numbers.number(released[np.ix_(rows, keys)].T)
-    real_ids = numbers.number(real[np.ix_(waiting, keys)].T)
+    released_ids = numbers.number(released[np.ix_(released_rows, keys)].T)
+    real_ids = numbers.number(real[np.ix_(rows, keys)].T)
     order = np.argsort(released_ids, kind="stable")
     low = np.searchsorted(released_ids[order], real_ids, side="left")
     count = np.searchsorted(released_ids[order], real_ids, side="right") - low
-    left = np.repeat(np.arange(len(waiting)), count)
+    left = np.repeat(np.arange(len(rows)), count)
     place = np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
-    return waiting[left], rows[order[np.repeat(low, count) + place]]
+    return rows[left], released_rows[order[np.repeat(low, count) + place]]
 
 
 def compatible_households(
@@ -140,7 +133,7 @@ def household_holes(
     """
     from riskeval.kernels.households import count_holes
 
-    parts = [np.empty((3, 0), dtype=np.int64)]
+    matches = [np.empty((3, 0), dtype=np.int64)]
     sizes = [np.array([len(home) for home in homes], dtype=np.int64) for homes in (real, released)]
     for size in np.intersect1d(sizes[0], sizes[1]):
         real_homes, candidates = (np.flatnonzero(of == size) for of in sizes)
@@ -154,11 +147,11 @@ def household_holes(
                 real_members, np.stack([released[h] for h in released_homes]), missing, holes
             )
             first, second = np.nonzero(holes > 0)
-            parts.append(
+            matches.append(
                 np.stack([real_homes[first], released_homes[second], holes[first, second]])
             )
-    together = np.concatenate(parts, axis=1)
-    return together[0], together[1], together[2]
+    first, second, n_holes = np.concatenate(matches, axis=1)
+    return first, second, n_holes
 
 
 def member_pairs(real: np.ndarray, released: np.ndarray, missing: np.ndarray) -> Pairs:

@@ -12,8 +12,8 @@ import pandas as pd
 from riskeval.attacks.counting.cells import Cells, as_cells, count_cells, matched_cells
 from riskeval.attacks.counting.compatible import Pairs, compatible_households, compatible_rows
 from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer, pair_up, unpair
-from riskeval.attacks.levels import LevelCoder
-from riskeval.attacks.request import AttackRequest, check_households, check_request
+from riskeval.attacks.levels import LevelCoder, check_common_levels
+from riskeval.attacks.request import AttackRequest, check_file, check_request
 from riskeval.attacks.targets import (
     TREATMENTS,
     AttackTargets,
@@ -21,10 +21,9 @@ from riskeval.attacks.targets import (
     attack_targets,
     level_coders,
 )
-from synthpop.microdata.checks import check_columns
 from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.parameters import check_choice
 
 
@@ -106,38 +105,40 @@ def count_keys(
     frames = open_chunks(release, "synthetic", request.needed, rows=CHUNK)
     faults.raise_if_any()
     # 2. Whom the intruder looks for, and by which keys
-    coders = level_coders(list(files.values()), request.keys)
+    coders = level_coders(files.values(), request.keys)
     real = attack_targets(files, request, coders, seed, match_missing=missing != "unmatched")
     target = LevelCoder(())
     if request.targets:
         target = LevelCoder(encode(files["original"][request.targets[0]])[1])
     reader = _Reader(request, coders, target, missing)
-    believed = {role: reader.number(part.codes) for role, part in real.items()}
-    true = {role: reader.number(part.true_codes) for role, part in real.items()}
+    believed = {role: reader.number(targets.codes) for role, targets in real.items()}
+    true = {role: reader.number(targets.true_codes) for role, targets in real.items()}
     # 3. Count the release block by block
-    for coder in coders:
+    for coder in coders.values():
         coder.start()
     for block in frames:
         block_faults = Faults(name)
         check_file(block_faults, block, request, "synthetic file")
         block_faults.raise_if_any()
         reader.read(block)
-    _check_common(name, request.keys, coders, reader.n_persons)
+    if reader.n_persons == 0:
+        raise InputError.of(name, "synthetic", "has no records")
+    check_common_levels(name, coders, "original", "release")
     # 4. Classes of the real persons, and of the released ones
     classes = reader.classes(real, true, believed, files)
     released = reader.released()
     people = classes["original"]
     original = count_cells(people.true_class, people.level)
     n_classes = 1 + max(
-        max(int(part.believed_class.max(initial=-1)), int(part.true_class.max(initial=-1)))
-        for part in classes.values()
+        max(int(one.believed_class.max(initial=-1)), int(one.true_class.max(initial=-1)))
+        for one in classes.values()
     )
     n_classes = max(n_classes, len(original.total), len(released.total)) + 1
     original, released = original.padded(n_classes), released.padded(n_classes)
     # 5. Released records that the intruder takes for somebody's
     pairs: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64))
     if missing == "wildcard":
-        looked_up = np.unique(np.concatenate([part.believed_class for part in classes.values()]))
+        looked_up = np.unique(np.concatenate([one.believed_class for one in classes.values()]))
         speaking = released.without_level(target.n_known) if request.targets else released
         looked_up = looked_up[(looked_up >= 0) & (speaking.in_class(looked_up) == 0)]
         pairs = reader.compatible(looked_up, speaking)
@@ -145,37 +146,31 @@ def count_keys(
     n_released = reader.n_persons
     if request.household is not None and not request.targets:
         n_released = reader.homes.size
-    notes = [coder.note(key, "original") for coder, key in zip(coders, request.keys, strict=True)]
+    notes = [coder.note(key, "original") for key, coder in coders.items()]
     return CrossTable(
         classes, original, released, matched, n_released, target.levels, tuple(filter(None, notes))
     )
 
 
 class _Reader:
-    """Classes and levels of the release so far.
-
-    Attributes
-    ----------
-    rows : RowIndexer
-        Numbers the key combinations of persons.
-    bags : Multiset
-        Numbers the multisets of them in households.
-    members : Indexer
-        Numbers pairs of a multiset and the keys of one of its members.
-    """
+    """Classes and levels of the release so far."""
 
     def __init__(
-        self, request: AttackRequest, coders: list[LevelCoder], target: LevelCoder, missing: str
-    ) -> None:
+        self, request: AttackRequest, coders: Mapping[str, LevelCoder], target: LevelCoder,
+        missing: str,
+    ) -> None:  # fmt: skip
         self.request, self.coders, self.target = request, coders, target
-        self.missing = np.array([coder.n_known for coder in coders], dtype=np.int32)
+        self.missing = np.array([coder.n_known for coder in coders.values()], dtype=np.int32)
         self.is_matched = missing != "unmatched"
-        self.rows = RowIndexer([coder.radix for coder in coders])
+        # numbers of key combinations of persons, of multisets of them in households, of pairs of
+        # a multiset and the keys of one of its members
+        self.rows = RowIndexer([coder.radix for coder in coders.values()])
         self.bags, self.members, self.cells = Multiset(), Indexer(), Indexer()
         self.pair_of_member: list[np.ndarray] = []
         self.cell_keys: list[np.ndarray] = []
         self.counts = np.zeros(0, dtype=np.int64)
-        self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        # rows, levels and households of the persons read, of whom households may be incomplete
+        self.persons: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.real_bags: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.homes = HouseholdNumbers()
         self.n_persons = 0
@@ -189,8 +184,8 @@ class _Reader:
 
     def read(self, chunk: pd.DataFrame) -> None:
         """Count the persons of a chunk, or keep their numbers until their household is complete."""
-        pairs = zip(self.coders, self.request.keys, strict=True)
-        rows = self.number(np.stack([coder.code(chunk[key]) for coder, key in pairs], axis=1))
+        codes = [coder.code(chunk[key]) for key, coder in self.coders.items()]
+        rows = self.number(np.stack(codes, axis=1))
         level = np.zeros(len(chunk), dtype=np.int64)
         if self.request.targets:
             level = self.target.code(chunk[self.request.targets[0]]).astype(np.int64)
@@ -199,7 +194,7 @@ class _Reader:
             self._count(rows, level)
         else:
             home = self.homes.number(chunk[self.request.household])
-            self.parts.append((rows.astype(np.int32), level.astype(np.int32), home))
+            self.persons.append((rows.astype(np.int32), level.astype(np.int32), home))
 
     def classes(
         self,
@@ -210,34 +205,33 @@ class _Reader:
     ) -> dict[str, FileClasses]:
         """Classes of the real persons of every file."""
         result = {}
-        for role, part in real.items():
-            n = len(part.unit)
+        for role, targets in real.items():
+            n = len(targets.unit)
             level, judged = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
             if self.request.targets:
                 values = files[role][self.request.targets[0]]
                 level = self.target.code(values).astype(np.int64)
-            codes, asked, unit = true[role], believed[role], part.unit
+            codes, asked, unit = true[role], believed[role], targets.unit
             if self.request.household is not None:
                 bag, asked_bag = (self._bag(rows, unit) for rows in (codes, asked))
                 self.real_bags.append((asked_bag, asked, unit))
                 if self.request.targets:
-                    codes, asked = (
-                        self._member(bag[unit], codes),
-                        self._member(asked_bag[unit], asked),
-                    )
+                    codes = self._member(bag[unit], codes)
+                    asked = self._member(asked_bag[unit], asked)
                     judged = level != self.target.n_known
                 else:
-                    codes, asked, unit = bag, asked_bag, np.arange(part.n)
-                    level, judged = level[: part.n], np.ones(part.n, dtype=np.bool_)
-            result[role] = FileClasses(part, unit, level, judged, codes, asked)
+                    codes, asked, unit = bag, asked_bag, np.arange(targets.n)
+                    level, judged = level[: targets.n], judged[: targets.n]
+            result[role] = FileClasses(targets, unit, level, judged, codes, asked)
         return result
 
     def released(self) -> Cells:
         """Cells of the release, after the last chunk."""
         self.home_rows, self.home = np.empty(0, np.int64), np.empty(0, np.int64)
-        if self.parts:
+        if self.persons:
             rows, level, home = (
-                np.concatenate([part[k] for part in self.parts]).astype(np.int64) for k in range(3)
+                np.concatenate(column).astype(np.int64)
+                for column in zip(*self.persons, strict=True)
             )
             self.home_rows, self.home = rows, home
             self.bag = self._bag(rows, home)
@@ -247,9 +241,7 @@ class _Reader:
                 self._count(self.bag, np.zeros(len(self.bag), dtype=np.int64))
         keys = np.concatenate([*self.cell_keys, np.zeros(0, dtype=np.int64)])
         order = np.argsort(keys)
-        of_class, level = unpair(keys[order])
-        count = self.counts[: len(keys)][order]
-        return as_cells(of_class, level, count)
+        return as_cells(*unpair(keys[order]), self.counts[: len(keys)][order])
 
     def compatible(self, asked: np.ndarray, released: Cells) -> Pairs:
         """Pairs of a class that is looked up and a released one with suppressed keys."""
@@ -263,7 +255,7 @@ class _Reader:
         pair = np.concatenate([np.empty(0, np.int64), *self.pair_of_member])
         with_target = bool(self.request.targets)
         asked_bag = unpair(pair[asked])[0] if with_target else asked
-        # 1. distinct households on both sides, told by their multiset
+        # 1. distinct households of both files, by their multiset
         incomplete = np.bincount(self.home, weights=has_hole[self.home_rows]) > 0
         bags, released_homes = _distinct(
             np.where(incomplete, self.bag, -1), self.home_rows, self.home
@@ -292,9 +284,8 @@ class _Reader:
         # 3. of several members of one released household those with the fewest holes
         n_holes = ((their == self.missing) & (first_codes != self.missing)).sum(axis=1)
         both = both.assign(holes=n_holes)[fits]
-        fewest = both.groupby(["class", "released"])["holes"].transform("min")
-        both = both[both["holes"] == fewest]
-        return both["class"].to_numpy(), both["other"].to_numpy()
+        fewest = both["holes"] == both.groupby(["class", "released"])["holes"].transform("min")
+        return both.loc[fewest, "class"].to_numpy(), both.loc[fewest, "other"].to_numpy()
 
     def _bag(self, rows: np.ndarray, home: np.ndarray) -> np.ndarray:
         """Multiset of keys of each household, -1 where a member's keys match nothing."""
@@ -343,28 +334,3 @@ def _first_of(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
     first = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
     first[numbers[new]] = values[new]
     return first
-
-
-def check_file(faults: Faults, frame: pd.DataFrame, request: AttackRequest, role: str) -> None:
-    """Note columns that a release or a hold-out lacks."""
-    columns = (*request.keys, *request.targets)
-    check_columns(faults, frame, columns, f"key or target of the {role}")
-    if request.household is not None:
-        check_households(faults, frame, request.household, role)
-    if role == "hold-out":
-        if request.rows is not None:
-            check_columns(faults, frame, [request.rows], "rows looked for of the hold-out")
-        if len(frame) == 0:
-            faults.add("holdout", "has no records")
-
-
-def _check_common(
-    name: str, keys: tuple[str, ...], coders: list[LevelCoder], n_released: int
-) -> None:
-    faults = Faults(name)
-    if n_released == 0:
-        faults.add("synthetic", "has no records")
-    for key, coder in zip(keys, coders, strict=True):
-        if n_released:
-            coder.check_common(faults, key, "original", "release")
-    faults.raise_if_any()

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.levels import LevelCoder
+from riskeval.attacks.levels import check_common_levels
 from riskeval.attacks.matching.household import WholeHouseholds, runs_of
 from riskeval.attacks.matching.lookup import BlockMatches, PopulationLookup
 from riskeval.attacks.matching.matchers import (
     CategoricalMatcher,
     HoleMatcher,
+    Matcher,
     MatchEvidence,
     NumericMatcher,
-    truth_intervals,
 )
 from riskeval.attacks.matching.models import Learner, learner
 from riskeval.attacks.matching.request import SUBJECT, ScenarioRequest, check_block
 from riskeval.attacks.targets import AttackTargets, attack_targets, level_coders
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event
 from synthpop.microdata.frames import as_numbers, check_size
 from synthpop.microdata.streams import Streams
@@ -34,7 +35,6 @@ class FileEvidence:
 
     targets: AttackTargets  # persons or households of the file, and which are looked for
     rows: np.ndarray  # int64, shape (r,): rows of the units that are looked for
-    truth: dict[str, np.ndarray]  # dict of target to array, shape (n,)
     evidence: dict[str, MatchEvidence]  # dict of target to MatchEvidence
     n_population: int  # persons of the population
 
@@ -45,223 +45,176 @@ def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]
     if request.holdout is not None:
         files["hold-out"] = request.holdout
     scenario = request.scenario
-    coders = level_coders(list(files.values()), scenario.keys)
+    coders = level_coders(files.values(), scenario.keys)
     targets = attack_targets(
         files, scenario, coders, request.seed, match_missing=request.missing != "unmatched"
     )
-    wildcard = request.missing == "wildcard"
+    households, wildcard = scenario.household is not None, request.missing == "wildcard"
     lookups = [
-        PopulationLookup(one, coders, scenario.household is not None, wildcard)
-        for one in targets.values()
+        PopulationLookup(one, coders.values(), households, wildcard) for one in targets.values()
     ]
-    for coder in coders:
+    for coder in coders.values():
         coder.start()
-    watched = [_watch(request, name, list(files.values()), lookups) for name in scenario.targets]
+    watched = []
+    for name in scenario.targets:
+        kind = _Categories if name in request.categorical else _Numbers
+        watched.append(kind(request, name, files.values(), lookups))
     total = 0
     request.on_event(Event("start", SUBJECT, detail="persons read"))
     for chunk in _chunks(request):
         starts = None if scenario.household is None else runs_of(chunk[scenario.household])
-        codes = np.stack(
-            [coder.code(chunk[key]) for coder, key in zip(coders, scenario.keys, strict=True)]
-        )
+        codes = np.stack([coder.code(chunk[key]) for key, coder in coders.items()])
         silent = np.logical_and.reduce([chunk[n].isna().to_numpy() for n in scenario.targets])
         matches = [lookup.find(codes, starts, silent) for lookup in lookups]
         for target in watched:
-            target.read(chunk, total, matches, codes, [coder.size for coder in coders])
+            target.read(chunk, total, matches, codes, [coder.size for coder in coders.values()])
         total += len(chunk)
         request.on_event(Event("progress", SUBJECT, total, detail="persons read"))
-    _check_common_levels(request, coders, total)
-    evidence = [target.evidence(request, total) for target in watched]
+    if total == 0:
+        raise InputError.of(SUBJECT, "population", "has no persons")
+    check_common_levels(SUBJECT, coders, "sample", "population")
+    evidence = {target.name: target.evidence(request) for target in watched}
     request.on_event(Event("end", SUBJECT, total, total, detail="persons read"))
     result = [
         FileEvidence(
-            lookup.targets,
-            lookup.rows,
-            {name: _values(file[name], name in request.categorical) for name in scenario.targets},
-            {name: part[i] for name, part in zip(scenario.targets, evidence, strict=True)},
-            total,
+            lookup.targets, lookup.rows, {name: of[i] for name, of in evidence.items()}, total
         )
-        for i, (lookup, file) in enumerate(zip(lookups, files.values(), strict=True))
+        for i, lookup in enumerate(lookups)
     ]
     return result[0], result[1] if len(result) > 1 else None
-
-
-def _values(column: pd.Series, categorical: bool) -> np.ndarray:
-    if categorical:
-        return column.astype(object).to_numpy()
-    return as_numbers(column)
 
 
 def _chunks(request: ScenarioRequest) -> Iterator[pd.DataFrame]:
     """Chunks of the population, each of whole households where households are attacked."""
     household = request.scenario.household
-    whole = None if household is None else WholeHouseholds(household)
+    households = None if household is None else WholeHouseholds(household)
     for block in request.population:
         faults = Faults("population")
         check_block(faults, block, request.scenario, request.categorical, request.intervals)
         faults.raise_if_any()
-        if whole is None:
+        if households is None:
             yield block
         else:
-            yield from whole.cut(block)
-    if whole is not None:
-        yield from whole.finish()
-
-
-def _watch(
-    request: ScenarioRequest,
-    target: str,
-    files: list[pd.DataFrame],
-    lookups: list[PopulationLookup],
-) -> _Numbers | _Categories:
-    rng = Streams(request.seed).at("scenario 5", target)
-    fitting = None
-    if 5 in request.scenarios:
-        m = len(request.scenario.keys)
-        fitting = learner(request.model, m, target in request.categorical, rng)
-    if target in request.categorical:
-        return _Categories(target, files, lookups, fitting)
-    return _Numbers(request, target, files, lookups, fitting)
+            yield from households.cut(block)
+    if households is not None:
+        yield from households.finish()
 
 
 class _Target:
     """A target: what is noted about it for every file."""
 
-    fitting: Learner | None
-    lookups: list[PopulationLookup]
-    matchers: list[HoleMatcher]
+    def __init__(
+        self, request: ScenarioRequest, name: str, files: Collection[pd.DataFrame],
+        lookups: list[PopulationLookup],
+    ) -> None:  # fmt: skip
+        self.name, self.lookups = name, lookups
+        self.fitting: Learner | None = None
+        if 5 in request.scenarios:
+            rng = Streams(request.seed).at("scenario 5", name)
+            m = len(request.scenario.keys)
+            self.fitting = learner(request.model, m, name in request.categorical, rng)
+        self.truth = [self.true_values(file[name]) for file in files]
+        self.matchers = [
+            HoleMatcher(partial(self.matcher, truth, lookup), lookup)
+            for truth, lookup in zip(self.truth, lookups, strict=True)
+        ]
 
-    def _evidence(
-        self, request: ScenarioRequest, total: int, nothing: Any, *details: Any
-    ) -> list[MatchEvidence]:
-        """What was seen, of each file; without a model `nothing` is predicted."""
-        fitted = (
-            self.fitting.solve(request.on_event) if self.fitting is not None and total else None
-        )
+    def true_values(self, column: pd.Series) -> np.ndarray:
+        raise NotImplementedError
+
+    def matcher(self, truth: np.ndarray, lookup: PopulationLookup) -> Matcher:
+        raise NotImplementedError
+
+    def outcomes(self, chunk: pd.DataFrame, offset: int) -> tuple[tuple[np.ndarray, ...], Any]:
+        """What a matcher reads of a chunk, the outcome first; who has an outcome."""
+        raise NotImplementedError
+
+    def read(
+        self, chunk: pd.DataFrame, offset: int, matches: list[list[BlockMatches]],
+        codes: np.ndarray, sizes: list[int],
+    ) -> None:  # fmt: skip
+        """Look at a chunk."""
+        values, known = self.outcomes(chunk, offset)
+        for matcher, blocks in zip(self.matchers, matches, strict=True):
+            matcher.read(blocks, values, known)
+        if self.fitting is not None:
+            self.fitting.add(codes, sizes, values[0])
+
+    def evidence(self, request: ScenarioRequest) -> list[MatchEvidence]:
+        """What was seen, of each file."""
+        fitted = None if self.fitting is None else self.fitting.solve(request.on_event)
         result = []
         for matcher, lookup in zip(self.matchers, self.lookups, strict=True):
             codes = lookup.targets.codes
-            predicted = np.full(len(codes), nothing) if fitted is None else fitted.predict(codes)
-            text = "" if fitted is None else fitted.text
-            match_facts = (lookup.n_matches, lookup.n_holes, predicted, lookup.rows, text)
-            result.append(matcher.evidence(*match_facts, *details))
+            predicted = None if fitted is None else fitted.predict(codes)
+            result.append(matcher.evidence(predicted, "" if fitted is None else fitted.text))
         return result
 
 
 class _Numbers(_Target):
-    """A target of numbers: what is noted about it for every file."""
+    def __init__(self, request: ScenarioRequest, name: str, *files: Any) -> None:
+        self.bounds, self.accuracy = request.bounds(name), request.scenario.accuracy
+        self.open_interval = request.open_interval
+        super().__init__(request, name, *files)
 
-    def __init__(
-        self, request: ScenarioRequest, target: str, files: list[pd.DataFrame],
-        lookups: list[PopulationLookup], fitting: Learner | None,
-    ) -> None:  # fmt: skip
-        self.target, self.lookups, self.fitting = target, lookups, fitting
-        self.bounds = request.bounds(target)
-        scenario = request.scenario
+    def true_values(self, column: pd.Series) -> np.ndarray:
+        return as_numbers(column)
 
-        def matcher(file: pd.DataFrame, lookup: PopulationLookup) -> HoleMatcher:
-            truth = _values(file[target], False)
-            return HoleMatcher(
-                lambda: NumericMatcher(
-                    truth, lookup.rows, lookup.cell, lookup.n_cells, scenario.accuracy,
-                    request.open_interval,
-                ),
-                lookup,
-            )  # fmt: skip
+    def matcher(self, truth: np.ndarray, lookup: PopulationLookup) -> NumericMatcher:
+        return NumericMatcher(truth, lookup, self.accuracy, self.open_interval)
 
-        self.matchers = [matcher(*pair) for pair in zip(files, lookups, strict=True)]
-
-    def read(
-        self, chunk: pd.DataFrame, offset: int, matches: list[list[BlockMatches]],
-        codes: np.ndarray, sizes: list[int],
-    ) -> None:  # fmt: skip
-        """Look at a chunk."""
-        numbers = _numbers(chunk, self.target, self.bounds, offset)
-        for matcher, blocks in zip(self.matchers, matches, strict=True):
-            matcher.read(blocks, numbers, ~np.isnan(numbers[0]))
-        if self.fitting is not None:
-            self.fitting.add(codes, sizes, numbers[0])
-
-    def evidence(self, request: ScenarioRequest, total: int) -> list[MatchEvidence]:
-        """What was seen, of each file."""
-        return self._evidence(request, total, np.nan)
+    def outcomes(self, chunk: pd.DataFrame, offset: int) -> tuple[tuple[np.ndarray, ...], Any]:
+        """Values and bounds; bounds are empty when scenarios 1 and 3 are not computed."""
+        faults = Faults("population")
+        values = as_numbers(chunk[self.name])
+        check_size(faults, values, self.name, first_row=offset)
+        lower = upper = np.empty(0)
+        if self.bounds is not None:
+            lower, upper = (as_numbers(chunk[name]) for name in self.bounds)
+            if (lower > upper).any():
+                what = f"lower bound is above the upper bound {self.bounds[1]!r}"
+                faults.add(
+                    self.bounds[0], what, rows=np.flatnonzero(lower > upper) + offset,
+                    remedy="Name the lower bound first.",
+                )  # fmt: skip
+        faults.raise_if_any()
+        return (values, lower, upper), ~np.isnan(values)
 
 
 class _Categories(_Target):
-    """A target of categories: what is noted about it for every file."""
-
     def __init__(
-        self, target: str, files: list[pd.DataFrame], lookups: list[PopulationLookup],
-        fitting: Learner | None,
+        self, request: ScenarioRequest, name: str, files: Collection[pd.DataFrame],
+        lookups: list[PopulationLookup],
     ) -> None:  # fmt: skip
-        self.target, self.lookups, self.fitting = target, lookups, fitting
-        self.coder = level_coders(files, [target])[0]
-        self.missing = self.coder.n_known
+        self.coder = level_coders(files, [name])[name]
         self.persons = np.zeros(self.coder.size, dtype=np.int64)
-
-        def matcher(file: pd.DataFrame, lookup: PopulationLookup) -> HoleMatcher:
-            level = self._levels(file[target])
-            return HoleMatcher(
-                lambda: CategoricalMatcher(level, lookup.rows, lookup.cell, lookup.n_cells),
-                lookup,
-            )
-
-        self.matchers = [matcher(*pair) for pair in zip(files, lookups, strict=True)]
+        super().__init__(request, name, files, lookups)
         self.coder.start()
 
-    def _levels(self, column: pd.Series) -> np.ndarray:
+    def true_values(self, column: pd.Series) -> np.ndarray:
         codes = self.coder.code(column)
-        return np.where(codes == self.missing, -1, codes).astype(np.int64)
+        return np.where(codes == self.coder.n_known, -1, codes).astype(np.int64)
 
-    def read(
-        self, chunk: pd.DataFrame, offset: int, matches: list[list[BlockMatches]],
-        codes: np.ndarray, sizes: list[int],
-    ) -> None:  # fmt: skip
-        """Look at a chunk."""
-        level = self._levels(chunk[self.target])
+    def matcher(self, truth: np.ndarray, lookup: PopulationLookup) -> CategoricalMatcher:
+        return CategoricalMatcher(truth, lookup)
+
+    def outcomes(self, chunk: pd.DataFrame, offset: int) -> tuple[tuple[np.ndarray, ...], Any]:
+        level = self.true_values(chunk[self.name])
         count = np.bincount(level[level >= 0], minlength=self.coder.size)
         self.persons = np.pad(self.persons, (0, len(count) - len(self.persons))) + count
-        for matcher, blocks in zip(self.matchers, matches, strict=True):
-            matcher.read(blocks, (level,), level >= 0)
-        if self.fitting is not None:
-            self.fitting.add(codes, sizes, level)
+        return (level,), level >= 0
 
-    def evidence(self, request: ScenarioRequest, total: int) -> list[MatchEvidence]:
-        """What was seen, of each file."""
-        _check_common_levels(request, [self.coder], total, [self.target])
-        return self._evidence(request, total, -1, int(self.persons.argmax()), self.coder.levels)
-
-
-def _numbers(
-    chunk: pd.DataFrame, target: str, bounds: tuple[str, str] | None, offset: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values and bounds of a chunk; bounds are empty when scenarios 1 and 3 are not computed."""
-    faults = Faults("population")
-    values = as_numbers(chunk[target])
-    check_size(faults, values, target, first_row=offset)
-    lower = upper = np.empty(0)
-    if bounds is not None:
-        lower, upper = (as_numbers(chunk[name]) for name in bounds)
-        if (lower > upper).any():
-            remedy = "Name the lower bound first."
-            rows = np.flatnonzero(lower > upper) + offset
-            what = f"lower bound is above the upper bound {bounds[1]!r}"
-            faults.add(bounds[0], what, rows=rows, remedy=remedy)
-    faults.raise_if_any()
-    return values, lower, upper
-
-
-def _check_common_levels(
-    request: ScenarioRequest, coders: list[LevelCoder], n_population: int, names: Any = None
-) -> None:
-    """A key without any common level is a mistake (codes against labels), never a zero risk."""
-    faults = Faults(SUBJECT)
-    if n_population == 0:
-        faults.add("population", "has no persons")
-    for name, coder in zip(names or request.scenario.keys, coders, strict=True):
-        if n_population:
-            coder.check_common(faults, name, "sample", "population")
-    faults.raise_if_any()
-
-
-__all__ = ["FileEvidence", "attack", "truth_intervals"]
+    def evidence(self, request: ScenarioRequest) -> list[MatchEvidence]:
+        """As of any target, with levels in place of their codes."""
+        check_common_levels(SUBJECT, {self.name: self.coder}, "sample", "population")
+        labels = np.array([*self.coder.levels, None], dtype=object)
+        commonest = int(self.persons.argmax())
+        return [
+            replace(
+                one, predicted=labels[one.predicted],
+                commonest=(truth[lookup.rows] == commonest).astype(np.float64),
+            )
+            for one, truth, lookup in zip(
+                super().evidence(request), self.truth, self.lookups, strict=True
+            )
+        ]  # fmt: skip

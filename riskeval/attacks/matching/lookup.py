@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +36,7 @@ class PopulationLookup:
 
     Parameters
     ----------
-    coders : sequence of LevelCoder
+    coders : collection of LevelCoder
         One a key.
     households : bool
         Whether households are matched as a whole.
@@ -53,8 +53,9 @@ class PopulationLookup:
     """
 
     def __init__(
-        self, targets: AttackTargets, coders: Sequence[LevelCoder], households: bool, wildcard: bool
-    ) -> None:
+        self, targets: AttackTargets, coders: Collection[LevelCoder], households: bool,
+        wildcard: bool,
+    ) -> None:  # fmt: skip
         self.targets = targets
         self.wildcard = wildcard
         self.missing = np.array([coder.n_known for coder in coders], dtype=np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -89,13 +89,12 @@ class NumericMatcher:
     """Matches and intervals of a target of numbers."""
 
     def __init__(
-        self, target: np.ndarray, rows: np.ndarray, cell: np.ndarray, n_cells: int,
-        accuracy: tuple[float, ...], open_interval: str,
+        self, target: np.ndarray, lookup: PopulationLookup, accuracy: tuple[float, ...],
+        open_interval: str,
     ) -> None:  # fmt: skip
-        self.truth = target[rows]
-        self.known = ~np.isnan(self.truth)
-        self.accuracy = accuracy
-        self.points = _Points(cell, self.truth, self.known, n_cells)
+        truth = target[lookup.rows]
+        self.known, self.zero = ~np.isnan(truth), truth == 0
+        self.points = _Points(lookup.cell, truth, self.known, lookup.n_cells)
         self.low, self.high = truth_intervals(self.points.value, accuracy)
         self.open_as_value = open_interval == "value"
         self.last = self.points.first[1:].copy()
@@ -104,85 +103,70 @@ class NumericMatcher:
         self.product = np.ones(self.low.shape)
 
     def read(self, states: np.ndarray, numbers: tuple[np.ndarray, ...]) -> None:
-        """Look at the persons of a chunk."""
+        """Look at the persons of a chunk: values, lower and upper bounds."""
         from riskeval.kernels.scenarios import match_block
 
         # one layout of all chunks: one form of the kernel instead of three
         states = np.require(states, np.int64, ["C", "W"])
-        values, lower, upper = (np.require(part, np.float64, ["C", "W"]) for part in numbers)
+        values, lower, upper = (np.require(column, np.float64, ["C", "W"]) for column in numbers)
         match_block(
             states, values, lower, upper, self.open_as_value, self.points.first[:-1], self.last,
             self.order, self.low, self.high, self.within, self.product,
         )  # fmt: skip
 
-    def evidence(
-        self, n_matches: np.ndarray, predicted: np.ndarray, rows: np.ndarray, model: str
-    ) -> MatchEvidence:
-        """Sum up after the last chunk; `predicted` holds values for all rows of the file."""
-        largest = np.abs(predicted[~np.isnan(predicted)]).max(initial=0.0)
-        slack = ROUNDING * largest
+    def successes(self) -> tuple[np.ndarray, np.ndarray]:
+        """`all_right` and `chance` of `MatchEvidence`."""
+        within = self.points.spread(self.within.astype(np.float64), 0.0)
+        return within, self.points.spread(self.product, 0.0)
+
+    def answers(self, predicted: np.ndarray | None, rows: np.ndarray, n: int) -> dict[str, Any]:
+        """`predicted`, `has_prediction` and `close` of `MatchEvidence`, of n records."""
+        predicted = np.full(n, np.nan) if predicted is None else predicted
+        slack = ROUNDING * np.abs(predicted[~np.isnan(predicted)]).max(initial=0.0)
         answer = predicted[rows][:, None]
         low, high = self.points.spread(self.low, np.nan), self.points.spread(self.high, np.nan)
         close = (answer >= low - slack) & (answer <= high + slack)
-        return MatchEvidence(
-            known=self.known,
-            n_matches=n_matches,
-            all_right=self.points.spread(self.within.astype(np.float64), 0.0),
-            chance=self.points.spread(self.product, 0.0),
-            predicted=predicted,
-            has_prediction=~np.isnan(predicted[rows]),
-            close=close.astype(np.float64),
-            commonest=np.full(len(rows), np.nan),
-            zero=self.truth == 0,
-            model=model,
-        )
+        return {
+            "predicted": predicted, "has_prediction": ~np.isnan(predicted[rows]),
+            "close": close.astype(np.float64),
+        }  # fmt: skip
 
 
 class CategoricalMatcher:
     """Matches by level of a target of categories."""
 
-    def __init__(self, level: np.ndarray, rows: np.ndarray, cell: np.ndarray, n_cells: int) -> None:
-        self.truth = level[rows]
-        self.known = self.truth >= 0
-        self.cell = cell
-        self.points = _Points(cell, self.truth, self.known, n_cells)
+    def __init__(self, level: np.ndarray, lookup: PopulationLookup) -> None:
+        self.truth = level[lookup.rows]
+        self.known, self.zero = self.truth >= 0, np.zeros(len(self.truth), dtype=np.bool_)
+        self.cell = lookup.cell
+        self.points = _Points(lookup.cell, self.truth, self.known, lookup.n_cells)
         self.right = np.zeros(len(self.points.value), dtype=np.int64)
-        self.persons = np.zeros(n_cells, dtype=np.int64)
+        self.persons = np.zeros(lookup.n_cells, dtype=np.int64)
 
     def read(self, states: np.ndarray, levels: tuple[np.ndarray, ...]) -> None:
         """Look at the persons of a chunk; `levels` holds one array of codes."""
         from riskeval.kernels.scenarios import count_block, levels_block
 
-        (codes,) = levels
         count_block(states, self.persons)
-        levels_block(states, codes, self.points.first, self.points.value, self.right)
+        levels_block(states, levels[0], self.points.first, self.points.value, self.right)
 
-    def evidence(
-        self,
-        n_matches: np.ndarray,
-        predicted: np.ndarray,
-        rows: np.ndarray,
-        model: str,
-        commonest: int,
-        levels: list[Any],
-    ) -> MatchEvidence:
-        """Sum up after the last chunk; `predicted` holds level codes for all rows of the file."""
+    def successes(self) -> tuple[np.ndarray, np.ndarray]:
+        """`all_right` and `chance` of `MatchEvidence`."""
         persons = self.persons[self.cell]
         right = self.points.spread(self.right.astype(np.float64), 0.0)
-        answer = predicted[rows]
-        shown = np.array([*levels, None], dtype=object)
-        return MatchEvidence(
-            known=self.known,
-            n_matches=n_matches,
-            all_right=(self.known & (right == persons)).astype(np.float64)[:, None],
-            chance=(right / np.maximum(persons, 1))[:, None],
-            predicted=shown[np.where(predicted < 0, len(levels), predicted)],
-            has_prediction=answer >= 0,
-            close=(answer == self.truth).astype(np.float64)[:, None],
-            commonest=(self.truth == commonest).astype(np.float64),
-            zero=np.zeros(len(rows), dtype=np.bool_),
-            model=model,
-        )
+        all_right = (self.known & (right == persons)).astype(np.float64)
+        return all_right[:, None], (right / np.maximum(persons, 1))[:, None]
+
+    def answers(self, predicted: np.ndarray | None, rows: np.ndarray, n: int) -> dict[str, Any]:
+        """As of numbers; predictions are codes of levels."""
+        predicted = np.full(n, -1) if predicted is None else predicted
+        close = (predicted[rows] == self.truth).astype(np.float64)
+        return {
+            "predicted": predicted, "has_prediction": predicted[rows] >= 0, "close": close[:, None],
+        }  # fmt: skip
+
+
+Matcher = NumericMatcher | CategoricalMatcher
 
 
 class HoleMatcher:
@@ -190,16 +174,9 @@ class HoleMatcher:
 
     Where suppressed values match anything, matches without a value of the target are left out
     beside those that have one.
-
-    Parameters
-    ----------
-    make : function
-        Makes a matcher.
     """
 
-    def __init__(
-        self, make: Callable[[], NumericMatcher | CategoricalMatcher], lookup: PopulationLookup
-    ) -> None:
+    def __init__(self, make: Callable[[], Matcher], lookup: PopulationLookup) -> None:
         self._make = make
         self._lookup = lookup
         self._matchers = {0: make()}
@@ -215,30 +192,38 @@ class HoleMatcher:
             if block.n_holes not in self._matchers:
                 self._matchers[block.n_holes] = self._make()
                 self._with_value[block.n_holes] = np.zeros(self._lookup.n_cells, dtype=np.int64)
-            cells = block.cell
-            part, has_value = values, known
+            cells, of_block, has_value = block.cell, values, known
             if block.n_holes:  # without holes everybody is in the block, in order
-                part = tuple(of[block.person] if len(of) else of for of in values)
+                of_block = tuple(
+                    column[block.person] if len(column) else column for column in values
+                )
                 has_value = known[block.person]
             if self._lookup.wildcard:
                 cells = np.where(has_value, cells, -1)
                 count_block(cells, self._with_value[block.n_holes])
-            self._matchers[block.n_holes].read(cells, part)
+            self._matchers[block.n_holes].read(cells, of_block)
 
-    def evidence(self, n_matches: np.ndarray, n_holes: np.ndarray, *rest: Any) -> MatchEvidence:
-        """Sum up after the last chunk: matches of each row with the fewest holes, and these."""
-        result: MatchEvidence = self._matchers[0].evidence(n_matches, *rest)
-        all_right, chance = result.all_right.copy(), result.chance.copy()
-        n_known = self._with_value[0][self._lookup.cell]
+    def evidence(self, predicted: np.ndarray | None, model: str) -> MatchEvidence:
+        """Sum up after the last chunk: matches of each row with the fewest holes.
+
+        predicted: shape (n,), of all rows of the file; None without a model
+        """
+        lookup, first = self._lookup, self._matchers[0]
+        n_matches, n_holes = lookup.n_matches, lookup.n_holes
+        all_right, chance = first.successes()
+        n_known = self._with_value[0][lookup.cell]
         for holes, matcher in self._matchers.items():
             rows = n_holes == holes
             if holes and rows.any():
-                other = matcher.evidence(n_matches, *rest)
-                all_right[rows], chance[rows] = other.all_right[rows], other.chance[rows]
-                n_known[rows] = self._with_value[holes][self._lookup.cell[rows]]
-        if self._lookup.wildcard:
+                all_right[rows], chance[rows] = (values[rows] for values in matcher.successes())
+                n_known[rows] = self._with_value[holes][lookup.cell[rows]]
+        if lookup.wildcard:
             nothing = (n_matches > 0) & (n_known == 0)
             all_right[nothing] = chance[nothing] = 0.0
-            if self._lookup.finder is None:
+            if lookup.finder is None:
                 n_matches = np.where(n_known > 0, n_known, n_matches)
-        return replace(result, all_right=all_right, chance=chance, n_matches=n_matches)
+        return MatchEvidence(
+            known=first.known, n_matches=n_matches, all_right=all_right, chance=chance,
+            **first.answers(predicted, lookup.rows, len(lookup.targets.unit)),
+            commonest=np.full(len(lookup.rows), np.nan), zero=first.zero, model=model,
+        )  # fmt: skip

@@ -14,6 +14,7 @@ from riskeval.attacks.matching.request import ScenarioRequest
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import combine_probabilities
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.intervals import wilson
 
 CONFIDENCE = 0.95
@@ -240,7 +241,10 @@ def per_record(request: ScenarioRequest, sample: FileEvidence) -> pd.DataFrame:
         columns["alone"] = np.where(targets.frequency > 0, right, 0.0)[targets.unit]
     for target, evidence in sample.evidence.items():
         end = f"_{target}" if len(sample.evidence) > 1 else ""
-        columns[f"target{end}"] = sample.truth[target]
+        column = request.sample[target]
+        is_category = target in request.categorical
+        truth = column.astype(object).to_numpy() if is_category else as_numbers(column)
+        columns[f"target{end}"] = truth
         columns[f"predicted{end}"] = evidence.predicted
         columns |= {
             f"{name}{end}": risk for name, risk in _risks(request, sample, target, evidence)

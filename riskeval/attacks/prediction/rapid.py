@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.key_tables import check_file
 from riskeval.attacks.prediction.features import check_size
 from riskeval.attacks.prediction.model import (
     MODELS,
@@ -22,6 +21,7 @@ from riskeval.attacks.prediction.model import (
 from riskeval.attacks.prediction.rapid_result import Rapid
 from riskeval.attacks.request import (
     AttackRequest,
+    check_file,
     check_request,
     read_request,
 )
@@ -161,9 +161,8 @@ def rapid(
     train = draw_records(synthetic, "synthetic", names, train_rows, streams.at("rapid", "train"))
     same, numeric = _trainable(faults, files, train, request)
     people = {role: same[role] for role in files}
-    targets = attack_targets(
-        people, request, level_coders(list(people.values()), request.keys), seed
-    )
+    coders = level_coders(people.values(), request.keys)
+    targets = attack_targets(people, request, coders, seed)
     trial = _Trial(
         request, PANEL if isinstance(model, str) and model == "panel" else (model,),
         people, [with_believed_keys(frame, request, seed, role) for role, frame in people.items()],

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskeval.attacks.matching.attack import truth_intervals
+from riskeval.attacks.matching.matchers import truth_intervals
 from riskeval.attacks.matching.scenarios import CAVEAT, IntruderRisk, intruder_scenarios
 from riskeval.kernels import scenarios as kernels
 from synthpop.microdata.errors import InputError

@@ -189,7 +189,7 @@ class TestAttackTargets:
 
     def of(self, **options: Any) -> dict[str, Any]:
         files = self.files()
-        coders = level_coders(list(files.values()), ["k"])
+        coders = level_coders(files.values(), ["k"])
         return attack_targets(files, Scenario("k", **options), coders, 1)
 
     def test_unique_in_the_file_and_in_all_files(self) -> None:
@@ -205,7 +205,7 @@ class TestAttackTargets:
 
     def test_missing_keys_that_match_nothing_are_never_unique(self) -> None:
         files = {"original": pd.DataFrame({"k": ["a", None]})}
-        coders = level_coders(list(files.values()), ["k"])
+        coders = level_coders(files.values(), ["k"])
         part = attack_targets(files, Scenario("k"), coders, 1, match_missing=False)["original"]
         assert part.looked_for.tolist() == [True, False]
 
