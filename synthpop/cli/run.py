@@ -17,23 +17,19 @@ ONE_PART = (
 )
 
 
-def _plan_of(file: Path, folder: Path) -> Any:
-    """Return the run file to repair a folder with."""
-    if str(file) != "demo":
-        from synthpop.runfiles.runfile import load_runfile
-
-        return load_runfile(file)
+def repair_folder(file: Path, folder: Path, workers: int | str) -> None:
+    """Make again what is damaged in the folder of a population, by its run file or "demo"."""
     from synthpop.population.storage import read_manifest
     from synthpop.runfiles.demo import demo_runfile
+    from synthpop.runfiles.runfile import load_runfile
 
-    identity = read_manifest(place(folder)).identity
-    return demo_runfile(seed=identity.fit_seed, scale=identity.scale)
-
-
-def repair_folder(file: Path, folder: Path, workers: int | str) -> None:
-    """Make again what is damaged in the folder of a population."""
-    command = "synthpop demo" if str(file) == "demo" else f"synthpop run {file.name}"
-    run_plan(_plan_of(file, folder), place(folder), workers, command)
+    if str(file) == "demo":
+        identity = read_manifest(place(folder)).identity
+        plan = demo_runfile(seed=identity.fit_seed, scale=identity.scale)
+        command = "synthpop demo"
+    else:
+        plan, command = load_runfile(file), f"synthpop run {file.name}"
+    run_plan(plan, place(folder), workers, command)
 
 
 def join_eu_silc(files: Sequence[Path], target: Path) -> None:

@@ -25,42 +25,22 @@ AGE_COUPLE = (
 )  # fmt: skip
 AGE_SHARED = ((18, 0), (22, 0.18), (28, 0.50), (35, 0.70), (50, 0.87), (70, 0.97), (90, 1))
 AGE_YOUNGEST_FAMILY = (
-    (0, 0),
-    (3, 0.195),
-    (6, 0.35),
-    (12, 0.58),
-    (18, 0.77),
-    (24, 0.93),
-    (30, 0.99),
-    (38, 1),
-)
+    (0, 0), (3, 0.195), (6, 0.35), (12, 0.58), (18, 0.77), (24, 0.93), (30, 0.99), (38, 1),
+)  # fmt: skip
 AGE_YOUNGEST_LONE = (
-    (0, 0),
-    (3, 0.12),
-    (6, 0.23),
-    (12, 0.45),
-    (18, 0.65),
-    (26, 0.85),
-    (34, 0.96),
-    (40, 1),
-)
+    (0, 0), (3, 0.12), (6, 0.23), (12, 0.45), (18, 0.65), (26, 0.85), (34, 0.96), (40, 1),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Persons:
-    """Members of the households, sorted by household with the head first.
+    """Members of the households, sorted by household with the head first; (n_persons,) each."""
 
-    household: int32 array, shape (n_persons,); position of the household
-    relation, age, sex: int8 arrays, shape (n_persons,)
-    youngest: int8 array, shape (n_households,); age of the youngest child of the head; -1 where
-        there is none
-    """
-
-    household: np.ndarray
-    relation: np.ndarray
-    age: np.ndarray
-    sex: np.ndarray
-    youngest: np.ndarray
+    household: np.ndarray  # int32: position of the household
+    relation: np.ndarray  # int8
+    age: np.ndarray  # int8
+    sex: np.ndarray  # int8
+    youngest: np.ndarray  # int8, shape (n_households,): youngest child of the head; -1 for none
 
 
 def make_persons(households: DemoHouseholds, draws: Draws) -> Persons:

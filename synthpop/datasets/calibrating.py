@@ -10,17 +10,13 @@ def rake_households(
 ) -> np.ndarray:
     """Calibrate household weights by raking: w = d exp(x'λ) with sum of w x equal to the totals.
 
-    counts: array, shape (n_households, n_controls); how many members of each control a household
-        has (1 or 0 for controls of households)
-    totals: array, shape (n_controls,)
+    counts: array, shape (n_households, n_controls); how many members of each control
     weights: array, shape (n_households,); starting weights d
     tolerance: greatest relative error of a control
-    Returns array, shape (n_households,).
     Raises ArithmeticError: when the totals are not met in 100 Newton steps.
 
     Raking ratio estimator of Deville and Särndal (1992, doi:10.1080/01621459.1992.10475217), with
-    one weight a household as in Lemaître and Dufour (1987). Linearly dependent controls are
-    allowed: each step is a least squares solution.
+    one weight a household as in Lemaître and Dufour (1987). Controls may be linearly dependent.
     """
     new = weights.astype(np.float64)
     effect = np.zeros(counts.shape[1])

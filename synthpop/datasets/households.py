@@ -57,11 +57,5 @@ def make_households(n: int, draws: Draws) -> DemoHouseholds:
     shared = np.flatnonzero(kind == SHARED)
     many = np.broadcast_to(OTHERS, (len(shared), len(OTHERS)))
     others[shared] = 1 + draws.level("others", many)
-    return DemoHouseholds(
-        region,
-        kind,
-        ((kind == COUPLE) | (kind == FAMILY)).astype(np.int8),
-        children,
-        parents.astype(np.int8),
-        others,
-    )
+    partner = ((kind == COUPLE) | (kind == FAMILY)).astype(np.int8)
+    return DemoHouseholds(region, kind, partner, children, parents.astype(np.int8), others)

@@ -29,9 +29,7 @@ HOURS = np.array([1.0, 0.60, 0.36, 0.20, 0.22, 0.25, 0.22])  # share of a full-t
 HOURS_ALONE = np.array([1.0, 0.74, 0.42, 0.42, 0.30, 0.30, 0.35])  # the same without a partner
 HOURS_SD = np.array([0.05, 0.25, 0.50, 0.75, 0.60, 0.50, 0.65])
 SELF_EMPLOYED = np.array([0.030, 0.025, 0.025, 0.012, 0.030, 0.010, 0.020])  # beside other income
-BENEFIT = np.array(
-    [0.055, 0.070, 0.86, 0.015, 0.010, 0.03, 0.06]
-)  # share with unemployment benefit
+BENEFIT = np.array([0.055, 0.070, 0.86, 0.015, 0.010, 0.03, 0.06])  # share with such a benefit
 BENEFIT_ALONE = np.array([0.055, 0.070, 0.95, 0.03, 0.010, 0.10, 0.45])
 BENEFIT_LEVEL = np.array([0.12, 0.13, 0.50, 0.12, 0.12, 0.20, 0.30])
 LOSS_SHARE = 0.05  # of the self-employed
@@ -64,10 +62,7 @@ def make_components(
     truth: DemoTruth,
     draws: Draws,
 ) -> np.ndarray:
-    """Draw the components in the order of `COMPONENTS`, euros a year, shape (n_persons, 8).
-
-    Persons under 16 have zeros.
-    """
+    """Draw the `COMPONENTS`, euros a year, shape (n_persons, 8); zeros for persons under 16."""
     n = len(status)
     age = persons.age.astype(float)
     wage = np.exp(log_wage(households, persons, traits, truth, draws))
@@ -75,46 +70,38 @@ def make_components(
     def amount(name: str, level: np.ndarray | float, spread: np.ndarray | float) -> np.ndarray:
         return level * np.exp(spread * draws.normal(name, n))
 
-    def among(name: str, probability: np.ndarray) -> np.ndarray:
-        return draws.chance(name, probability)
-
+    chance = draws.chance
     women = persons.sex == FEMALE
     working = status <= 1
     out = np.zeros((n, 8))
     away = persons.relation != CHILD
     alone = away & (households.partner[persons.household] == 0)
     own_home = (status == IN_EDUCATION) & away  # students who pay a rent
-    employee = among("employee", np.where(own_home, 0.82, EMPLOYEE[status]))
+    employee = chance("employee", np.where(own_home, 0.82, EMPLOYEE[status]))
     hours = np.where(alone, HOURS_ALONE[status], HOURS[status])
     out[:, 0] = employee * wage * amount("hours", hours, np.where(own_home, 0.35, HOURS_SD[status]))
-    has_business = (working & ~employee) | among("own business", SELF_EMPLOYED[status])
+    has_business = (working & ~employee) | chance("own business", SELF_EMPLOYED[status])
     side = np.where(working & ~employee, 0.85 * HOURS[status], 0.16)
     result = wage * amount("profit", side, 0.62)
-    loss = among("loss", np.full(n, LOSS_SHARE))
+    loss = chance("loss", np.full(n, LOSS_SHARE))
     out[:, 1] = has_business * np.where(loss, -0.22 * result, result)
-    out[:, 2] = (
-        among("benefit", np.where(alone, BENEFIT_ALONE[status], BENEFIT[status]))
-        * wage
-        * amount("benefit level", BENEFIT_LEVEL[status], np.where(status == UNEMPLOYED, 0.30, 0.65))
-    )
+    benefit = chance("benefit", np.where(alone, BENEFIT_ALONE[status], BENEFIT[status]))
+    spread = np.where(status == UNEMPLOYED, 0.30, 0.65)
+    out[:, 2] = benefit * wage * amount("benefit level", BENEFIT_LEVEL[status], spread)
 
     pensioner = status == RETIRED
-    invalid = (status == DISABLED) & among("invalidity", np.where(alone, 0.96, 0.80))
-    retired_early = pensioner & (age < 62) & among("early pension", np.full(n, 0.28))
-    has_pension = pensioner & ~retired_early & among("pension", np.where(alone, 0.995, 0.975))
+    invalid = (status == DISABLED) & chance("invalidity", np.where(alone, 0.96, 0.80))
+    retired_early = pensioner & (age < 62) & chance("early pension", np.full(n, 0.28))
+    has_pension = pensioner & ~retired_early & chance("pension", np.where(alone, 0.995, 0.975))
     career = np.where(women, 0.65, 0.80)  # pension as a share of the wage
     out[:, 3] = has_pension * wage * amount("pension level", career, np.where(women, 0.24, 0.18))
-    survivor = (traits.marital == WIDOWED) & among("survivor", np.where(women, 0.72, 0.22))
+    survivor = (traits.marital == WIDOWED) & chance("survivor", np.where(women, 0.72, 0.22))
     out[:, 4] = survivor * wage * amount("survivor level", np.where(women, 0.42, 0.16), 0.30)
-    sick = among("sick", np.where(working, 0.035, np.where(status == UNEMPLOYED, 0.03, 0.004)))
+    sick = chance("sick", np.where(working, 0.035, np.where(status == UNEMPLOYED, 0.03, 0.004)))
     out[:, 5] = sick * wage * amount("sickness level", 0.09, 0.80)
     out[:, 6] = (invalid | retired_early) * wage * amount("disability level", 0.55, 0.30)
     student = status == IN_EDUCATION
-    grant = among(
-        "grant",
-        np.where(
-            student, np.where(own_home, 0.45, 0.08), np.where(working & (age < 35), 0.012, 0.0)
-        ),
-    )
+    others = np.where(working & (age < 35), 0.012, 0.0)
+    grant = chance("grant", np.where(student, np.where(own_home, 0.45, 0.08), others))
     out[:, 7] = grant * amount("grant level", np.where(own_home, 5_200.0, 2_300.0), 0.45)
     return np.where((age >= ADULT_AGE)[:, None] & (out != 0), out, 0.0)

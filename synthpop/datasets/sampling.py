@@ -51,11 +51,7 @@ def _draw(region: np.ndarray, truth: DemoTruth, draws: Draws) -> tuple[np.ndarra
 
 
 def response_probability(head: pd.DataFrame) -> np.ndarray:
-    """Probability that a household answers, by region, household size and age of the head.
-
-    head: heads of the households, shape (n_households, ...)
-    Returns array, shape (n_households,).
-    """
+    """Probability that a household answers, by its region, its size and the age of its head."""
     age = head["age"].to_numpy(dtype=np.float64)
     size = np.minimum(head["hsize"].to_numpy(), 5)
     odds = np.array([r.response for r in REGIONS])[head["db040"].cat.codes.to_numpy()]
@@ -73,13 +69,10 @@ def _item_nonresponse(survey: pd.DataFrame, truth: DemoTruth) -> np.ndarray:
 
 
 def control_counts(frame: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
-    """Count the controls of the calibration in each household.
+    """Count the controls of the calibration in each household, sorted as the persons are.
 
-    Controls are persons by region and sex, persons by age class, and households by size.
-
-    frame: persons, sorted by household
-    Returns counts: float64 array, shape (n_households, n_controls); names: list of str, length
-        n_controls.
+    Controls are persons by region and sex, persons by age class, and households by size. Returns
+    the counts, shape (n_households, n_controls), and the names of the controls.
     """
     household = pd.factorize(frame["db030"])[0]
     n = int(household[-1]) + 1

@@ -18,10 +18,7 @@ FIRST_PENSION_AGE = 50  # nobody younger is retired
 def make_status(
     households: DemoHouseholds, persons: Persons, traits: Traits, draws: Draws
 ) -> np.ndarray:
-    """Draw the economic status of every person, int8 array of shape (n_persons,).
-
-    The status of a person under 16 has no meaning.
-    """
+    """Draw the status of every person, int8, shape (n_persons,); without meaning under 16."""
     return draws.level("status", status_odds(households, persons, traits))
 
 
@@ -48,9 +45,8 @@ def status_odds(households: DemoHouseholds, persons: Persons, traits: Traits) ->
     base = np.interp(age, [16, 22, 35, 55, 64], [0.085, 0.065, 0.048, 0.055, 0.06])
     unemployed = base * np.array([1.9, 1.5, 0.9, 0.7, 0.5])[traits.education]
     unemployed *= np.array([1.0, 1.1, 1.7])[traits.citizenship]
-    unemployed *= np.array([region.unemployment for region in REGIONS])[
-        households.region[persons.household]
-    ]
+    region = households.region[persons.household]
+    unemployed *= np.array([r.unemployment for r in REGIONS])[region]
     home = np.select([small, pupil], [0.40, 0.18], default=np.interp(age, [20, 60], [0.04, 0.34]))
     home = np.where(alone, 0.25 * home, home)
     domestic = np.where(woman, home * np.array([1.0, 1.0, 1.5])[traits.citizenship], 0.008)

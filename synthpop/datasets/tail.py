@@ -10,12 +10,7 @@ SLOPE_FROM = 1.2  # the slope of the given incomes is taken between shares 1.2 b
 
 
 def equivalence_scale(household: np.ndarray, age: np.ndarray) -> np.ndarray:
-    """Modified OECD scale: 1 for the first adult, 0.5 for further ones, 0.3 under 14.
-
-    household: int array, shape (n_persons,), positions 0, 1, ...
-    age: array, shape (n_persons,)
-    Returns float64 array, shape (n_households,).
-    """
+    """Modified OECD scale of each household: 1 for an adult, 0.5 for others, 0.3 under 14."""
     old = np.bincount(household, weights=(age >= SCALE_AGE).astype(float))
     young = np.bincount(household) - old
     return 1.0 + 0.5 * (old - 1.0) + 0.3 * young
@@ -30,15 +25,11 @@ def pareto_tail(
     slope 1 / shape. From the share `blend` on, the slope of the given incomes there is bent
     linearly into that slope, which is reached at `share` and kept.
 
-    income: array, shape (n_households,); equivalised income, the same for all members
-    persons: array, shape (n_households,); number of members: the tail is Pareto when persons are
-        counted, as indicators do
-    share: float; share of persons in the tail
-    blend: float; share of persons from which the distribution is bent; greater than `share`
-    shape: float; shape of the Pareto distribution: P(X > x) = share (x / threshold)^-shape
-    Returns income: float64 array, shape (n_households,).
-    Returns threshold: float; where the tail starts; NaN where there are too few positive incomes to
-        change.
+    income: array, shape (n_households,); equivalised
+    persons: array, shape (n_households,); members: the tail is Pareto where persons are counted
+    share, blend: share of persons in the tail, and from which the distribution is bent (greater)
+    shape: of P(X > x) = share (x / threshold)^-shape
+    Returns the incomes, and where the tail starts: NaN where there are too few to change.
     """
     order = np.argsort(income, kind="stable")
     members = persons[order]

@@ -96,12 +96,8 @@ def _education(households: DemoHouseholds, persons: Persons, draws: Draws) -> np
     ability += np.interp(age, [28, 45, 60, 75, 90], [0.18, 0.08, -0.22, -0.62, -0.95])
     women_behind = np.interp(age, [25, 40, 60, 80], [-0.12, -0.02, 0.30, 0.62])
     ability -= np.where(persons.sex == FEMALE, women_behind, 0.0)
-    ability += (
-        0.30
-        * (np.array([region.urban for region in REGIONS])[households.region] - 0.4)[
-            persons.household
-        ]
-    )
+    urban = np.array([region.urban for region in REGIONS])[households.region]
+    ability += 0.30 * (urban - 0.4)[persons.household]
     level = np.searchsorted(EDUCATION_STEPS, ability)
     possible = np.searchsorted(EDUCATION_AGES, age, side="right") - 1
     return np.minimum(level, np.maximum(possible, 1)).astype(np.int8)

@@ -9,25 +9,15 @@ __all__ = ["DEMO_TRUTH", "REGIONS", "DemoTruth", "Region"]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One of the nine regions.
+    """One of the nine regions."""
 
     name: str
-    share: float; share of the households of the country; the counts are exact up to rounding
-    urban: float; 0 (village) to 1 (city); more single persons and fewer large families where it is
-        high
-    foreign: float; share of households whose head, if younger than 45, is not a national
-    pay: float; added to the logarithm of every wage
-    unemployment: float; factor on the odds of being unemployed
-    response: float; added to the log odds of answering the survey
-    """
-
-    name: str
-    share: float
-    urban: float
-    foreign: float
-    pay: float
-    unemployment: float
-    response: float
+    share: float  # of the households of the country; the counts are exact up to rounding
+    urban: float  # 0 (village) to 1 (city): more single persons and fewer large families
+    foreign: float  # share of households whose head, if younger than 45, is not a national
+    pay: float  # added to the logarithm of every wage
+    unemployment: float  # factor on the odds of being unemployed
+    response: float  # added to the log odds of answering the survey
 
 
 REGIONS: tuple[Region, ...] = (

@@ -75,14 +75,13 @@ DEMO_VARIABLES: tuple[DemoVariable, ...] = (
         for name in levels.COMPONENTS
     ),
     DemoVariable(
-        "hincome", "Household income: sum of netIncome of the members", "number", (), EUROS
+        "hincome", "Household income: sum of netIncome of the members", "number", unit=EUROS
     ),
     DemoVariable(
         "eqIncome",
         "Equivalised income: hincome by the modified OECD scale (1; 0.5; 0.3 under 14)",
         "number",
-        (),
-        EUROS,
+        unit=EUROS,
     ),
     DemoVariable("db090", "Household weight (survey only)", "weight", unit="households"),
     DemoVariable("rb050", "Person weight, equal to db090 (survey only)", "weight", unit="persons"),

@@ -39,10 +39,7 @@ def wrapped(text: object, width: int = WRAP) -> str:
 
 
 def level_colours(levels: Sequence[str]) -> list[Any]:
-    """Return colours for levels: distinct ones, or a sequence where there are many.
-
-    Missing values are grey.
-    """
+    """Return distinct colours for levels, or a sequence where there are many; grey for missing."""
     present = [level for level in levels if level != MISSING_LABEL]
     if len(present) <= len(OKABE_ITO):
         colours: list[Any] = list(OKABE_ITO[: len(present)])

@@ -255,10 +255,7 @@ class _Surplus:
 
 
 def _net_share(surpluses: Sequence[_Surplus]) -> float:
-    """Net surplus of all heaps of a group over the sum of the positive ones.
-
-    Without heaping the positive surpluses are chance, and the negative ones weigh as much.
-    """
+    """Net surplus of all heaps over the positive ones, which are chance without heaping."""
     differences = np.array([surplus.persons - surplus.expected for surplus in surpluses])
     positive = float(differences[differences > 0].sum())
     return max(0.0, float(differences.sum())) / positive if positive > 0 else 0.0

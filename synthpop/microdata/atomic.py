@@ -23,16 +23,13 @@ PRIVATE, SHARED = 0o600, 0o666  # the second one is narrowed by the umask
 def replacing(path: Place | str, *, private: bool = False, remaining: str = "") -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes `path`.
 
-    path: path; its folder is made where it is missing
     private: only the user may read the file (mode 0600); for confidential data
     remaining: a sentence for the message of a fault: what is still there
-    Yields Path: an empty file beside `path`. Its name is random and it is made with ``O_EXCL`` and
-        ``O_NOFOLLOW``: no link that somebody laid is followed, and two writers of one name do not
-        meet. File and folder are on the disk (fsync) when this returns. For object storage the file
-        is in the folder of temporary files, and becomes the object in one piece; who may read that
-        the bucket decides.
-    Raises OutputError: the file cannot be written; nothing half-written is left and `path` is as it
-        was.
+    Yields an empty file beside `path`, whose folder is made where it is missing. Its name is
+        random and it is made with ``O_EXCL`` and ``O_NOFOLLOW``: no link that somebody laid is
+        followed, and two writers of one name do not meet. File and folder are on the disk (fsync)
+        when this returns. In object storage the file becomes the object in one piece.
+    Raises OutputError: the file cannot be written; `path` is as it was, and nothing else is left.
     """
     if isinstance(path, BucketPath):
         with _uploading(path, remaining) as draft:
@@ -83,10 +80,7 @@ def write_text(path: Place | str, text: str, *, private: bool = False, remaining
 
 
 def is_temporary(path: Place, *names: str) -> bool:
-    """Return whether a file is what a killed writer of a file of one of these names left.
-
-    names: str; regular expressions of whole names
-    """
+    """Return whether a killed writer of a file with one of these names (patterns) left this one."""
     match = TEMPORARY.fullmatch(path.name)
     return match is not None and any(re.fullmatch(name, match["name"]) for name in names)
 

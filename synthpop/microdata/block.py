@@ -23,38 +23,25 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The survey as coded columns, households side by side.
-
-    columns: dict of arrays, each shape (n_persons,)
-    fields: dict of Field
-    weights: float array, shape (n_persons,)
-    strata: int array, shape (n_persons,); stratum of each person, 0 ... n_strata - 1.
-    strata_levels: tuple
-    offsets: int array, shape (n_households + 1,); where each household starts
-    household_weights: float array, shape (n_households,)
-    rows: int array, shape (n_persons,); row of the survey's frame of each person, for messages
-    available: tuple of str; variables that the population will have at this step, in their order
-    basic: tuple of str; those of the household structure among them
-    strata_name: str or None; the column of strata; "all" does not mean it, as models are fitted per
-        stratum anyway
-    units: int array, shape (n_households,), or None; primary sampling unit of each household; None
-        where the survey names none
-    rules: dict; variable -> rules of what it cannot be, for those that earlier steps simulated with
-        some
-    """
+    """The survey as coded columns, shape (n_persons,) each, households side by side."""
 
     columns: Mapping[str, np.ndarray]
     fields: Mapping[str, Field]
     weights: np.ndarray
-    strata: np.ndarray
+    strata: np.ndarray  # stratum of each person, 0 ... n_strata - 1
     strata_levels: tuple[Any, ...]
-    offsets: np.ndarray
-    household_weights: np.ndarray
-    rows: np.ndarray
-    available: tuple[str, ...] = ()
-    basic: tuple[str, ...] = ()
+    offsets: np.ndarray  # int array, shape (n_households + 1,): where each household starts
+    household_weights: np.ndarray  # float array, shape (n_households,)
+    rows: np.ndarray  # row of the survey's frame of each person, for messages
+    available: tuple[
+        str, ...
+    ] = ()  # variables that the population will have at this step, in order
+    basic: tuple[str, ...] = ()  # those of the household structure among them
+    # "all" does not mean the column of strata, as models are fitted per stratum anyway
     strata_name: str | None = None
+    # int array, shape (n_households,): primary sampling units, where the survey names some
     units: np.ndarray | None = None
+    # variable -> what it cannot be, for those that earlier steps simulated with rules
     rules: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property

@@ -25,7 +25,6 @@ def difference_bar(value: float, error: float, reach: float, text: str) -> str:
 
     value, error: difference and its standard error; NaN gives an empty text
     reach: largest absolute value of the axis, the same for all rows of a table
-    text: what the chart says, for readers that cannot see it
     """
     if not (np.isfinite(value) and reach > 0):
         return ""
@@ -97,10 +96,8 @@ def difference_curve(
 ) -> str:
     """Return the difference of two distribution functions with its axes.
 
-    x, values, errors: float arrays, shape (points,); values of the variable; population less
-        survey, as shares; standard errors
-    text: what the chart says
-    unit: unit of the variable, below the axis
+    x: values of the variable, in `unit`
+    values, errors: population less survey, as shares, and its standard error
     is_far: whether the largest difference is more than chance
     """
     if len(x) < 2 or not x[-1] > x[0]:
@@ -131,8 +128,7 @@ def difference_curve(
 def ratio_bar(ratio: float, reach: float, text: str) -> str:
     """Return a bar from zero to a ratio; the grey band ends at one, the sampling error.
 
-    The scale is linear up to one and logarithmic beyond, so that one large value does not
-    flatten the others.
+    The scale is logarithmic beyond one, so that one large value does not flatten the others.
     """
     if not np.isfinite(ratio):
         return ""
@@ -165,10 +161,8 @@ def part_bar(parts: Sequence[tuple[float, str]], reach: float, text: str) -> str
 def value_bar(
     value: float, limit: float, reach: float, text: str, *, at_least: bool = False
 ) -> str:
-    """Return a bar from zero to a value with a mark at its limit, on a linear axis.
+    """Return a bar from zero to a value with a mark at its limit (NaN for none), on a linear axis.
 
-    limit: NaN for none
-    reach: end of the axis
     at_least: whether values below the limit are those that exceed it
     """
     if not (np.isfinite(value) and reach > 0):
@@ -197,10 +191,9 @@ def interval_dot(
 ) -> str:
     """Return a dot with its interval, and a vertical line at what it is compared with.
 
-    value, lower, upper: NaN for no interval
-    yardstick: baseline or true value; NaN for none. The dot stands out where the interval excludes
-        it.
-    ends: (float, float); low and high end of the axis
+    lower, upper: NaN for no interval
+    yardstick: baseline or true value; NaN for none. A dot whose interval excludes it stands out.
+    ends: low and high end of the axis
     is_far: whether the dot stands out, whatever the interval
     """
     low, high = ends

@@ -17,9 +17,7 @@ from synthpop.microdata.parameters import LARGEST
 
 def _readable(data: Any, columns: Sequence[Any]) -> list[str] | None:
     """Return the names among `columns` where a population has them and can read them alone."""
-    if not callable(getattr(data, "iter_blocks", None)) or not callable(
-        getattr(data, "frame", None)
-    ):
+    if not all(callable(getattr(data, method, None)) for method in ("iter_blocks", "frame")):
         return None
     listed = [item if isinstance(item, (list, tuple)) else [item] for item in columns]
     names = [name for names in listed for name in names if isinstance(name, str)]
@@ -50,10 +48,7 @@ def as_frame(data: Any, subject: str = "data", columns: Sequence[Any] = ()) -> p
 
 
 def as_unique_frame(data: Any, subject: str = "data") -> pd.DataFrame:
-    """Return a table all of whose columns are used, as `as_frame` does.
-
-    Columns of the same name, and columns that hold lists, are faults.
-    """
+    """Return a table as `as_frame` does; columns of one name and columns of lists are faults."""
     frame = as_frame(data, subject)
     faults = Faults(subject)
     check_names(faults, frame)
@@ -81,9 +76,8 @@ def _of_another_library(data: Any, subject: str) -> pd.DataFrame:
     if frame is None and hasattr(data, "to_pandas"):
         return pd.DataFrame(data.to_pandas())
     if frame is None:
-        raise InputError.of(
-            subject, subject, f"is a {type(data).__name__}", "Give a table of columns."
-        )
+        what = f"is a {type(data).__name__}"
+        raise InputError.of(subject, subject, what, "Give a table of columns.")
     return frame
 
 
@@ -91,9 +85,8 @@ def _named_by_text(frame: pd.DataFrame, subject: str) -> pd.DataFrame:
     """Return the frame with column names as text, where they stay distinct."""
     names = pd.Index([str(name) for name in frame.columns])
     if names.nunique() < frame.columns.nunique():
-        repeated_names = sorted(set(names[names.duplicated()]))
         faults = Faults(subject)
-        for name in repeated_names:
+        for name in sorted(set(names[names.duplicated()])):
             what = "several columns have this name once names are text"
             faults.add(repr(name), what, remedy="Rename them.")
         faults.raise_if_any()
@@ -109,11 +102,8 @@ def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: 
             what = f"a {type(name).__name__}"
             faults.add(what, f"{role} is not the name of a column", remedy="Give a name.")
         elif count == 0:
-            faults.add(
-                repr(name),
-                f"column given as {role} is not in the data",
-                remedy=did_you_mean(name, frame.columns),
-            )
+            what, remedy = f"column given as {role} is not in the data", did_you_mean(name, frame)
+            faults.add(repr(name), what, remedy=remedy)
         elif count > 1:
             faults.add(repr(name), f"{count} columns have this name", remedy="Rename them.")
         all_once = all_once and count == 1
@@ -148,12 +138,8 @@ def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | 
     }
     for what, where in problems.items():
         if where.any():
-            faults.add(
-                name,
-                what,
-                rows=np.flatnonzero(where),
-                remedy="Every row needs a positive finite weight: drop these rows or repair them.",
-            )
+            remedy = "Every row needs a positive finite weight: drop these rows or repair them."
+            faults.add(name, what, rows=np.flatnonzero(where), remedy=remedy)
     return weights
 
 

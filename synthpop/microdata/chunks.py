@@ -34,11 +34,10 @@ def open_chunks(
 ) -> Iterator[pd.DataFrame]:
     """Yield the frames of a population, at least one; each is read once and then let go.
 
-    population: DataFrame, Arrow table, object or iterable; a table; an object with
-        ``iter_blocks()``, ``frame()`` or ``frame``; or any iterable of tables (a list, a generator)
+    population: a table; an object with ``iter_blocks()``, ``frame()`` or ``frame``; or any iterable
+        of tables (a list, a generator)
     name: what it is called in messages
-    columns: names; the only columns that are needed; a population that can read some columns alone
-        does so
+    columns: the only ones that are needed; a population that can read them alone does so
     rows: yield about so many rows at a time: large blocks are cut, small ones joined
     Raises InputError: when it is none of these, or holds no table.
     """
@@ -66,11 +65,9 @@ def map_portions(
     alone and so do the results, whatever `population.workers` computes them. Anything else that
     `open_chunks` takes is one portion.
 
-    function: callable; of an iterator of (number of the first row, frame); other processes must be
-        able to import it. It gets at least one frame for each portion.
-    population: DataFrame, Population, ...; see `open_chunks`
-    columns: names; the only columns that are needed
-    rows: int, optional; see `open_chunks`
+    function: of an iterator, never empty, of (number of the first row, frame); other processes must
+        be able to import it
+    columns, rows: see `open_chunks`
     """
     starts = getattr(population, "block_starts", [])
     if len(starts) < 2:
@@ -118,8 +115,7 @@ def draw_records(
 ) -> pd.DataFrame:
     """Draw at most so many records of a stream, each equally likely, and keep their order.
 
-    Returns DataFrame: the columns asked for; the index is the position of each record in the
-        stream.
+    The index is the position of each record in the stream.
     """
     frames: list[pd.DataFrame] = []
     marks: list[np.ndarray] = []

@@ -25,13 +25,9 @@ LOGGERS = ("distributed.client", "distributed.core", "distributed.protocol.pickl
 class DaskCluster:
     """A connection to a scheduler that is closed again at the end.
 
-    Parameters
-    ----------
-    address : str
-        ``tcp://host:port``.
-    connect, patience, poll : float
-        Seconds to connect within; to be without scheduler or workers before giving up; between
-        two looks at what has become of the tasks.
+    address: ``tcp://host:port``
+    connect, patience, poll: seconds to connect within; to be without scheduler or workers before
+        giving up; between two looks at what has become of the tasks
     """
 
     def __init__(self, address: str, connect: float, patience: float, poll: float) -> None:

@@ -56,13 +56,11 @@ def unhashable_fault(name: str, values: pd.Series, where: np.ndarray) -> Fault:
 
 
 def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Code one column.
+    """Code one column; the position of each value in the levels, -1 where it is missing.
 
-    values: Series or array, shape (n,); any type. A categorical keeps the order of its categories
-        (unused ones included); any other column has its distinct values sorted (text and mixed
-        types by their text).
-    Returns codes: integer array, shape (n,); position in `levels`; -1 where the value is missing
-        (None, NaN, NaT, pd.NA); levels: tuple; the distinct values as plain Python objects.
+    A categorical keeps the order of its categories (unused ones included); any other column has its
+    distinct values sorted (text and mixed types by their text). Levels are plain Python objects.
+
     Raises InputError: values are lists or others that cannot be compared as a whole.
     """
     if isinstance(values, pd.DataFrame):  # a table with two columns of one name
@@ -130,11 +128,7 @@ def level_text(level: Any) -> str:
 
 
 def recode_to(values: pd.Series, levels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Code a column against levels that are already known.
-
-    Returns codes: integer array, shape (n,); -1 where missing or unknown; unknown: bool array,
-        shape (n,); True where a value is present but not among `levels`.
-    """
+    """Code a column against known levels: -1 where missing or unknown, and which are unknown."""
     own_codes, own_levels = encode(values)
     position = {level: code for code, level in enumerate(levels)}
     table = np.array([position.get(level, MISSING) for level in own_levels] + [MISSING])
@@ -168,12 +162,10 @@ def encode_keys(frame: pd.DataFrame, keys: Sequence[str]) -> CodedKeys:
 
 
 def cell_ids(codes: np.ndarray, sizes: Sequence[int] | None = None) -> tuple[np.ndarray, int]:
-    """Number the distinct rows of a code matrix; missing (-1) is a value of its own.
+    """Number the distinct rows of a code matrix, (n, m), in lexicographic order; -1 is a value too.
 
-    codes: integer array, shape (n, m)
     sizes: number of levels of each column; None to count them
-    Returns ids: int64 array, shape (n,); 0 ... n_cells - 1, in lexicographic order of the rows;
-        n_cells: int.
+    Returns ids, int64, shape (n,), and the number of distinct rows.
     """
     ids = np.zeros(len(codes), dtype=np.int64)
     n_cells = 1

@@ -94,10 +94,7 @@ def _check_address_space() -> None:
 
 
 def command_line(text: str) -> CommandLine:
-    """Return an empty command line: plain help by -h and --help, the version by -V and --version.
-
-    text: what the commands are for
-    """
+    """Return an empty command line with plain help (-h, --help) and the version (-V, --version)."""
     app = CommandLine(
         pretty_exceptions_enable=False,
         no_args_is_help=True,
@@ -135,10 +132,7 @@ def write_schema(schema: dict[str, Any], to: Path | None) -> None:
 
 
 def keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path]) -> None:
-    """Refuse to write over a file that is read.
-
-    Raises RunFileError: one of the targets is a source.
-    """
+    """Raise a RunFileError where a file that is read would be written over."""
     inputs = {source.resolve() for source in sources}
     faults = Faults(subject, RunFileError)
     for target in targets:
@@ -226,10 +220,7 @@ def _report(problem: Exception) -> str:
 
 @contextmanager
 def _signals(statuses: list[int]) -> Iterator[None]:
-    """Turn signals to end into `Stopped`, so that everything is tidied up on the way out.
-
-    The exit status of each that came is appended to `statuses`.
-    """
+    """Turn signals to end into `Stopped`, for tidying up; their exit statuses are appended."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.codes import MISSING, encode, smallest_int, unhashable
 from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import n_columns
+from synthpop.microdata.frames import is_number, n_columns
 
 NUMBERS = ("int", "uint", "float")
 ARROW = "[pyarrow]"
@@ -67,22 +67,18 @@ def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
     Raises InputError: for dates and other types that cannot be simulated.
     """
     name, dtype = str(series.name), series.dtype
-    original = str(dtype)
-    if isinstance(dtype, pd.CategoricalDtype):
-        codes, levels = _storable(*encode(series))
-        return Field(
-            name, "categorical", codes.dtype, levels, bool(dtype.ordered), "category"
-        ), codes
-    if pd.api.types.is_bool_dtype(dtype):
-        codes, levels = encode(series)
-        return Field(name, "categorical", codes.dtype, levels, False, original), codes
-    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
+    is_category = isinstance(dtype, pd.CategoricalDtype)
+    is_flag = not is_category and pd.api.types.is_bool_dtype(dtype)
+    if is_number(series):
         values = _numeric_array(series)
-        return Field(name, "numeric", values.dtype, (), False, original), values
-    if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
+        return Field(name, "numeric", values.dtype, original=str(dtype)), values
+    is_text = pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)
+    if is_category or is_flag or is_text:
         codes, levels = _storable(*encode(series))
-        return Field(name, "categorical", codes.dtype, levels, False, "category"), codes
-    what, remedy = f"type {original} cannot be simulated", "Turn it into a number or a category."
+        ordered = bool(getattr(dtype, "ordered", False))
+        original = str(dtype) if is_flag else "category"
+        return Field(name, "categorical", codes.dtype, levels, ordered, original), codes
+    what, remedy = f"type {dtype} cannot be simulated", "Turn it into a number or a category."
     raise InputError.of("survey", name, what, remedy)
 
 
@@ -112,10 +108,7 @@ def _storable(codes: np.ndarray, levels: tuple[Any, ...]) -> tuple[np.ndarray, t
 
 
 def with_storable_levels(frame: pd.DataFrame, passing: Sequence[str | None] = ()) -> pd.DataFrame:
-    """Return the frame with levels as a population holds them; most frames are returned as given.
-
-    passing: columns to leave alone, such as ids
-    """
+    """Return the frame with levels as a population holds them; columns of `passing` stay."""
     new: dict[Any, pd.Categorical] = {}
     for place, name in enumerate(frame.columns):
         series = frame.iloc[:, place]
@@ -184,10 +177,10 @@ def _as_original(original: str, values: np.ndarray) -> Any:
     if original.endswith(ARROW):
         return _as_arrow(original, values)
     if not original[0].islower():  # a nullable type
-        keeps_values = "int" not in original.lower() or _whole(values)
+        keeps_values = "int" not in original.lower() or is_whole(values)
         return pd.array(values, dtype=original) if keeps_values else values  # type: ignore[call-overload]
     if values.dtype.kind == "f" and not original.startswith("float"):
-        return values if np.isnan(values).any() or not _whole(values) else values.astype(original)
+        return values if np.isnan(values).any() or not is_whole(values) else values.astype(original)
     return values.astype(original)
 
 
@@ -195,7 +188,7 @@ def _as_arrow(original: str, values: np.ndarray) -> Any:
     """Return numbers as a pandas column that is held by Arrow; NaN becomes missing."""
     import pyarrow as pa
 
-    if "int" in original and not _whole(values):
+    if "int" in original and not is_whole(values):
         return values
     dtype = pd.api.types.pandas_dtype(original)
     missing = np.isnan(values) if values.dtype.kind == "f" else None
@@ -203,5 +196,6 @@ def _as_arrow(original: str, values: np.ndarray) -> Any:
     return pd.arrays.ArrowExtensionArray(column)
 
 
-def _whole(values: np.ndarray) -> bool:
+def is_whole(values: np.ndarray) -> bool:
+    """Whether all numbers are whole or missing."""
     return values.dtype.kind != "f" or bool(np.all(np.isnan(values) | (values == np.rint(values))))

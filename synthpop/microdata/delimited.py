@@ -169,10 +169,10 @@ def _read_text(path: Path, separator: str, encoding: str) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A column read as numbers: its values, and what its signs say of themselves.
+    """A column read as numbers.
 
-    `mark` is the decimal sign that was used, "" without any; `certain` tells that it cannot stand
-    between thousands, since some number has not exactly three digits behind it.
+    mark: the decimal sign that was used, "" without any
+    certain: it cannot stand between thousands: some number has not three digits behind it
     """
 
     values: pd.Series
@@ -276,7 +276,7 @@ def _read_numbers(cells: pd.Series, may_have_commas: bool, options: CsvOptions) 
         if grouped is not None:
             ungrouped = texts.str.replace(grouped, "", regex=False)
         values = _numbers(ungrouped, mark)
-        if values is not None and not _loses(values, codes):
+        if values is not None and not ((codes < 0).any() and _inexact(values)):
             has_mark = texts.str.contains(mark, regex=False).any()
             certain = grouped is not None or not _may_be_thousands(texts, mark)
             return _Reading(_spread(values, codes, cells.name), mark if has_mark else "", certain)
@@ -344,14 +344,10 @@ def _between(values: np.ndarray, absent: np.ndarray) -> np.ndarray | None:
 
 
 def _inexact(values: np.ndarray) -> bool:
+    """Whether whole numbers are larger than floats, which missing cells need, can hold."""
     if values.dtype.kind == "f":
         return False
     return int(values.max(initial=0)) > EXACT or int(values.min(initial=0)) < -EXACT
-
-
-def _loses(values: np.ndarray, codes: np.ndarray) -> bool:
-    """Whether missing cells make numbers of whole numbers that these cannot hold."""
-    return bool((codes < 0).any()) and _inexact(values)
 
 
 def _spread(values: np.ndarray, codes: np.ndarray, name: object) -> pd.Series:

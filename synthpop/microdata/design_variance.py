@@ -14,7 +14,7 @@ import pandas as pd
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults, InputError, SparseDataWarning
 from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import as_numbers
+from synthpop.microdata.weighted import as_numbers, check_length
 
 
 def design_variance(
@@ -77,10 +77,7 @@ def design_variance(
 
 
 def t_quantile(p: float, degrees_of_freedom: float) -> float:
-    """Return the quantile of the t distribution; of the normal one for infinite freedom.
-
-    Raises InputError: `p` belongs to no interval: a level of 0.95 needs the quantile of 0.975.
-    """
+    """Return the quantile of the t distribution; of the normal one for infinite freedom."""
     from scipy.special import ndtri, stdtrit
 
     if not 0.5 <= p < 1:
@@ -178,8 +175,6 @@ def sampled_units(
         unit: np.ndarray | None = None
         if k < len(units):
             unit = units[k] if k == 0 else _nested(rows, units[k])
-            _check_nesting(faults, unit, rows)
-        faults.raise_if_any()
         stage = _stage(faults, unit, rows, sizes[k] if k < len(sizes) else np.zeros(n), factor)
         faults.raise_if_any()
         stages.append(stage)
@@ -210,13 +205,6 @@ def _nested(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
     return np.unique(pairs, return_inverse=True)[1].reshape(-1)
 
 
-def _check_nesting(faults: Faults, unit: np.ndarray, rows: np.ndarray) -> None:
-    stratum = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
-    stratum[unit] = rows
-    if not np.array_equal(stratum[unit], rows):
-        faults.add("cluster", "some lie in two strata", remedy="Clusters nest in strata.")
-
-
 def _stage(
     faults: Faults, unit: np.ndarray | None, rows: np.ndarray, sizes: np.ndarray, factor: np.ndarray
 ) -> SamplingStage:
@@ -226,6 +214,9 @@ def _stage(
     if unit is not None:
         stratum = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
         stratum[unit] = rows
+        if not np.array_equal(stratum[unit], rows):
+            faults.add("cluster", "some lie in two strata", remedy="Clusters nest in strata.")
+            faults.raise_if_any()
     count = np.bincount(stratum, minlength=n_strata)
     correction, multiplier = np.zeros(n_strata), np.ones(n_strata)
     correction[rows], multiplier[rows] = sizes, factor
@@ -256,19 +247,14 @@ def _warn_of_single_units(stages: Sequence[SamplingStage], text: str) -> None:
 
 def _fractions(faults: Faults, values: Any, n: int) -> np.ndarray:
     """Sampling fraction or population size of each row, shape (n,)."""
-    column: np.ndarray | None
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        column = None
-    if column is None:
         faults.add("fpc", "is not a number", remedy="Give sampling fractions or numbers of units.")
         return np.zeros(n)
     if column.ndim == 0:
         column = np.full(n, float(column))
-    if len(column) != n:
-        what = f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}"
-        faults.add("fpc", what, remedy="Give one value per row.")
+    if not check_length(faults, "fpc", len(column), n, "row"):
         return np.zeros(n)
     is_invalid = ~(np.isfinite(column) & (column >= 0))
     if is_invalid.any():
@@ -279,9 +265,7 @@ def _fractions(faults: Faults, values: Any, n: int) -> np.ndarray:
 
 def _codes(faults: Faults, values: Any, name: str, n: int) -> np.ndarray:
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
-    if len(series) != n:
-        what = f"{plural(len(series), 'entry', 'entries')} for {plural(n, 'row')}"
-        faults.add(name, what, remedy="Give one value per row.")
+    if not check_length(faults, name, len(series), n, "row"):
         return np.zeros(n, dtype=np.int64)
     codes, distinct = encode(series)
     if (codes < 0).any():

@@ -226,9 +226,9 @@ class Dictionary:
                 "measure": v.measure or "",
                 "decimals": v.decimals,
                 "kind": v.kind or "",
-                "missing_code": ""
-                if v.missing_code is None
-                else pairs_text([(v.missing_code, "")]),
+                "missing_code": pairs_text(
+                    [] if v.missing_code is None else [(v.missing_code, "")]
+                ),
             }
             for v in self.variables.values()
         ]
@@ -372,15 +372,12 @@ def toml_value(value: Any) -> str:
     """Return a text, a number, a flag or a list of such as TOML."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
     if isinstance(value, str):
-        escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-        signs = (
-            escapes.get(sign, sign if sign.isprintable() else f"\\U{ord(sign):08x}")
-            for sign in value
-        )
-        return f'"{"".join(signs)}"'
-    if isinstance(value, float):
-        return repr(value)
+        escapes: dict[str, str | int | None] = {
+            sign: f"\\U{ord(sign):08x}" for sign in value if not sign.isprintable()
+        }
+        escapes |= {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+        return f'"{value.translate(str.maketrans(escapes))}"'
     return str(value)

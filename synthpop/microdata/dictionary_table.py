@@ -24,10 +24,7 @@ def pairs_text(pairs: Iterable[tuple[Any, str]], ranges: Sequence[tuple[Any, Any
 
 
 def read_pairs(text: str) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return the pairs and the ranges that `pairs_text` wrote.
-
-    Raises ValueError: the text is not a list of codes and labels.
-    """
+    """Return the pairs and the ranges that `pairs_text` wrote; a ValueError for any other text."""
     pairs: list[list[Any]] = []
     ranges: list[list[Any]] = []
     place = 0

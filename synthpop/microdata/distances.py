@@ -12,10 +12,7 @@ NOTABLE_ERRORS, LARGE_ERRORS = 2.0, 4.0
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
-    """Total variation distance, 0.5 sum |p - q|: the share of persons in the wrong cell.
-
-    p, q: arrays of shares, any shape
-    """
+    """Total variation distance, 0.5 sum |p - q|: the share of persons in the wrong cell."""
     return float(0.5 * np.abs(p - q).sum())
 
 
@@ -71,13 +68,10 @@ def gini(values: np.ndarray, weights: np.ndarray) -> float:
 
 
 def gini_of_cells(counts: np.ndarray, totals: np.ndarray) -> float:
-    """Gini coefficient of max(x, 0) from numbers of persons and totals by cell.
+    """Gini coefficient of max(x, 0) from numbers of persons and totals by cell, lowest first.
 
-    The Lorenz curve is exact at the cell limits and straight in between, so the result is a lower
-    bound; with thousands of cells it is off by less than 1e-5.
-
-    counts, totals: arrays, shape (cells,); cells in the order of the values, none of which holds
-        values of both signs
+    No cell holds values of both signs. The Lorenz curve is exact at the cell limits and straight in
+    between, so the result is a lower bound; with thousands of cells it is off by less than 1e-5.
     """
     positive = np.maximum(totals, 0.0)
     whole = counts.sum() * positive.sum()

@@ -55,11 +55,10 @@ def map_blocks(
     """Apply `function` to each plan, in any order or in that of the plans.
 
     function: of one plan; a pure function that other processes can import
-    plans: sequence
-    workers: int or str; a number of threads; ``"processes:4"``; or ``"dask://scheduler:8786"``, an
-        existing cluster. Results do not depend on it. At most one worker for each plan, and four
-        for each core, are started.
-    in_order: bool; yield the results in the order of the plans; a few for each worker wait
+    workers: a number of threads; ``"processes:4"``; or ``"dask://scheduler:8786"``, an existing
+        cluster. Results do not depend on it. At most one worker for each plan, and four for each
+        core, are started.
+    in_order: yield the results in the order of the plans; a few for each worker wait
     Raises WorkerError: a worker or the scheduler is gone, or a worker cannot compute the same as
         this process.
     """

@@ -15,10 +15,7 @@ LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "numba", "pyarrow")
 
 @lru_cache(maxsize=1)
 def environment() -> dict[str, str]:
-    """Return the versions and the BLAS core that this process computes with.
-
-    Two processes with the same answer compute the same bytes from the same fitted models.
-    """
+    """Return versions and BLAS core; where they agree, two processes compute the same bytes."""
     import scipy.linalg  # noqa: F401  (loads the BLAS of SciPy beside that of NumPy)
     from threadpoolctl import threadpool_info
 
@@ -37,11 +34,7 @@ def environment() -> dict[str, str]:
 
 
 def one_thread(user_api: str | None = None) -> AbstractContextManager[Any]:
-    """Limit BLAS and OpenMP to one thread: sums are in one order, whatever the machine.
-
-    The libraries of the process are looked for again only after an import; the search takes
-    longer than a small fit.
-    """
+    """Limit BLAS and OpenMP to one thread: sums are in one order, whatever the machine."""
     limited: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(
         limits=1, user_api=user_api
     )

@@ -93,14 +93,12 @@ def read_table(
     if not file.exists():
         raise _fault(file, "there is no such file", "Check the path.")
     try:
+        options: dict[str, Any] = {}
         if suffix in DELIMITED:
-            frame = read_delimited(file, csv)
-        elif suffix in labelled.READERS:
-            frame = labelled.read_labelled(file, user_missing=user_missing)
-        elif READERS[suffix] is read_r:
-            frame = read_r(file, user_missing=user_missing)
-        else:
-            frame = READERS[suffix](file)
+            options["options"] = csv
+        elif suffix in labelled.READERS or READERS[suffix] is read_r:
+            options["user_missing"] = user_missing
+        frame = READERS[suffix](file, **options)
     except ImportError as problem:
         remedy = "Install the extra: pip install 'synthpop-riskeval[survey-files]'."
         raise _fault(file, f"needs the package {problem.name}", remedy) from None
@@ -173,14 +171,13 @@ def write_table(
         remedy = f"Give {DTA_VERSIONS[0]} to {DTA_VERSIONS[-1]}, for .dta only."
         raise _fault(file, f"dta_version {dta_version!r}", remedy)
     table = with_whole_numbers(as_frame(frame, "table"))
-    table = without_formulas(table) if safe_csv and kind in (".csv", ".tsv") else table
+    is_text = kind in (".csv", ".tsv")
+    table = without_formulas(table) if safe_csv and is_text else table
+    options: dict[str, Any] = {"csv": csv} if is_text else {}
+    if dta_version is not None:
+        options["version"] = dta_version
     with replacing(file, private=private) as draft:
         try:
-            options: dict[str, Any] = {}
-            if csv is not None and kind in (".csv", ".tsv"):
-                options["csv"] = csv
-            if dta_version is not None:
-                options["version"] = dta_version
             WRITERS[kind](table, draft, file, **options)
         except UnicodeEncodeError as problem:
             sign = problem.object[problem.start]
@@ -223,17 +220,13 @@ def _as_text_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_SIGNS) else value
 
 
-def _write_text(separator: str) -> Callable[..., None]:
-    def written(
-        frame: pd.DataFrame, path: Path, target: Path, csv: CsvOptions | None = None
-    ) -> None:
-        options = csv or CsvOptions()
-        frame.to_csv(
-            path, index=False, sep=options.separator or separator, decimal=options.decimal or ".",
-            encoding=options.encoding,
-        )  # fmt: skip
-
-    return written
+def _write_text(frame: pd.DataFrame, path: Path, target: Path, csv: CsvOptions | None) -> None:
+    options = csv or CsvOptions()
+    usual = "\t" if target.suffix.lower() == ".tsv" else ","
+    frame.to_csv(
+        path, index=False, sep=options.separator or usual, decimal=options.decimal or ".",
+        encoding=options.encoding,
+    )  # fmt: skip
 
 
 def _write_xlsx(frame: pd.DataFrame, path: Path, target: Path) -> None:
@@ -243,19 +236,19 @@ def _write_xlsx(frame: pd.DataFrame, path: Path, target: Path) -> None:
         frame.to_excel(stream, index=False)
 
 
-def _write_arrow_file(write: Callable[[pd.DataFrame, Path], Any]) -> Callable[..., None]:
-    def written(frame: pd.DataFrame, path: Path, target: Path) -> None:
-        import pyarrow as pa
+def _write_arrow(frame: pd.DataFrame, path: Path, target: Path) -> None:
+    import pyarrow as pa
 
-        try:
-            write(frame, path)
-        except (pa.ArrowException, TypeError, ValueError) as problem:
-            reason = str(problem).splitlines()[0]
-            raise OutputError(
-                f"cannot write {target}: {reason}. Turn the column into text or numbers first."
-            ) from None
-
-    return written
+    try:
+        if target.suffix.lower() == ".parquet":
+            frame.to_parquet(path, index=False)
+        else:
+            frame.reset_index(drop=True).to_feather(path)
+    except (pa.ArrowException, TypeError, ValueError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise OutputError(
+            f"cannot write {target}: {reason}. Turn the column into text or numbers first."
+        ) from None
 
 
 def _read_xlsx(path: Path) -> pd.DataFrame:
@@ -285,7 +278,7 @@ DAMAGED = (
 )  # fmt: skip
 """What the readers of other libraries raise where bytes are damaged."""
 DELIMITED = (".csv", ".txt", ".tsv")
-READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+READERS: dict[str, Callable[..., pd.DataFrame]] = {
     **dict.fromkeys(DELIMITED, read_delimited),
     ".parquet": _read_parquet,
     ".arrow": pd.read_feather,
@@ -298,10 +291,10 @@ READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".asc": read_fixed,
 }
 WRITERS: dict[str, Callable[..., None]] = {
-    ".csv": _write_text(","),
-    ".tsv": _write_text("\t"),
-    ".parquet": _write_arrow_file(lambda frame, path: frame.to_parquet(path, index=False)),
-    ".arrow": _write_arrow_file(lambda frame, path: frame.reset_index(drop=True).to_feather(path)),
+    ".csv": _write_text,
+    ".tsv": _write_text,
+    ".parquet": _write_arrow,
+    ".arrow": _write_arrow,
     ".xlsx": _write_xlsx,
     **labelled_write.WRITERS,
     ".rds": write_r,

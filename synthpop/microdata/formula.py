@@ -104,12 +104,11 @@ class Allowed:
 def read_formula(
     faults: Faults, text: object, allowed: Allowed | None = None, *, argument: str = "formula"
 ) -> Formula | None:
-    """Read a formula, or note what is wrong with it.
+    """Read a formula, or note what is wrong with it and return None.
 
-    text: a leading ``~`` may be left out where there is no left side. At most 20,000 characters, 50
-        parentheses in one another, powers up to 20 and 1,000 terms.
+    text: a leading ``~`` may be left out where there is no left side; at most 20,000 characters, 50
+        parentheses in one another, powers up to 20 and 1,000 terms
     allowed: default: one side, no functions, interactions
-    Returns Formula or None: None where a fault was noted.
     """
     allowed = allowed or Allowed()
     shown = text if not isinstance(text, str) or len(text) <= 80 else text[:77] + "..."

@@ -14,10 +14,7 @@ _OTHERS = re.compile(r"((?:py|python)?[-_.]?synthpop)-(\S+?)\.(?:dist|egg)-info"
 
 
 def others_beside(package_file: str) -> list[str]:
-    """Return name and version of other distributions of a package synthpop in the same folder.
-
-    package_file: ``__file__`` of the package
-    """
+    """Return name and version of other distributions of a package synthpop in the same folder."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(package_file)))
     try:
         names = os.listdir(folder)

@@ -15,10 +15,7 @@ NONE = (float("nan"), float("nan"))
 
 
 def interval_of_mean(values: Any, confidence: float = 0.95) -> tuple[Any, Any, Any]:
-    """Mean over the first axis (files of the same fit, say) with its t interval.
-
-    Returns mean, low, high.
-    """
+    """Return the mean over the first axis (files of one fit, say) and its t interval."""
     from scipy.stats import t
 
     m = len(values)
@@ -28,10 +25,7 @@ def interval_of_mean(values: Any, confidence: float = 0.95) -> tuple[Any, Any, A
 
 
 def wilson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson interval of a share (Wilson 1927, doi:10.1080/01621459.1927.10502953).
-
-    (NaN, NaN) for no records.
-    """
+    """Wilson interval of a share (1927, doi:10.1080/01621459.1927.10502953); NaN for no records."""
     from scipy.special import ndtri
 
     if n == 0:
@@ -61,10 +55,7 @@ def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float,
 def newcombe(
     hits: float, n: int, other_hits: float, other_n: int, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Interval of the difference of two independent shares (Newcombe 1998, method 10).
-
-    Returns low, high: of ``hits / n - other_hits / other_n``; NaN where either has no records.
-    """
+    """Interval of ``hits / n - other_hits / other_n`` (Newcombe 1998, method 10)."""
     if not (n and other_n):
         return NONE
     share, other_share = float(hits) / float(n), float(other_hits) / float(other_n)

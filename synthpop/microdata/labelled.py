@@ -122,11 +122,8 @@ def decoded(
 ) -> pd.Series:
     """Turn codes into labels where nearly all values have one, and missing codes into missing.
 
-    variable: what the codes mean
-    user_missing: {"missing", "level"}; missing codes become missing values, or levels of a labelled
-        variable
-    Returns Series: a category, whole numbers where all values are whole and there, or the column
-        itself.
+    user_missing: missing codes become missing values, or levels of a labelled variable
+    Returns a category, whole numbers where all values are whole and there, or the column itself.
     """
     if variable.kind == "date" and column.dtype == object:
         return pd.to_datetime(column)

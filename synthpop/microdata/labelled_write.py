@@ -41,10 +41,9 @@ def coded_column(column: pd.Series, variable: Variable, suffix: str) -> Coded:
     values = _storable(values, meaning)
     code = meaning.missing_code
     if code is not None and suffix in (*SPSS, ".dta") and _fits(code, values):
-        values = (
-            values.fillna(code) if not isinstance(code, str) else values.where(values.notna(), code)
-        )
-    present = [one for one in pd.unique(values.dropna()) if meaning.is_missing(one)]
+        is_text = isinstance(code, str)
+        values = values.where(values.notna(), code) if is_text else values.fillna(code)
+    present = [value for value in pd.unique(values.dropna()) if meaning.is_missing(value)]
     if suffix == ".dta":
         return _with_letters(values, meaning, present)
     if suffix == ".xpt":
@@ -256,22 +255,24 @@ def check_columns(columns: dict[str, Coded], suffix: str, path: Path) -> None:
 
 def _faults_of_names(columns: list[str], suffix: str) -> list[str]:
     longest, pattern, rule = _RULES[suffix]
-    problems: list[str] = []
     long_names = [name for name in columns if len(name.encode()) > longest]
     strange = [name for name in columns if not re.fullmatch(pattern, name)]
     lowered = [name.lower() for name in columns]
     alike = [name for name in columns if lowered.count(name.lower()) > 1]
-    if long_names:
-        problems.append(f"{names_text(long_names)}: names have at most {longest} bytes")
-    if strange:
-        problems.append(f"{names_text(strange)}: a name {rule}")
-    if alike and suffix != ".dta":
-        problems.append(f"{names_text(alike)}: names must differ in more than capital letters")
-    return problems
+    return _sentences(
+        {
+            f"names have at most {longest} bytes": long_names,
+            f"a name {rule}": strange,
+            "names must differ in more than capital letters": alike if suffix != ".dta" else [],
+        }
+    )
+
+
+def _sentences(names_by_fault: dict[str, list[str]]) -> list[str]:
+    return [f"{names_text(names)}: {what}" for what, names in names_by_fault.items() if names]
 
 
 def _faults_of_values(columns: dict[str, Coded], suffix: str) -> list[str]:
-    problems: list[str] = []
     unsuited = [
         name
         for name, item in columns.items()
@@ -283,22 +284,22 @@ def _faults_of_values(columns: dict[str, Coded], suffix: str) -> list[str]:
             or _letters(item)
         )
     ]
-    if unsuited:
-        problems.append(f"{names_text(unsuited)}: values are neither numbers, dates nor text")
     undeclared = [name for name, item in columns.items() if item.undeclared]
-    if undeclared:
-        what = "more missing codes occur than SPSS can declare (three, or a range and one)"
-        problems.append(f"{names_text(undeclared)}: {what}")
-    if suffix == ".xpt":
-        long_texts = [
-            name
-            for name, item in columns.items()
-            if _holds_only(str, item.values)
-            and item.values.dropna().map(lambda text: len(text.encode())).max() > 200
-        ]
-        if long_texts:
-            problems.append(f"{names_text(long_texts)}: texts have at most 200 bytes")
-    return problems
+    long_texts = [
+        name
+        for name, item in columns.items()
+        if suffix == ".xpt"
+        and _holds_only(str, item.values)
+        and item.values.dropna().map(lambda text: len(text.encode())).max() > 200
+    ]
+    too_many = "more missing codes occur than SPSS can declare (three, or a range and one)"
+    return _sentences(
+        {
+            "values are neither numbers, dates nor text": unsuited,
+            too_many: undeclared,
+            "texts have at most 200 bytes": long_texts,
+        }
+    )
 
 
 def _holds_only(kinds: type | tuple[type, ...], column: pd.Series) -> bool:

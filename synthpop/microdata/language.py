@@ -37,10 +37,7 @@ _LANGUAGE: ContextVar[str] = ContextVar("language", default="en")
 
 @contextmanager
 def use_language(language: str) -> Iterator[None]:
-    """Write messages and numbers in a language, inside of the block and in this thread.
-
-    language: {"en", "de"}
-    """
+    """Write messages and numbers in a language, inside of the block and in this thread."""
     token = _LANGUAGE.set(language)
     try:
         yield
@@ -87,10 +84,7 @@ def translated(text: str) -> str:
 
 
 def _whole(language: str, text: str) -> str | None:
-    """Return the translation of a text that is one message, or None.
-
-    A message that is a phrase also translates it with a capital, and with a full stop.
-    """
+    """Return the translation of a message, also with a capital or a full stop; or None."""
     for phrase, capital, stop in _phrases(text):
         translation = _message(language, phrase)
         if translation is not None:

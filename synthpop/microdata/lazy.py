@@ -19,11 +19,9 @@ FACADES: dict[str, dict[str, str]] = {}
 def attach(
     package: str, *others: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package, given its ``__name__``.
 
-    package: its ``__name__``; each line ``from module import name as name`` under
-        ``if TYPE_CHECKING`` in its source makes a public name
-    others: public names that it defines itself
+    `others` are the public names that it defines itself.
     """
     spec: Any = sys.modules[package].__spec__
     where = FACADES[package] = {

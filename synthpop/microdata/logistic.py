@@ -69,11 +69,7 @@ class Matrix:
 
 
 class Categories:
-    """An intercept and the indicators of all levels of several variables.
-
-    codes: list of int arrays, shape (n,) each; codes from 0 of each variable
-    n: int; number of rows
-    """
+    """An intercept and the indicators of all levels of variables, coded from 0."""
 
     def __init__(self, codes: Sequence[np.ndarray], n: int) -> None:
         starts = np.concatenate([[1], 1 + np.cumsum([int(c.max()) + 1 for c in codes])]).astype(int)
@@ -110,10 +106,8 @@ def fit_logistic(
 ) -> Logistic:
     """Fit by maximum likelihood; columns that depend on others and separation do no harm.
 
-    design: LogisticDesign, or float64 array, shape (n, k); with a column of ones where an intercept
-        is wanted
+    design: or an array, shape (n, k); with a column of ones where an intercept is wanted
     y: float64, shape (n,); 0 or 1
-    weights: float64, shape (n,)
     ridge: half of this times the sum of squared coefficients is added to the negative log
         likelihood; it keeps levels that one side alone has from going to infinity
     """

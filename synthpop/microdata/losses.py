@@ -21,11 +21,7 @@ LABELLED = (*SPSS, ".dta", ".xpt")
 
 
 def losses(frame: pd.DataFrame, path: Path | str) -> list[str]:
-    """Return what is lost when a frame is written to a file, one sentence each.
-
-    frame: with its dictionary (`dictionary_of`)
-    path: path; its ending says the format; see `write_table`
-    """
+    """Return what is lost when a frame is written to a file, one sentence each."""
     suffix = Path(path).suffix.lower()
     dictionary = dictionary_of(frame).only(map(str, frame.columns))
     if suffix in LABELLED:

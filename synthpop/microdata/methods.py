@@ -27,15 +27,10 @@ TYPE = "type"
 
 
 class Options:
-    """Base of the frozen dataclasses that hold options.
+    """Base of the frozen dataclasses that hold options; `PARAMETERS` says what each may be.
 
     The function or stage that takes the options checks them with its other arguments, so that
     one message lists every fault.
-
-    Attributes
-    ----------
-    PARAMETERS : mapping of str to Constraint
-        What each option may be.
     """
 
     __slots__ = ()
@@ -54,10 +49,7 @@ class Options:
 class Method(Options):
     """Base of the frozen dataclasses that hold the options of one method.
 
-    Attributes
-    ----------
-    type : str
-        Short name, by which the method is known where all its options have their defaults.
+    `type` is its short name, by which it is known where all its options have their defaults.
     """
 
     type: ClassVar[str]
@@ -87,10 +79,8 @@ def read_method(
 ) -> M | None:
     """Return the object of a method; note what is none, and options that it does not have.
 
-    where: name of the argument
-    value: str, Method or mapping
-    methods: mapping; short name -> class
-    Returns Method or None: None where a fault was noted.
+    methods: short name -> class
+    Returns None where a fault was noted.
     """
     for method in methods.values():
         if isinstance(value, method):
@@ -105,7 +95,7 @@ def read_method(
     allowed = [option.name for option in _options(method)]
     unknown = [option for option in options if option not in allowed]
     for option in unknown:
-        only = join([repr(name_or_value) for name_or_value in allowed]) or "none"
+        only = join(map(repr, allowed)) or "none"
         faults.add(where, f"{option!r} is not an option of {name!r}", remedy=f"It has {only}.")
     missing = [
         option.name for option in _options(method)

@@ -11,9 +11,8 @@ SMALLEST_SHARE = 0.001
 def suspected_missing_codes(values: np.ndarray) -> list[float]:
     """Return the usual codes for missing that stand far from all other values.
 
-    Returns list of float: negative codes where no other value is negative, positive ones that are
-        more than twice the largest other value; each of at least 0.1 % of the values. No
-        randomness.
+    Negative codes where no other value is negative, positive ones that are more than twice the
+    largest other value; each of at least 0.1 % of the values.
     """
     finite_values = values[np.isfinite(values)]
     ordinary = finite_values[~np.isin(finite_values, CODES)]

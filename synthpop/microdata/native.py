@@ -46,12 +46,10 @@ def to_pandas(data: Any) -> pd.DataFrame | None:
 
 
 def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
-    """Return an Arrow table as pandas.
+    """Return an Arrow table as pandas; `dates` gives days as ``datetime.date``, else as timestamps.
 
     Whole numbers and truth values with missing ones get a nullable type, for they would be floats
     and objects otherwise.
-
-    dates: days as ``datetime.date``; else as timestamps
     """
     import pyarrow as pa
 
@@ -205,10 +203,7 @@ def in_library(library: Library, result: Any) -> Any:
 
 
 def _to_arrow(frame: pd.DataFrame, schema: dict[str, Any]) -> Any:
-    """Return a pandas frame as an Arrow table, columns with the types of `schema` where they can.
-
-    A column of several types, which Arrow cannot hold, becomes text.
-    """
+    """Return an Arrow table, with the types of `schema` where they fit; mixed types as text."""
     import pyarrow as pa
 
     dictionary = dictionary_of(frame)

@@ -20,10 +20,7 @@ def open_app(
     upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
-    """Serve the app until it is stopped; see `synthpop.app`.
-
-    Raises OutputError: shiny is not installed.
-    """
+    """Serve the app until it is stopped; see `synthpop.app`."""
     try:
         import shiny  # noqa: F401
     except ImportError:

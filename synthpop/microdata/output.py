@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
@@ -66,18 +66,14 @@ class Output:
         if error:
             result["error"] = error
         if isinstance(problem, InputError):
-            result["faults"] = [_fault(item) for item in problem.faults]
+            entries = map(asdict, problem.faults)
+            result["faults"] = [{k: x for k, x in entry.items() if x} for entry in entries]
         self.as_json = False
         with suppress(OSError):
             print(json.dumps(plain(result), ensure_ascii=False, indent=1))  # noqa: T201
 
 
 OUTPUT = Output()
-
-
-def _fault(item: Any) -> dict[str, Any]:
-    names = ("where", "what", "rows", "n_rows", "remedy", "line")
-    return {name: getattr(item, name) for name in names if getattr(item, name)}
 
 
 def plain(value: Any) -> Any:

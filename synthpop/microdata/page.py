@@ -44,13 +44,11 @@ def check_page(audience: str, language: str, task: str = "report") -> None:
 def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     """Return the HTML of a template of `package` that extends the shell.
 
-    package: its folder ``templates`` has the template
-    facts: mapping; ``title``, ``cards`` (title, value, note), ``pictures`` (key -> SVG text) and
-        whatever else the template shows. Everything but the pictures is escaped.
+    facts: ``title``, ``cards`` (title, value, note), ``pictures`` (key -> SVG text) and whatever
+        else the template shows. Everything but the pictures is escaped.
 
     The page has a content security policy: nothing is loaded, and of scripts only the one of the
-    shell runs (known by its hash). Templates are written in the language of the block of
-    `synthpop.microdata.language.use_language`.
+    shell runs (known by its hash). Templates are written in the current language.
     """
     from markupsafe import Markup
 
@@ -99,10 +97,7 @@ def write_for(
     path: Place | str, package: str, template: str, facts: Callable[[bool], dict[str, Any]], *,
     title: str | None, audience: str, language: str,
 ) -> Place:  # fmt: skip
-    """Write a page for an audience: `facts` says, in the language, what external readers may see.
-
-    Raises InputError: an unknown audience or language; OutputError: the file cannot be written.
-    """
+    """Write a page for an audience: `facts` says what external readers may see."""
     check_page(audience, language)
     external = audience == "external"
     with use_language(language):
@@ -112,11 +107,7 @@ def write_for(
 
 
 def write_page(path: Place | str, text: str, *, private: bool = False) -> Place:
-    """Write a page whole or not at all; its folder is made where it is missing.
-
-    private: only the user may read the file (mode 0600); for pages that are not to be released
-    Raises OutputError: the file cannot be written.
-    """
+    """Write a page whole or not at all; only the user may read a `private` one (mode 0600)."""
     target = place(path)
     write_text(target, text, private=private)
     return target

@@ -43,9 +43,8 @@ def card(title: str, value: str, note: str = "") -> dict[str, str]:
 def verdict(what: str, word: str, level: str, reason: str, link: str = "") -> dict[str, str]:
     """Return a verdict row: what is judged, one word, its level and the reason.
 
-    level: {"good", "look", "bad", "none"}; colour and shape of the row; "none" where nothing is
-        judged
-    link: str; where the page says more, such as ``"#risk"``
+    level: colour and shape of the row, one of `LEVELS`; "none" where nothing is judged
+    link: where the page says more, such as ``"#risk"``
     """
     return {
         "what": gettext(what),
@@ -77,10 +76,10 @@ def folding_row(
     key: unique on the page; its id is `row_id` of it
     plot: small chart (SVG), or empty
     cells: three texts at most, to the right of the plot
-    order: mapping of str to float; numbers by which the list can be sorted
+    order: numbers by which the list can be sorted
     flagged: whether the row needs a look: the filter keeps it, and its last cell stands out
-    **body: what the row shows when it is open: `sentences`, `tables` (title and table each),
-        `charts` (chart and caption each)
+    body: what the row shows when it is open: `sentences`, `tables` (title and table each), `charts`
+        (chart and caption each)
     """
     return {
         "id": row_id(key),

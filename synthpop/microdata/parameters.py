@@ -58,9 +58,8 @@ class Constraint(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Between(Constraint):
-    """A finite real number between two ends; True and False are not numbers.
+    """A finite real number between two ends, or beyond one; True and False are not numbers.
 
-    low, high: float or None; none: no limit on this side
     open: {"none", "low", "high", "both"}; ends that are not allowed themselves
     """
 
@@ -220,9 +219,7 @@ def check(
 ) -> None:
     """Note every value that its constraint does not allow.
 
-    table: mapping of str to Constraint
-    values: mapping, or object with the arguments as attributes; where a name of the table is
-        missing, nothing is checked
+    values: mapping, or object with the arguments as attributes; absent ones are not checked
     label: stands before each name, as "continuous income"
     """
     for name, constraint in table.items():

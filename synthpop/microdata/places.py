@@ -35,10 +35,7 @@ NO_ENTRY = (
 class BucketPath:
     """A file or folder in object storage, with the methods of `pathlib.Path` that are needed here.
 
-    Attributes
-    ----------
-    login, options : str
-        ``key:secret`` and ``region=...&endpoint_override=...`` of the address; never shown.
+    `login` (``key:secret``) and `options` (``region=...&endpoint_override=...``) are never shown.
     """
 
     scheme: str
@@ -205,11 +202,9 @@ def is_text(name: str) -> bool:
 def place(path: Place | PathLike[str] | str, folder: Path | None = None) -> Place:
     """Return a path on a disk, or in object storage where it is an address such as ``s3://...``.
 
-    path: path or str; ``s3://bucket/folder``, also ``gs://`` and ``abfs://``, with the options of
-        the Arrow file system after a question mark: ``?region=eu-central-1``,
-        ``?endpoint_override=host:9000``. Credentials come from where the tools of the storage look
-        for them (for S3 the variables ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY`` or the file
-        ``~/.aws/credentials``).
+    path: ``s3://bucket/folder``, also ``gs://`` and ``abfs://``, with the options of the Arrow file
+        system after a question mark: ``?region=eu-central-1``, ``?endpoint_override=host:9000``.
+        Credentials come from where the tools of the storage look for them.
     folder: where relative paths on a disk start
     """
     if isinstance(path, BucketPath):

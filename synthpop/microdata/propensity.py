@@ -13,8 +13,7 @@ import numpy as np
 def pmse(scores: np.ndarray, weights: np.ndarray, share: float) -> float:
     """Weighted mean of (p - c)^2 over the records of both files.
 
-    scores, weights: float64, shape (n + m,); estimated probability to be of the release, and
-        weights
+    scores: p, estimated probability to be of the release
     share: c, the weight of the release among both files
     """
     return float(np.average((scores - share) ** 2, weights=weights))
@@ -23,8 +22,8 @@ def pmse(scores: np.ndarray, weights: np.ndarray, share: float) -> float:
 def null_of_pmse(coefficients: int, share: float, part: float) -> tuple[float, float]:
     """Expectation and standard deviation of the pMSE when only chance tells the files apart.
 
-    coefficients: k, parameters of the logistic model with the intercept
-    share: c, the weight of the release among both files
+    coefficients: parameters of the logistic model with the intercept
+    share: the weight of the release among both files
     part: 1 / m for m records drawn from the right model ("synthesis"), 1 / n + 1 / m for two
         independent samples; effective numbers where there are weights
     """

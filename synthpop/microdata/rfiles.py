@@ -116,12 +116,6 @@ def _constructors() -> dict[Any, Any]:
             frame.attrs[LABELS] = [None if text is None else str(text) for text in labels]
         return frame
 
-    def days(values: Any, attributes: Any) -> Any:
-        return _times(values, DAY)
-
-    def seconds(values: Any, attributes: Any) -> Any:
-        return _times(values, 1)
-
     def labelled(values: Any, attributes: Any) -> pd.Series:
         cells: Any = np.ma.asarray(values)
         is_text = cells.dtype.kind in "OUS"
@@ -132,8 +126,8 @@ def _constructors() -> dict[Any, Any]:
     return {
         **DEFAULT_CLASS_MAP,
         "data.frame": data_frame,
-        "Date": days,
-        "POSIXct": seconds,
+        "Date": lambda values, _: _times(values, DAY),
+        "POSIXct": lambda values, _: _times(values, 1),
         "haven_labelled": labelled,
         "haven_labelled_spss": labelled,
     }

@@ -26,21 +26,14 @@ class Scatter:
 
 
 def scatter(values: np.ndarray, kind: str) -> Scatter:
-    """Return mean and covariance, or the robust estimates, of rows.
-
-    values: float64, shape (n, p); complete rows
-    kind: {"classical", "robust"}
-    """
+    """Return mean and covariance of complete rows, or their robust estimates."""
     return robust(values) if kind == "robust" else classical(values)
 
 
 def classical(values: np.ndarray, weights: np.ndarray | None = None, fallback: str = "") -> Scatter:
-    """Return mean and covariance (divisor n - 1) of rows.
+    """Return mean and covariance of complete rows, shape (n, p); zeros where there are too few.
 
-    values: float64, shape (n, p); complete rows. One row has covariance zero; no row has mean zero,
-        too.
-    weights: float64, shape (n,); the divisor of the weighted covariance is ``sum(w) (n - 1) / n``
-    fallback: passed on to the result
+    The divisor is n - 1, or ``sum(w) (n - 1) / n`` with weights.
     """
     n, p = values.shape
     if n == 0:
@@ -56,17 +49,14 @@ def classical(values: np.ndarray, weights: np.ndarray | None = None, fallback: s
 
 
 def robust(values: np.ndarray) -> Scatter:
-    """Reweighted minimum covariance determinant (scikit-learn's FAST-MCD).
+    """Reweighted minimum covariance determinant (scikit-learn's FAST-MCD) of complete rows.
 
-    The half of the rows with the smallest determinant gives raw estimates; all rows within their
-    0.975 quantile of the chi-squared distribution give the final ones. Both are made consistent at
-    the normal distribution by the share of rows in them (Croux and Haesbroeck 1999); there is no
-    factor for small samples.
-
-    values: float64, shape (n, p); complete rows. Where there are more than 5,000, the half is
-        searched among 5,000 of them; all rows enter the final estimates.
-    Returns Scatter: classical, with the reason in `fallback`, where there are too few rows (n <= 2
-        p) or half of them lie in a plane (for instance more than half of a variable are zeros).
+    The half of the rows (of 5,000 of them, where there are more) with the smallest determinant
+    gives raw estimates; all rows within their 0.975 quantile of the chi-squared distribution give
+    the final ones. Both are made consistent at the normal distribution by the share of rows in them
+    (Croux and Haesbroeck 1999); there is no factor for small samples. Where there are too few rows
+    (n <= 2 p) or half of them lie in a plane (half of a variable are zeros, say), the estimates are
+    the classical ones and `fallback` says why.
 
     The result depends on nothing but the set of rows: they are sorted before the search, whose
     random starts are always the same. Source: Rousseeuw and Van Driessen (1999),

@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
+from synthpop.microdata.dictionary import toml_value
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -69,7 +71,7 @@ def table_page(head: str, schema: Mapping[str, Any], text: str = "") -> list[str
         elif item.get("default") is None:
             default = ""
         else:
-            default = f"`{toml_text(item['default'])}`"
+            default = f"`{toml_value(item['default'])}`"
         lines.append(f"| `{name}` | {values_text(item)} | {default} |")
     return [*lines, ""]
 
@@ -87,9 +89,9 @@ def values_text(item: Mapping[str, Any]) -> str:
         texts = [values_text(one) for one in item["anyOf"] if one.get("type") != "null"]
         return " or ".join(dict.fromkeys(texts))
     if "const" in item:
-        return toml_text(item["const"])
+        return toml_value(item["const"])
     if "enum" in item:
-        return ", ".join(toml_text(value) for value in item["enum"])
+        return ", ".join(toml_value(value) for value in item["enum"])
     if "$ref" in item:
         return f"a table `{item['$ref'].rpartition('/')[2]}`"
     kind = item.get("type")
@@ -108,14 +110,3 @@ def values_text(item: Mapping[str, Any]) -> str:
         if key in item:
             text += f", {limit} {item[key]}"
     return text
-
-
-def toml_text(value: Any) -> str:
-    """Return a default as a run file has it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f'"{value}"'
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(toml_text(item) for item in value)}]"
-    return str(value)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.text import BLANK, count, number, yes_or_no
 
 ROWS = 20
@@ -21,13 +22,9 @@ MOST_WORDS = 90
 
 
 def view(sentence: str, table: pd.DataFrame | None = None, picture: Any = None) -> str:
-    """Return the HTML of a sentence, the first rows of a table and a figure.
-
-    sentence: its lines are kept
-    picture: Figure or str; a `Picture`, or SVG and HTML as text
-    """
-    parts = ["<br>".join(escape(line) for line in sentence.splitlines())]
-    parts = [f'<p style="max-width:60em">{parts[0]}</p>']
+    """Return the HTML of a sentence, the first rows of a table and a figure (also as SVG)."""
+    lines = "<br>".join(escape(line) for line in sentence.splitlines())
+    parts = [f'<p style="max-width:60em">{lines}</p>']
     if table is not None and len(table.columns):
         parts.append(html_table(table))
     if picture is not None:
@@ -40,8 +37,8 @@ def html_table(table: pd.DataFrame, rows: int = ROWS) -> str:
     top = table.head(rows)
     if top.index.name or not _counted(top):
         top = top.reset_index()
-    numeric = [_is_number(top.iloc[:, j]) for j in range(top.shape[1])]
-    sides = ["right" if is_number else "left" for is_number in numeric]
+    columns = (top.iloc[:, j] for j in range(top.shape[1]))
+    sides = ["right" if is_number(column) else "left" for column in columns]
     head = "".join(
         f'<th style="{CELL.format(side=side)}">{escape(str(name))}</th>'
         for name, side in zip(top.columns, sides, strict=True)
@@ -68,10 +65,6 @@ def _counted(table: pd.DataFrame) -> bool:
     return table.index.nlevels == 1 and table.index.equals(type(table.index)(range(len(table))))
 
 
-def _is_number(column: Any) -> bool:
-    return bool(column.dtype.kind in "iufIUF") if hasattr(column.dtype, "kind") else False
-
-
 def cell_text(value: Any) -> str:
     """Return a cell as text: numbers as in reports, what is missing as a dash."""
     if isinstance(value, bool | np.bool_):
@@ -87,10 +80,7 @@ def cell_text(value: Any) -> str:
 
 
 def diagram(steps: Sequence[tuple[str, str]]) -> str:
-    """Return the steps of a pipeline as boxes from left to right.
-
-    steps: sequence of (title, detail)
-    """
+    """Return the steps of a pipeline, title and detail each, as boxes from left to right."""
     boxes = [
         f'<span style="{BOX}"><b>{escape(title)}</b><br>'
         f'<span style="color:#7b8794;font-size:90%">{escape(cell_text(detail))}</span></span>'

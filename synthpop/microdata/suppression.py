@@ -40,11 +40,9 @@ RIVAL_SHARE = 0.1
 
 def rounded_count(records: float) -> float:
     """Return a count as the nearest multiple of five; NaN for one that is too small to be shown."""
-    return (
-        float("nan")
-        if is_small(records)
-        else float(SMALLEST_COUNT * np.rint(records / SMALLEST_COUNT))
-    )
+    if is_small(records):
+        return float("nan")
+    return float(SMALLEST_COUNT * np.rint(records / SMALLEST_COUNT))
 
 
 def rounded(records: Number) -> str:
@@ -64,12 +62,7 @@ def rounded_share(
     share: Number, records: Number, *, text: Callable[[Number], str] = short_percent
 ) -> str:
     """Return a share of `records` for external readers, rounded as its count is."""
-    if (
-        share is None
-        or records is None
-        or np.isnan(float(share))
-        or float(records) < SMALLEST_COUNT
-    ):
+    if share is None or records is None or np.isnan(float(share)) or records < SMALLEST_COUNT:
         return BLANK
     n = float(records)
     if is_small(float(share) * n):
@@ -78,12 +71,10 @@ def rounded_share(
 
 
 def is_dominated(contributions: ArrayLike) -> bool:
-    """Whether the largest contribution to a total can be told from it (p% rule).
+    """Whether the largest contribution, shape (n,), to a total can be told from it (p% rule).
 
     The second largest contributor takes the own part off the total; what the others add must hide
-    at least a tenth of the largest one (Hundepool et al. 2012, section 4.2.2).
-
-    contributions: float, shape (n,); signs are ignored, missing ones left out
+    at least a tenth of the largest one (Hundepool et al. 2012, section 4.2.2). Signs are ignored.
     """
     sizes = np.abs(np.asarray(contributions, dtype=np.float64))
     sizes = sizes[~np.isnan(sizes)]
@@ -94,10 +85,7 @@ def is_dominated(contributions: ArrayLike) -> bool:
 
 
 def is_safe_statistic(values: ArrayLike, smallest: int = SMALLEST_COUNT) -> bool:
-    """Whether a mean or total of values may be shown: enough of them, and none dominates.
-
-    values: float, shape (n,); missing ones do not count
-    """
+    """Whether a mean or total of values may be shown: enough are known, and none dominates."""
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
     return len(known) >= smallest and not is_dominated(known)
@@ -109,11 +97,9 @@ def is_safe_change(original: ArrayLike, released: ArrayLike, fewest: int = FEWES
     Their difference is the sum of the changes: it must come from none, or from at least `fewest`
     records of which none dominates. A value that is suppressed counts as changed to zero.
     """
-    x, y = (np.nan_to_num(np.asarray(v, dtype=np.float64)) for v in (original, released))
-    missing = np.isnan(np.asarray(original, dtype=float)) != np.isnan(
-        np.asarray(released, dtype=float)
-    )
-    changed = (x != y) | missing
+    before, after = (np.asarray(values, dtype=np.float64) for values in (original, released))
+    x, y = np.nan_to_num(before), np.nan_to_num(after)
+    changed = (x != y) | (np.isnan(before) != np.isnan(after))
     if not changed.any():
         return True
     return int(changed.sum()) >= fewest and not is_dominated(y - x)
@@ -132,22 +118,20 @@ def safe_domains(
     2. What is hidden can be computed as the rest of all: until this rest is safe itself, and made
        of at least two domains, the smallest visible domain is hidden with it.
 
-    domains: shape (n,); missing ones are a domain that is never shown
-    values: float, shape (n,)
-    beside_all: False where the statistic of all records is not shown, so that nothing is left to
-        compute
+    domains: missing ones are a domain that is never shown
+    beside_all: False where the statistic of all records is not shown: nothing is left to compute
     """
     codes, names = pd.factorize(np.asarray(domains, dtype=object))
     numbers = np.asarray(values, dtype=np.float64)
     is_number = ~np.isnan(numbers)
     sizes = np.bincount(codes[(codes >= 0) & is_number], minlength=len(names))
-    safe = [it for it in range(len(names)) if is_safe_statistic(numbers[codes == it], smallest)]
-    order = sorted(safe, key=lambda it: int(sizes[it]))
+    safe = [k for k in range(len(names)) if is_safe_statistic(numbers[codes == k], smallest)]
+    order = sorted(safe, key=lambda k: int(sizes[k]))
     while order and beside_all:
         values_beside = numbers[~np.isin(codes, order)]
         n_hidden = len(names) - len(order) + int((codes < 0).any())
-        none = np.isnan(values_beside).all()
-        if none or (n_hidden >= 2 and is_safe_statistic(values_beside, smallest)):
+        nothing_beside = np.isnan(values_beside).all()
+        if nothing_beside or (n_hidden >= 2 and is_safe_statistic(values_beside, smallest)):
             break
         order = order[1:]
-    return [name for it, name in enumerate(names) if it in order]
+    return [name for k, name in enumerate(names) if k in order]

@@ -19,7 +19,6 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.survey_checks import (
     check_complete,
     free_name,
-    is_plain,
     rows_that_differ,
     table_of,
 )
@@ -308,10 +307,10 @@ class Survey(Result):
         if len(values) != self.n_persons:
             what = f"has {plural(len(values), 'value')} for {plural(self.n_persons, 'person')}"
             raise InputError.of("survey", name, what)
-        plain = values.to_numpy() if isinstance(values, pd.Series) and is_plain(values) else values
-        column = pd.Series(plain).reset_index(drop=True)
-        frame = self.frame.assign(**{name: column})
-        survey = Survey(frame, **self.roles.named())
+        if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
+            values = values.to_numpy()
+        column = pd.Series(values).reset_index(drop=True)
+        survey = Survey(self.frame.assign(**{name: column}), **self.roles.named())
         survey.library = survey._library = self.library
         return survey
 

@@ -24,16 +24,8 @@ def free_name(names_in_use: Iterable[Any], name: str = "weight") -> str:
     return next(candidate for candidate in candidates if candidate not in names)
 
 
-def is_plain(values: pd.Series) -> bool:
-    """Whether the values are NumPy's, not those of an extension type."""
-    return isinstance(values.dtype, np.dtype)
-
-
 def rows_that_differ(household: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the rows whose code is not that of the first row of their household.
-
-    Rows without a household or without a value (code -1) are left out.
-    """
+    """Return the rows with another code than the first of their household; -1 is none."""
     rows = np.flatnonzero((household >= 0) & (codes >= 0))
     _, first, member = np.unique(household[rows], return_index=True, return_inverse=True)
     differs = codes[rows] != codes[rows][first][member.reshape(-1)]

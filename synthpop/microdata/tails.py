@@ -245,13 +245,8 @@ def _mle(y: np.ndarray, w: np.ndarray) -> Estimate:
     z, share = y / unit, w / w.sum()
     edge = -1.0 / z.max()
     top = max(5.0, 4.0 - np.log10(np.median(z)))  # far above one over a small value
-    grid = np.concatenate(
-        [
-            edge * (1 - np.logspace(-8, -0.01, 30)),
-            [0.0],
-            np.logspace(-3, top, int(4 * (top + 3)) + 1),
-        ]
-    )
+    negative = edge * (1 - np.logspace(-8, -0.01, 30))
+    grid = np.concatenate([negative, [0.0], np.logspace(-3, top, int(4 * (top + 3)) + 1)])
     fits = np.array([profile(theta, z, share) for theta in grid])
     likelihood = np.where(fits[:, 1] > LEAST_SHAPE, fits[:, 0], -np.inf)
     inner = np.arange(1, len(grid) - 1)

@@ -21,10 +21,7 @@ class Table(BaseModel):
 
 
 class Document(dict[str, Any]):
-    """The content of a TOML file, which knows where its keys stand.
-
-    line_of: callable; place that a fault names, such as ``[run] seed`` -> line; 0 where it has none
-    """
+    """The content of a TOML file; `line_of` gives the line of a place as ``[run] seed``, or 0."""
 
     def __init__(self, content: Mapping[str, Any], text: str) -> None:
         super().__init__(content)
@@ -37,10 +34,7 @@ def faults_of(subject: str, data: Mapping[str, Any]) -> Faults:
 
 
 def read_toml(path: Path | str) -> Document:
-    """Return the content of a TOML file.
-
-    Raises RunFileError: there is no such file, or its text is not TOML.
-    """
+    """Return the content of a TOML file; a RunFileError where it cannot be read."""
     file = Path(path)
     faults = Faults(f"run file {file.name}", RunFileError)
     try:

@@ -6,11 +6,7 @@ import numpy as np
 
 
 def largest_remainder(shares: np.ndarray, total: int) -> np.ndarray:
-    """Split a whole number in proportion to shares (Hamilton's method).
-
-    shares: float array, shape (n,); not negative, sum above 0
-    Returns int64 array, shape (n,): sum `total`; ties go to the first.
-    """
+    """Split a whole number in proportion to shares (Hamilton's method); ties go to the first."""
     exact = shares / shares.sum() * total
     floors = np.floor(exact + 1e-9)
     largest = np.argsort(-(exact - floors), kind="stable")[: total - int(floors.sum())]

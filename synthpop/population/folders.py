@@ -39,13 +39,10 @@ def record_path(path: Place) -> Place:
 
 
 def stratum_folders(levels: Sequence[Any]) -> tuple[str, ...]:
-    """Return the folder of each stratum.
+    """Return the folder of each stratum, different also where small letters equal capitals.
 
     Signs that a path, a pattern or a partition key takes in its own way are quoted; the position
     of the stratum is appended to names that are long, empty, reserved or taken.
-
-    Returns tuple of str: different on every file system, also where it does not tell capitals from
-        small letters.
     """
     return _folders(tuple(map(str, levels)))
 

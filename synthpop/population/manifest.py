@@ -70,10 +70,7 @@ class BlockRecord:
 
     @classmethod
     def from_record(cls, text: str) -> tuple[BlockRecord, str]:
-        """Return the block of a record, and the run that it belongs to.
-
-        Raises ManifestError: the record is damaged.
-        """
+        """Return the block of a record, and its run; a ManifestError where it is damaged."""
         data = parsed_json(text)
         values = checked_values("record", data, {"run": str, "record_hash": str, "fallbacks": list})
         content = {key: value for key, value in data.items() if key != "record_hash"}
@@ -238,10 +235,7 @@ class Manifest:
 
     @classmethod
     def from_text(cls, text: str) -> Manifest:
-        """Return the manifest that `to_text` wrote.
-
-        Raises ManifestError: it is damaged, of another format, or lacks something.
-        """
+        """Return the manifest that `to_text` wrote; a ManifestError where it cannot be read."""
         return cls.from_dict(parsed_json(text))
 
     @classmethod

@@ -17,7 +17,7 @@ import numpy as np
 from synthpop.microdata.atomic import is_temporary, replacing, write_text
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.codes import MISSING
-from synthpop.microdata.dataset import Field
+from synthpop.microdata.dataset import Field, is_whole
 from synthpop.microdata.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.places import Place, file_hash, files_below, name_below
@@ -56,10 +56,7 @@ def write_block(
 
 
 def read_record(path: Place, run: str) -> BlockRecord | None:
-    """Return the record of a finished block of a run; None where it has to be made (again).
-
-    The file is there, of the size and with the hash that its record tells (about 1 GB a second).
-    """
+    """Return the record of a block whose file has its size and hash; None to make it again."""
     try:
         block, owner = BlockRecord.from_record(record_path(path).read_text(encoding="utf-8"))
         fits = owner == run and path.stat().st_size == block.bytes
@@ -82,14 +79,10 @@ def arrow_table(fields: Sequence[Field], columns: Mapping[str, np.ndarray]) -> p
             arrays.append(pa.DictionaryArray.from_arrays(codes, levels, ordered=field.ordered))
         else:
             array = pa.array(values, from_pandas=True)
-            if "int" in field.original.lower() and values.dtype.kind == "f" and _is_whole(values):
+            if "int" in field.original.lower() and values.dtype.kind == "f" and is_whole(values):
                 array = array.cast(pa.int64())  # some of them are missing
             arrays.append(array)
     return pa.Table.from_arrays(arrays, names=[field.name for field in fields])
-
-
-def _is_whole(values: np.ndarray) -> bool:
-    return bool(np.all(np.isnan(values) | (values == np.rint(values))))
 
 
 def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
@@ -121,10 +114,8 @@ def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
 def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
     """Hold the output folder for this run, once it is free or belongs to this very run.
 
-    Yields the token of its lock.
-
-    Raises OutputError: the folder holds another run, or files of no run at all, or another
-        process is writing there.
+    Yields the token of its lock. Raises OutputError: the folder holds another run, or files of no
+    run at all, or another process is writing there.
     """
     with _telling_faults_of(root):
         if root.exists() and not root.is_dir():
@@ -205,10 +196,7 @@ def run_seed(seed: int | None, root: Place | None) -> int:
 
 
 def read_manifest(root: Place) -> Manifest:
-    """Return the manifest of a folder.
-
-    Raises OutputError: there is none, or it cannot be read, or it is damaged or of another format.
-    """
+    """Return the manifest of a folder; an OutputError where there is none that can be read."""
     path = root / MANIFEST
     try:
         return Manifest.from_text(path.read_text(encoding="utf-8"))

@@ -98,10 +98,7 @@ def gini_influence(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def quintile_share_ratio(x: np.ndarray, w: np.ndarray) -> float:
-    """Total of the values above the 80 % quantile over that of those up to the 20 % quantile.
-
-    NaN where no value lies above the 80 % quantile.
-    """
+    """Total above the 80 % quantile (NaN where nothing is) over that up to the 20 % quantile."""
     if len(x) == 0:
         return float("nan")
     low, high = sorted_quantiles(x, w, np.array([0.2, 0.8]), EXCEEDED)

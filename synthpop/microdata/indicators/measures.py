@@ -15,31 +15,24 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.results import Indicator
 from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import as_numbers, clean
+from synthpop.microdata.weighted import as_numbers, check_length, clean
 
 Positions = np.ndarray | slice
 
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Rows that enter an indicator, in increasing order of their values.
-
-    x, w: float64 arrays, shape (m,)
-    rows: int array, shape (m,); where each row stood in the input
-    n: int; rows of the input
-    domains: tuple
-    codes: int array, shape (m,), or None; domain of each row, -1 for none
-    """
+    """Rows that enter an indicator, in increasing order of their values; shape (m,)."""
 
     x: np.ndarray
     w: np.ndarray
-    rows: np.ndarray
-    n: int
+    rows: np.ndarray  # where each row stood in the input
+    n: int  # rows of the input
     domains: tuple[Any, ...]
-    codes: np.ndarray | None
+    codes: np.ndarray | None  # domain of each row, -1 for none
+    weights: np.ndarray | None  # of all rows of the input
 
-    def parts(self) -> list[np.ndarray]:
+    def rows_of_domains(self) -> list[np.ndarray]:
         """Positions of each domain, in order of value."""
         if self.codes is None:
             return []
@@ -74,24 +67,21 @@ def prepare(
     codes, domains = None, ()
     if by is not None:
         column = by if isinstance(by, pd.Series) else pd.Series(by)
-        if len(column) != n:
-            faults.add(
-                "by",
-                f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'value')}",
-                remedy="Give one value per row.",
-            )
+        check_length(faults, "by", len(column), n)
         codes, domains = encode(column)
     faults.raise_if_any()
     x = series.to_numpy(dtype=np.float64, na_value=np.nan) if _numeric(series) else series
     clean(x, weights)  # raises with every fault of the numbers
     x = as_numbers(faults, x, "values")
-    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    all_weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+    w = np.ones(n) if all_weights is None else all_weights
     rows = np.flatnonzero(~np.isnan(x) & (w > 0))
     x = x[rows]
     if len(x) > 1 and not bool(np.all(x[1:] >= x[:-1])):
         order = np.argsort(x)
         x, rows = x[order], rows[order]
-    return Sorted(x, w[rows], rows, n, domains, None if codes is None else codes[rows])
+    codes = None if codes is None else codes[rows]
+    return Sorted(x, w[rows], rows, n, domains, codes, all_weights)
 
 
 def _numeric(series: pd.Series) -> bool:
@@ -101,7 +91,6 @@ def _numeric(series: pd.Series) -> bool:
 def make_indicator(
     name: str,
     data: Sorted,
-    weights: npt.ArrayLike | None,
     value: Callable[[Positions], float],
     influence: Callable[[np.ndarray], np.ndarray],
     meaning: str,
@@ -111,11 +100,11 @@ def make_indicator(
 
     `value` takes positions of sorted rows, `influence` a mask of sorted rows.
     """
-    parts: list[Positions] = [slice(None), *data.parts()]
-    counts = [len(data.x[part]) for part in parts]
-    pairs = zip(parts, counts, strict=True)
+    positions: list[Positions] = [slice(None), *data.rows_of_domains()]
+    counts = [len(data.x[at]) for at in positions]
+    pairs = zip(positions, counts, strict=True)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond the largest float: infinite
-        values = np.array([value(part) if n else np.nan for part, n in pairs])
+        values = np.array([value(at) if n else np.nan for at, n in pairs])
 
     def linearised(position: int) -> np.ndarray:
         if not np.isfinite(values[position]):
@@ -132,8 +121,20 @@ def make_indicator(
         meaning=meaning,
         threshold=threshold,
         _influence=linearised,
-        _weights=None if weights is None else np.asarray(weights, dtype=np.float64),
+        _weights=data.weights,
     )
+
+
+def local_indicator(
+    name: str,
+    data: Sorted,
+    formula: Callable[[np.ndarray, np.ndarray], float],
+    influence: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    meaning: str,
+) -> Indicator:
+    """Evaluate a formula of values and weights, which depends on the rows of a domain alone."""
+    local = local_influence(data, influence)
+    return make_indicator(name, data, lambda at: formula(data.x[at], data.w[at]), local, meaning)
 
 
 def local_influence(
@@ -180,14 +181,8 @@ def gini(
     (0.0, 75.0)
     """
     data = prepare(Faults("gini"), values, weights, by)
-    return make_indicator(
-        "gini",
-        data,
-        weights,
-        lambda at: formulas.gini(data.x[at], data.w[at]),
-        local_influence(data, formulas.gini_influence),
-        "Gini coefficient {value} %: 0 when all have the same, 100 when one has everything.",
-    )
+    meaning = "Gini coefficient {value} %: 0 when all have the same, 100 when one has everything."
+    return local_indicator("gini", data, formulas.gini, formulas.gini_influence, meaning)
 
 
 def quintile_share_ratio(
@@ -219,12 +214,11 @@ def quintile_share_ratio(
     1.6666666666666667
     """
     data = prepare(Faults("quintile share ratio"), values, weights, by)
-    return make_indicator(
+    return local_indicator(
         "quintile_share_ratio",
         data,
-        weights,
-        lambda at: formulas.quintile_share_ratio(data.x[at], data.w[at]),
-        local_influence(data, formulas.quintile_share_ratio_influence),
+        formulas.quintile_share_ratio,
+        formulas.quintile_share_ratio_influence,
         "The richest fifth has {value} times the total of the poorest fifth (S80/S20).",
     )
 
@@ -277,13 +271,7 @@ def gender_pay_gap(
     for name, level in (("men", men), ("women", women)):
         if level not in present:
             faults.add(name, f"{level!r} is not a gender here", remedy=did_you_mean(level, present))
-    n = len(np.asarray(values))
-    if len(column) != n:
-        faults.add(
-            "gender",
-            f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'value')}",
-            remedy="Give one value per row.",
-        )
+    check_length(faults, "gender", len(column), len(np.asarray(values)))
     faults.raise_if_any()
     data = prepare(faults, values, weights, by)
     sex = codes[data.rows]
@@ -291,7 +279,6 @@ def gender_pay_gap(
     return make_indicator(
         "gender_pay_gap",
         data,
-        weights,
         lambda at: formulas.pay_gap(data.x[at], data.w[at], is_man[at], is_woman[at], method),
         lambda inside: formulas.pay_gap_influence(
             data.x, data.w, is_man & inside, is_woman & inside, method
@@ -322,14 +309,8 @@ def mean(
     3.75
     """
     data = prepare(Faults("mean"), values, weights, by)
-    return make_indicator(
-        "mean",
-        data,
-        weights,
-        lambda at: formulas.mean(data.x[at], data.w[at]),
-        local_influence(data, formulas.mean_influence),
-        "The weighted mean is {value}.",
-    )
+    meaning = "The weighted mean is {value}."
+    return local_indicator("mean", data, formulas.mean, formulas.mean_influence, meaning)
 
 
 def quantile(
@@ -359,12 +340,11 @@ def quantile(
     if not 0 <= p <= 1:
         faults.add("p", f"is {p}", remedy="Give a share between 0 and 1.")
     data = prepare(faults, values, weights, by)
-    return make_indicator(
+    return local_indicator(
         "quantile",
         data,
-        weights,
-        lambda at: formulas.quantile_of(data.x[at], data.w[at], p),
-        local_influence(data, lambda x, w: formulas.quantile_influence(x, w, p)),
+        lambda x, w: formulas.quantile_of(x, w, p),
+        lambda x, w: formulas.quantile_influence(x, w, p),
         f"{100 * p:g} % of the weight lies up to {{value}}.",
     )
 

@@ -11,7 +11,13 @@ import numpy.typing as npt
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.formulas import Line
-from synthpop.microdata.indicators.measures import Sorted, local_influence, make_indicator, prepare
+from synthpop.microdata.indicators.measures import (
+    Sorted,
+    local_indicator,
+    local_influence,
+    make_indicator,
+    prepare,
+)
 from synthpop.microdata.indicators.results import Indicator
 from synthpop.microdata.parameters import check_choice
 
@@ -43,7 +49,12 @@ def _line(
         fixed = float(threshold)
         return data, fixed, lambda: Line(fixed)
     level = p * formulas.quantile_of(data.x, data.w, 0.5)
-    return data, level, lambda: Line(level, p * formulas.quantile_influence(data.x, data.w, 0.5))
+    return data, level, lambda: _line_of(data.x, data.w, p)
+
+
+def _line_of(x: np.ndarray, w: np.ndarray, p: float) -> Line:
+    median = formulas.quantile_of(x, w, 0.5)
+    return Line(p * median, p * formulas.quantile_influence(x, w, 0.5))
 
 
 def _below(
@@ -66,12 +77,10 @@ def _below(
         x, w = data.x[at], data.w[at]
         return formula(x, w, p * formulas.quantile_of(x, w, 0.5))
 
-    def of_part(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-        median = formulas.quantile_of(x, w, 0.5)
-        line_of_part = Line(p * median, p * formulas.quantile_influence(x, w, 0.5))
-        return influence(x, w, np.ones(len(x), dtype=bool), line_of_part)
+    def of_domain(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return influence(x, w, np.ones(len(x), dtype=bool), _line_of(x, w, p))
 
-    return value, local_influence(data, of_part)
+    return value, local_influence(data, of_domain)
 
 
 def at_risk_of_poverty(
@@ -121,7 +130,6 @@ def at_risk_of_poverty(
     return make_indicator(
         "at_risk_of_poverty",
         data,
-        weights,
         value,
         linearised,
         "{value} % of the persons are below the poverty line of {threshold:.6g}, "
@@ -158,12 +166,11 @@ def at_risk_of_poverty_threshold(
     12.0
     """
     data, _, _ = _line(Faults("at-risk-of-poverty threshold"), values, weights, by, p, None)
-    return make_indicator(
+    return local_indicator(
         "at_risk_of_poverty_threshold",
         data,
-        weights,
-        lambda at: p * formulas.quantile_of(data.x[at], data.w[at], 0.5),
-        local_influence(data, lambda x, w: p * formulas.quantile_influence(x, w, 0.5)),
+        lambda x, w: p * formulas.quantile_of(x, w, 0.5),
+        lambda x, w: p * formulas.quantile_influence(x, w, 0.5),
         f"The poverty line is {{value}}, {100 * p:g} % of the median.",
     )
 
@@ -212,7 +219,6 @@ def poverty_gap(
     return make_indicator(
         "poverty_gap",
         data,
-        weights,
         value,
         linearised,
         "The median of those below the poverty line of {threshold:.6g} lies {value} % below it; "

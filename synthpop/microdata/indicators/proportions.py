@@ -15,7 +15,7 @@ from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.measures import mean, prepare, quantile
 from synthpop.microdata.indicators.results import Indicator
-from synthpop.microdata.text import plural
+from synthpop.microdata.weighted import check_length
 
 
 def proportion(
@@ -97,30 +97,22 @@ def over_years(
     [2.0, 8.0]
     """
     series = pd.Series(np.asarray(values))
-    columns = {"weights": weights, "by": by, "strata": strata, "cluster": cluster, "years": years}
-    faults, parts = Faults("indicator over years"), {}
-    for name, column in columns.items():
+    roles = {"weights": weights, "by": by, "strata": strata, "cluster": cluster, "years": years}
+    faults, columns = Faults("indicator over years"), {}
+    for name, column in roles.items():
         if column is None:
             continue
-        parts[name] = pd.Series(column).reset_index(drop=True)
-        if len(parts[name]) != len(series):
-            what = f"{plural(len(parts[name]), 'entry', 'entries')} for {len(series)} values"
-            faults.add(name, what, remedy="Give one value per row.")
-    if not faults and not parts["years"].notna().any():
+        columns[name] = pd.Series(column).reset_index(drop=True)
+        check_length(faults, name, len(columns[name]), len(series))
+    if not faults and not columns["years"].notna().any():
         faults.add("years", "there are none", remedy="Give the year of each value.")
     faults.raise_if_any()
     tables = {}
-    for year, rows in parts["years"].groupby(parts["years"]).groups.items():
-        part_of_years = {name: part.loc[rows] for name, part in parts.items() if name != "years"}
-        design = {
-            name: part_of_years.pop(name) for name in ("strata", "cluster") if name in part_of_years
-        }
-        result = measure(
-            series.loc[rows].to_numpy(),
-            part_of_years.get("weights"),
-            by=part_of_years.get("by"),
-            **options,
-        )
+    for year, rows in columns["years"].groupby(columns["years"]).groups.items():
+        of_year = {name: column.loc[rows] for name, column in columns.items()}
+        amounts = series.loc[rows].to_numpy()
+        result = measure(amounts, of_year.get("weights"), by=of_year.get("by"), **options)
+        design = {name: of_year[name] for name in ("strata", "cluster") if name in of_year}
         tables[year] = result.with_variance(**design, level=level).to_frame()
     return pd.concat(tables, names=["year", "domain"])
 

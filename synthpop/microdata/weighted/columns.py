@@ -63,15 +63,20 @@ def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
     return x
 
 
+def check_length(faults: Faults, name: str, n: int, expected: int, noun: str = "value") -> bool:
+    """Note a column with another number of entries than there are rows or values."""
+    if n != expected:
+        what = f"{plural(n, 'entry', 'entries')} for {plural(expected, noun)}"
+        faults.add(name, what, remedy="Give one value per row.")
+    return n == expected
+
+
 def checked_weights(faults: Faults, weights: npt.ArrayLike, n: int) -> np.ndarray:
     """Return weights as float64, shape (n,); note those that are missing or negative."""
     w = as_numbers(faults, weights, "weights")
     if len(w) != n and not faults:
-        faults.add(
-            "weights",
-            f"{len(w)} weights for {plural(n, 'value')}",
-            remedy="Give one value per row.",
-        )
+        what = f"{len(w)} weights for {plural(n, 'value')}"
+        faults.add("weights", what, remedy="Give one value per row.")
     no_number = ~np.isfinite(w)
     if no_number.any():
         faults.add("weights", "missing or infinite", rows=np.flatnonzero(no_number))

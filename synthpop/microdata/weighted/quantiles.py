@@ -81,10 +81,7 @@ def _quantiles(x: np.ndarray, w: np.ndarray | None, p: np.ndarray, definition: s
 
 
 def _by_buckets(x: np.ndarray, w: np.ndarray, p: np.ndarray, definition: str) -> np.ndarray:
-    """Quantiles without sorting everything: only the buckets that hold one are sorted.
-
-    The leading bits of a double, read as a whole number, have the order of the values.
-    """
+    """Quantiles of many values: only the buckets, by the leading bits of a double, are sorted."""
     key = (x + 0.0).view(np.int64) >> (64 - BUCKET_BITS)  # + 0.0 makes -0.0 zero
     low = int(key.min())
     if low < 0:  # negative doubles run backwards
@@ -114,13 +111,7 @@ def _by_buckets(x: np.ndarray, w: np.ndarray, p: np.ndarray, definition: str) ->
 def sorted_quantiles(
     x: np.ndarray, w: np.ndarray, p: np.ndarray, definition: str = "reached"
 ) -> np.ndarray:
-    """`quantile` of values that are sorted already (no checks).
-
-    x, w: arrays, shape (n,); sorted values, their weights (positive)
-    p: array, shape (q,)
-    definition: {"reached", "exceeded"}
-    Returns array, shape (q,).
-    """
+    """`quantile` of values (n,) that are sorted already, with positive weights (no checks)."""
     share = np.cumsum(w)
     share /= share[-1]
     if definition == "exceeded":
