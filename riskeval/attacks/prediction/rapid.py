@@ -15,25 +15,15 @@ from riskeval.attacks.prediction.model import (
     PANEL,
     ROUNDING,
     TargetModel,
+    Trial,
     UnitsAtRisk,
-    units_at_risk,
 )
 from riskeval.attacks.prediction.rapid_result import Rapid
-from riskeval.attacks.request import (
-    AttackRequest,
-    check_file,
-    check_request,
-    read_request,
-)
+from riskeval.attacks.request import AttackRequest, check_file, check_request, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, corrected, excess
 from riskeval.attacks.strangers import overlap_of
-from riskeval.attacks.targets import (
-    AttackTargets,
-    attack_targets,
-    level_coders,
-    with_believed_keys,
-)
+from riskeval.attacks.targets import attack_targets, level_coders, with_believed_keys
 from riskeval.attacks.values import codes_note, same_kind
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.chunks import draw_records
@@ -49,6 +39,10 @@ HONOURED = (
     "key_errors", "coverage", "who", "rows", "unit", "household", "members", "accuracy",
     "categorical",
 )  # fmt: skip
+PARAMETERS = {
+    "threshold": SHARE, "confidence": SHARE, "permutations": Whole(0, MOST_TIMES),
+    "train_rows": Whole(1), "workers": Whole(1),
+}  # fmt: skip
 
 
 @same_library
@@ -151,84 +145,78 @@ def rapid(
         "rapid", keys, target, household=household, members=members, categorical=categorical,
         honoured=HONOURED, n_targets=1,
     )  # fmt: skip
-    limits = _limits(faults, request, tolerance, confidence, threshold)
-    counts = {"permutations": permutations, "train_rows": train_rows, "workers": workers}
-    _check(faults, request, model, counts)
+    tolerances = tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,)
+    limits = request.accuracy or tolerances
+    for limit in limits or (None,):
+        check(faults, {"tolerance": SHARE}, {"tolerance": limit})
+    check(faults, PARAMETERS, {
+        "threshold": threshold, "confidence": confidence, "permutations": permutations,
+        "train_rows": train_rows, "workers": workers,
+    })  # fmt: skip
+    _check(faults, request, model)
     files = _files(faults, original, holdout, request)
     seed = resolve_seed(seed)
     streams = Streams(seed)
-    names = (*request.keys, *request.targets)
+    names = request.variables
     train = draw_records(synthetic, "synthetic", names, train_rows, streams.at("rapid", "train"))
     same, numeric = _trainable(faults, files, train, request)
     people = {role: same[role] for role in files}
     coders = level_coders(people.values(), request.keys)
-    targets = attack_targets(people, request, coders, seed)
-    trial = _Trial(
-        request, PANEL if isinstance(model, str) and model == "panel" else (model,),
-        people, [with_believed_keys(frame, request, seed, role) for role, frame in people.items()],
-        targets, same["synthetic"], tuple(numeric), limits, threshold, confidence, workers,
-        overlap_of(files["original"], files.get("hold-out"), names, request.categorical), streams,
-    )  # fmt: skip
-    attempts, best, permuted = _attack(trial, permutations, on_event or silent)
+    trial = Trial(
+        request=request,
+        people=people,
+        believed={
+            role: with_believed_keys(frame, request, seed, role) for role, frame in people.items()
+        },
+        targets=attack_targets(people, request, coders, seed),
+        train=same["synthetic"],
+        numeric=numeric,
+        limits=limits,
+        threshold=threshold,
+        confidence=confidence,
+        workers=workers,
+        overlap=overlap_of(files["original"], files.get("hold-out"), names, request.categorical),
+        streams=streams,
+    )
+    models = PANEL if isinstance(model, str) and model == "panel" else (model,)
+    attempts, best, permuted = _attack(trial, models, permutations, on_event or silent)
     rule = f"within {short_percent(max(limits))} of the value, or near as a key"
     notes = codes_note(
         files["original"], [name for name in names if name in numeric], request.categorical, rule
     )
-    return _result(trial, attempts, best, permuted, seed, notes)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trial:
-    """Models, what they are trained on, and people; `asked` has the keys that are believed."""
-
-    request: AttackRequest
-    models: tuple[Any, ...]
-    people: dict[str, pd.DataFrame]
-    asked: list[pd.DataFrame]
-    targets: dict[str, AttackTargets]
-    train: pd.DataFrame
-    numeric: tuple[str, ...]
-    limits: tuple[float, ...]
-    threshold: float
-    confidence: float
-    workers: int
-    overlap: str
-    streams: Streams
+    return _result(trial, attempts, best, permuted, notes)
 
 
 def _attack(
-    trial: _Trial, permutations: int, on_event: Listener
+    trial: Trial, models: Sequence[Any], permutations: int, on_event: Listener
 ) -> tuple[list[_Attempt], _Attempt, list[float]]:
-    """Return what each model finds, the strongest, and its rates on shuffled targets."""
-    total = permutations + len(trial.models)
+    """What each model finds, the strongest, and its rates on shuffled targets."""
+    total = permutations + len(models)
     on_event(Event("start", "rapid", 0, total, "training"))
     # 1. Every model of the panel predicts everybody
     attempts = []
-    for done, one in enumerate(trial.models, 1):
-        trained = TargetModel(
-            trial.request, one, trial.threshold, trial.limits, trial.people["original"],
-            trial.train, trial.numeric, trial.workers,
-        )  # fmt: skip
-        rng = trial.streams.at("rapid", "model")
-        predicted = trained.predict(trial.asked, list(trial.people.values()), rng)
-        attempts.append(_attempt(trial, trained, predicted))
+    for done, one in enumerate(models, 1):
+        trained = TargetModel(trial, one)
+        attempts.append(_attempt(trial, trained, len(models)))
         on_event(Event("progress", "rapid", done, total, trained.name))
     # 2. The strongest one: beyond strangers where there are any, else by its rate
     best = max(attempts, key=_Attempt.strength)
     # 3. What it reaches when the keys tell nothing
     permuted = []
     for i in range(permutations):
-        permuted.append(_shuffled_rate(trial, best.model, trial.streams.at("rapid", i)))
-        on_event(Event("progress", "rapid", len(trial.models) + i + 1, total, "shuffled target"))
+        rng = trial.streams.at("rapid", i)
+        order = rng.permutation(len(trial.train))
+        permuted.append(trial.units(best.model.predict(["original"], rng, order)[0]).rate)
+        on_event(Event("progress", "rapid", len(models) + i + 1, total, "shuffled target"))
     on_event(Event("end", "rapid", total, total))
     return attempts, best, permuted
 
 
 def _result(
-    trial: _Trial, attempts: list[_Attempt], best: _Attempt, permuted: list[float], seed: int,
+    trial: Trial, attempts: list[_Attempt], best: _Attempt, permuted: list[float],
     notes: Sequence[str],
 ) -> Rapid:  # fmt: skip
-    request, trained, share = trial.request, best.model, trial.request.coverage
+    request, share = trial.request, trial.request.coverage
     warned = [one.model.warned() for one in attempts]
     return Rapid(
         rate=best.units.rate * share,
@@ -236,20 +224,20 @@ def _result(
         permuted_rate=float(np.mean(permuted)) * share if permuted else float("nan"),
         holdout_rate=best.holdout_rate,
         excess=best.excess,
-        panel=pd.DataFrame([one.row() for one in attempts]),
-        by_tolerance=_by_tolerance(trial, best),
+        panel=pd.DataFrame([one.row(share) for one in attempts]),
+        by_tolerance=_by_tolerance(trial, best) if trial.is_numeric else {},
         per_record=best.per_record,
-        kind="numeric" if trained.is_numeric else "categorical",
-        limit=max(trial.limits) if trained.is_numeric else trial.threshold,
+        kind="numeric" if trial.is_numeric else "categorical",
+        limit=max(trial.limits) if trial.is_numeric else trial.threshold,
         n_judged=best.units.n,
-        n_missing=int(trial.people["original"][request.targets[0]].isna().sum()),
+        n_missing=int(trial.people["original"][trial.target].isna().sum()),
         unit=request.unit,
-        target=request.targets[0],
+        target=trial.target,
         keys=request.keys,
-        model=trained.name,
+        model=best.model.name,
         warned="; ".join(dict.fromkeys(text for text in warned if text)),
         confidence=trial.confidence,
-        seed=seed,
+        seed=trial.streams.seed,
         notes=tuple(notes),
         footnote=request.footnote,
     )
@@ -271,30 +259,26 @@ class _Attempt:
             return self.excess.lower
         return self.units.rate if self.units.n else 0.0
 
-    def row(self) -> dict[str, Any]:
+    def row(self, coverage: float) -> dict[str, Any]:
         row: dict[str, Any] = {
-            "model": self.model.name,
-            "rate": self.units.rate * self.model.request.coverage,
-            "lower": self.interval[0],
-            "upper": self.interval[1],
-        }
+            "model": self.model.name, "rate": self.units.rate * coverage,
+            "lower": self.interval[0], "upper": self.interval[1],
+        }  # fmt: skip
         if self.excess is not None:
             row |= {
-                "holdout_rate": self.holdout_rate,
-                "excess": self.excess.difference,
-                "excess_lower": self.excess.lower,
-                "excess_upper": self.excess.upper,
-            }
+                "holdout_rate": self.holdout_rate, "excess": self.excess.difference,
+                "excess_lower": self.excess.lower, "excess_upper": self.excess.upper,
+            }  # fmt: skip
         return row
 
 
-def _attempt(trial: _Trial, model: TargetModel, predicted: list[pd.DataFrame]) -> _Attempt:
-    share, n_models = trial.request.coverage, len(trial.models)
-    units = _units(trial, predicted[0])
+def _attempt(trial: Trial, model: TargetModel, n_models: int) -> _Attempt:
+    predicted = model.predict(trial.people, trial.streams.at("rapid", "model"))
+    share, units = trial.request.coverage, trial.units(predicted[0])
     low, high = wilson(units.hits, units.n, corrected(trial.confidence, n_models))
     holdout_rate, beyond = float("nan"), None
     if "hold-out" in trial.people:
-        strangers = _units(trial, predicted[1], "hold-out")
+        strangers = trial.units(predicted[1], "hold-out")
         holdout_rate = strangers.rate * share
         beyond = excess(
             units.at_risk[units.comparable], strangers.at_risk[strangers.comparable],
@@ -303,60 +287,30 @@ def _attempt(trial: _Trial, model: TargetModel, predicted: list[pd.DataFrame]) -
     return _Attempt(model, predicted[0], units, (low * share, high * share), holdout_rate, beyond)
 
 
-def _shuffled_rate(trial: _Trial, model: TargetModel, rng: np.random.Generator) -> float:
-    """Rate of a model that was trained on a shuffled target."""
-    order = rng.permutation(len(model.train))
-    people = [trial.people["original"]]
-    return _units(trial, model.predict(trial.asked[:1], people, rng, order=order)[0]).rate
-
-
-def _units(trial: _Trial, predicted: pd.DataFrame, role: str = "original") -> UnitsAtRisk:
-    known = trial.people[role][trial.request.targets[0]].notna().to_numpy()
-    flags = predicted["at_risk"].to_numpy(dtype=np.bool_)
-    return units_at_risk(flags, known, trial.targets[role], trial.request.members)
-
-
-def _limits(
-    faults: Faults, request: AttackRequest, tolerance: Any, confidence: object, threshold: object
-) -> tuple[float, ...]:
-    """Tolerances, those of the Scenario where there is one."""
-    limits = request.accuracy
-    if not limits:
-        limits = tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,)
-    for limit in limits or (None,):
-        check(faults, {"tolerance": SHARE}, {"tolerance": limit})
-    table = {"threshold": SHARE, "confidence": SHARE}
-    check(faults, table, {"threshold": threshold, "confidence": confidence})
-    return limits
-
-
-def _check(faults: Faults, request: AttackRequest, model: Any, counts: dict[str, Any]) -> None:
+def _check(faults: Faults, request: AttackRequest, model: Any) -> None:
     if len(request.targets) != 1:
         what = f"{len(request.targets)} targets are given, 1 wanted"
         faults.add("target", what, remedy="Name what the intruder looks for.")
     for name in request.categorical:
-        if name not in (*request.keys, *request.targets):
+        if name not in request.variables:
             faults.add("categorical", f"{name!r} is neither a key nor the target")
     if isinstance(model, str):
         check_choice(faults, "model", model, MODELS)
     elif not (hasattr(model, "fit") and hasattr(model, "predict")):
         faults.add("model", f"{model!r} is not an estimator", remedy=f"There are: {MODELS}.")
-    table = {"permutations": Whole(0, MOST_TIMES), "train_rows": Whole(1), "workers": Whole(1)}
-    check(faults, table, counts)
 
 
 def _files(
     faults: Faults, original: Any, holdout: Any, request: AttackRequest
 ) -> dict[str, pd.DataFrame]:
     """Files of real persons, with every fault of them noted and raised."""
-    names = (*request.keys, *request.targets)
     files = {"original": as_frame(original, "original")}
     check_request(faults, request, files["original"])
-    check_size(faults, files["original"], names, "original")
     if holdout is not None:
-        others = files["hold-out"] = as_frame(holdout, "holdout")
-        check_file(faults, others, request, "hold-out")
-        check_size(faults, others, names, "hold-out")
+        files["hold-out"] = as_frame(holdout, "holdout")
+        check_file(faults, files["hold-out"], request, "hold-out")
+    for role, frame in files.items():
+        check_size(faults, frame, request.variables, role)
     faults.raise_if_any()
     return files
 
@@ -365,25 +319,21 @@ def _trainable(
     faults: Faults, files: dict[str, pd.DataFrame], train: pd.DataFrame, request: AttackRequest
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """All files with columns of the same kind, synthetic records with a target only."""
-    names = (*request.keys, *request.targets)
-    check_size(faults, train, names, "synthetic file")
+    check_size(faults, train, request.variables, "synthetic file")
     train = train[train[request.targets[0]].notna()].reset_index(drop=True)
     if len(train) == 0:
         faults.add("synthetic", "has no record with a value of the target")
         faults.raise_if_any()
     frames = {"original": files["original"], "synthetic": train, **files}
-    same, numeric = same_kind(faults, frames, names, request.categorical)
+    same, numeric = same_kind(faults, frames, request.variables, request.categorical)
     faults.raise_if_any()
     return same, numeric
 
 
-def _by_tolerance(trial: _Trial, best: _Attempt) -> dict[float, float]:
-    """Rate within each tolerance; empty for a categorical target."""
-    if not best.model.is_numeric:
-        return {}
+def _by_tolerance(trial: Trial, best: _Attempt) -> dict[float, float]:
+    """Rate within each tolerance."""
     rates = {}
     for limit in sorted(trial.limits):
         near = best.per_record["score"].to_numpy() <= limit + ROUNDING
-        records = best.per_record.assign(at_risk=near)
-        rates[limit] = _units(trial, records).rate * trial.request.coverage
+        rates[limit] = trial.units(pd.DataFrame({"at_risk": near})).rate * trial.request.coverage
     return rates

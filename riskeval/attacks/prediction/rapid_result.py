@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.request import (
-    as_sentences,
-)
+from riskeval.attacks.request import as_sentences
 from riskeval.attacks.shares import Excess, caution_of
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
