@@ -16,6 +16,7 @@ from riskeval.attacks.counting.attribution import disco, replicated_uniques, tca
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.matching.strongest import SCENARIOS, beyond_strangers, scenario_risk
 from riskeval.attacks.prediction.rapid import rapid
+from riskeval.shared.files import drawn_rows
 from riskeval.shared.measurement import MeasureInfo, Measurement, attribution, joined
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.frames import is_number
@@ -123,9 +124,7 @@ class ComparedAttack:
 
 def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
     """Positions of at most `most` of n records, in order; the same for every release of n."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(streams.at("compare", what, n).choice(n, most, replace=False))
+    return drawn_rows(n, most, streams.at("compare", what, n))
 
 
 def _uniques(files: ComparedFiles, target: str) -> list[Measurement]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
-from riskeval.attacks.distance.files import shared_records
-from riskeval.attacks.request import read_request
+from riskeval.attacks.distance.space import as_points
+from riskeval.attacks.indexer import number_rows
+from riskeval.attacks.request import AttackRequest, read_request
 from riskeval.attacks.shares import excess
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.text import count, percent
@@ -48,3 +50,17 @@ def overlap_of(
         f"record of the original in all of {', '.join(names)}, where {percent(twins.mean(), 1)} do "
         "by chance, so that they are no strangers"
     )
+
+
+def shared_records(
+    original: pd.DataFrame, holdout: pd.DataFrame, request: AttackRequest
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which hold-out records equal an original one in all columns, and which originals another."""
+    frames = {"original": original, "holdout": holdout}
+    points, _ = as_points(frames, request)
+    both = [np.column_stack([np.nan_to_num(file.numbers, nan=np.inf), file.codes])
+            for file in (points["original"], points["holdout"])]  # fmt: skip
+    number = number_rows(np.vstack(both) + 0.0)[0]  # one zero, whatever its sign
+    n = len(original)
+    sizes = np.bincount(number[:n], minlength=int(number.max(initial=-1)) + 1)
+    return sizes[number[n:]] > 0, sizes[number[:n]] > 1

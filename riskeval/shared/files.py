@@ -143,6 +143,17 @@ def read_seed(faults: Faults, seed: int | None) -> Streams:
     return Streams(resolve_seed(seed) if seed_or_none.allows(seed) else 0)
 
 
+def drawn_rows(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
+    """At most so many of n rows, drawn at random, in order.
+
+    Examples
+    --------
+    >>> drawn_rows(3, 5, np.random.default_rng(1)).tolist()
+    [0, 1, 2]
+    """
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
 def ones(n: int, weights: np.ndarray | None) -> np.ndarray:
     """Return the weights, or n ones."""
     return np.ones(n) if weights is None else weights

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import FilePair, check_both, check_numbers, ones, read_files, read_seed
+from riskeval.shared.files import (
+    FilePair,
+    check_both,
+    check_numbers,
+    drawn_rows,
+    ones,
+    read_files,
+    read_seed,
+)
 from riskeval.utility.design import model_matrix
 from synthpop.microdata import propensity as formulas
 from synthpop.microdata.errors import Faults
@@ -284,15 +292,12 @@ def _scaled(raw: np.ndarray, labels: np.ndarray, share: float) -> np.ndarray:
 def _draw(sides: FilePair, max_rows: int | None, streams: Streams) -> tuple[FilePair, bool]:
     if max_rows is None or max(len(sides.x), len(sides.y)) <= max_rows:
         return sides, False
-    parts = []
+    files = []
     for frame, weights, side in ((sides.x, sides.wx, "original"), (sides.y, sides.wy, "released")):
-        n = len(frame)
-        rows = np.arange(n)
-        if n > max_rows:
-            rows = np.sort(streams.at("rows", side).choice(n, max_rows, replace=False))
-        part = frame.iloc[rows].reset_index(drop=True)
-        parts.append((part, None if weights is None else weights[rows]))
-    (x, wx), (y, wy) = parts
+        rows = drawn_rows(len(frame), max_rows, streams.at("rows", side))
+        records = frame.iloc[rows].reset_index(drop=True)
+        files.append((records, None if weights is None else weights[rows]))
+    (x, wx), (y, wy) = files
     return FilePair(x, y, wx, wy), True
 
 

@@ -12,28 +12,20 @@ import pandas as pd
 from riskeval.attacks.distance.files import (
     HONOURED,
     Progress,
-    as_points,
     check_numbers,
-    check_units,
-    draw_synthetic,
-    footnote_of,
     members_nearest,
-    read_frames,
-    sample,
-    variables_of,
+    read_nearness,
 )
 from riskeval.attacks.distance.space import TINY, Space
 from riskeval.attacks.request import as_sentences, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, corrected, excess
-from riskeval.attacks.strangers import overlap_of
-from riskeval.attacks.values import codes_note
+from riskeval.shared.files import drawn_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import TableResult
-from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import percent
 
 CLOSE_SHARE = 0.05
@@ -205,19 +197,16 @@ def distance_screen(
         honoured=HONOURED,
     )  # fmt: skip
     check_numbers(faults, confidence, most_records=most_records, workers=workers)
-    parts = {"original": original} | ({} if holdout is None else {"holdout": holdout})
-    frames = read_frames(faults, parts, request, least={"original": 2})
-    names = variables_of(request)
-    seed = resolve_seed(seed)
-    streams = Streams(seed)
-    frames["synthetic"], positions = draw_synthetic(synthetic, request, most_records, streams)
-    notes = codes_note(frames["original"], names, request.categorical, "by its gap")
+    real = {"original": original} | ({} if holdout is None else {"holdout": holdout})
     base = "original" if holdout is None else "holdout"
-    points, weights = as_points(frames, request)
-    check_units(points, {"original": 2})
-    rows = sample(len(points[base]), most_records, streams.at("distance_screen", base))
+    files = read_nearness(
+        faults, request, real, synthetic, least={"original": 2}, most_synthetic=most_records,
+        seed=seed,
+    )  # fmt: skip
+    points = files.points
+    rows = drawn_rows(len(points[base]), most_records, files.streams.at("distance_screen", base))
     progress = Progress("distance_screen", len(points["synthetic"]) + len(rows), on_event)
-    space = Space(points, weights, len(request.needed), workers=workers, step=progress.step)
+    space = Space(points, files.weights, len(request.needed), workers=workers, step=progress.step)
     released = space.nearest("original", "synthetic")
     strangers = space.nearest("original", base, rows, leave_out=holdout is None)
     progress.end()
@@ -227,23 +216,15 @@ def distance_screen(
     }
     if request.household is not None:
         drawn = {"synthetic": np.arange(len(points["synthetic"])), base: rows}
-        shares["members"] = _below_cut(
-            *members_nearest(frames, request, drawn, "original", workers)
-        )
-    overlap = overlap_of(frames["original"], frames.get("holdout"), names, request.categorical)
+        shares["members"] = _below_cut(*members_nearest(files, drawn, "original", workers))
+    nearness = {"dcr": released[:, 0], "nndr": _ratio(released)}
     return DistanceScreen(
-        **_compared(shares, confidence, overlap, holdout is not None),
+        **_compared(shares, confidence, files.overlap, holdout is not None),
         table=pd.DataFrame([_distances("synthetic", released), _distances("baseline", strangers)]),
-        per_record=pd.DataFrame(
-            {"row": positions, "dcr": released[:, 0], "nndr": _ratio(released)}
-        ),
+        per_record=pd.DataFrame({"row": files.positions, **nearness}),
         baseline="original" if holdout is None else "hold-out",
-        unit=request.unit,
         confidence=confidence,
-        seed=seed,
-        variables=names,
-        notes=tuple(notes),
-        footnote=footnote_of(request),
+        **files.about(),
     )
 
 

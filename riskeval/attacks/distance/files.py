@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.distance.space import (
-    Points,
-    Space,
-    draw_households,
-    household_points,
-    person_points,
-)
-from riskeval.attacks.indexer import number_rows
+from riskeval.attacks.distance.space import Points, Space, as_points, draw_households
 from riskeval.attacks.prediction.features import check_size
 from riskeval.attacks.request import AttackRequest, check_households
+from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
-from riskeval.attacks.values import same_kind
+from riskeval.attacks.values import codes_note
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import draw_records
 from synthpop.microdata.distances import known_ranges
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.parameters import SHARE, Whole, check
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import plural
 
 HONOURED = ("unit", "household", "who", "categorical")
@@ -51,35 +46,53 @@ class Progress:
         self.listener(Event("end", self.job, self.total, self.total))
 
 
-def variables_of(request: AttackRequest) -> tuple[str, ...]:
-    """Return the columns that are compared."""
-    return (*request.keys, *request.targets)
-
-
-def footnote_of(request: AttackRequest) -> str:
-    """Return the scenario, and what of it has no part here."""
-    if not request.story:
-        return ""
-    return f"{request.footnote} Everybody is judged, whomever the scenario looks for."
-
-
 def check_numbers(faults: Faults, confidence: object, **counts: object) -> None:
     """Note a confidence outside (0, 1) and counts below 1."""
     check(faults, dict.fromkeys(counts, Whole(1)), counts)
     check(faults, {"confidence": SHARE}, {"confidence": confidence})
 
 
-def read_frames(
-    faults: Faults, parts: dict[str, Any], request: AttackRequest, least: dict[str, int]
-) -> dict[str, pd.DataFrame]:
-    """Check the files of real persons; raise every fault."""
-    names = variables_of(request)
-    if not names:
-        faults.add("variables", "no column is named")
-    for name in dict.fromkeys(names):
-        if names.count(name) > 1:
-            faults.add("variables", f"{name!r} is given {names.count(name)} times")
-    frames = {role: as_frame(data, role) for role, data in parts.items()}
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class NearnessFiles:
+    """The files of an attack by distance, as they are and as points."""
+
+    request: AttackRequest
+    frames: dict[str, pd.DataFrame]  # "original", "holdout" where it is given, "synthetic"
+    positions: np.ndarray  # which units of the synthetic file were drawn
+    points: dict[str, Points]
+    weights: tuple[np.ndarray, np.ndarray]  # of numbers and of codes
+    notes: list[str]
+    overlap: str  # that the hold-out holds no strangers; empty where nothing shows it
+    streams: Streams
+
+    def about(self, *notes: str) -> dict[str, Any]:
+        """What every result says of the request: also what of a scenario has no part here."""
+        request, footnote = self.request, self.request.footnote
+        if footnote:
+            footnote += " Everybody is judged, whomever the scenario looks for."
+        return {
+            "unit": request.unit, "seed": self.streams.seed, "variables": request.variables,
+            "notes": (*self.notes, *notes), "footnote": footnote,
+        }  # fmt: skip
+
+
+def read_nearness(
+    faults: Faults,
+    request: AttackRequest,
+    real: dict[str, Any],
+    synthetic: Any,
+    *,
+    least: dict[str, int],
+    most_synthetic: int,
+    seed: int | None,
+) -> NearnessFiles:
+    """Check the files of real persons, draw synthetic units, bring all to the same points.
+
+    real: files of real persons by role
+    least: how many units of a role are wanted; 1 where it is not named
+    """
+    names = as_names(faults, request.variables, "variables")
+    frames = {role: as_frame(file, role) for role, file in real.items()}
     for role, frame in frames.items():
         check_columns(faults, frame, names, f"variable of the {role}")
         check_size(faults, frame, names, role)
@@ -88,26 +101,30 @@ def read_frames(
         if len(frame) < least.get(role, 1):
             faults.add(role, f"{plural(len(frame), 'record is', 'records are')} too few")
     faults.raise_if_any()
-    return frames
-
-
-def check_units(points: dict[str, Points], least: dict[str, int]) -> None:
-    """Refuse files with too few units."""
-    faults = Faults("distance")
+    streams = Streams(resolve_seed(seed))
+    frames["synthetic"], positions = draw_synthetic(synthetic, request, most_synthetic, streams)
+    points, weights = as_points(frames, request)
     for role, n in least.items():
         if len(points[role]) < n:
-            faults.add(
-                role, f"{plural(len(points[role]), 'household is', 'households are')} too few"
-            )
-    faults.raise_if_any()
+            what = f"{plural(len(points[role]), 'household is', 'households are')} too few"
+            raise InputError.of("distance", role, what)
+    return NearnessFiles(
+        request=request,
+        frames=frames,
+        positions=positions,
+        points=points,
+        weights=weights,
+        notes=codes_note(frames["original"], names, request.categorical, "by its gap"),
+        overlap=overlap_of(frames["original"], frames.get("holdout"), names, request.categorical),
+        streams=streams,
+    )
 
 
 def draw_synthetic(
     synthetic: Any, request: AttackRequest, most: int, streams: Streams
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Synthetic records or households drawn at random, and which of the file they are."""
-    faults = Faults("synthetic")
-    names, rng = variables_of(request), streams.at("synthetic", "draw")
+    names, rng = request.variables, streams.at("synthetic", "draw")
     if request.household is None:
         drawn = draw_records(synthetic, "synthetic", names, most, rng)
         positions = drawn.index.to_numpy()
@@ -115,27 +132,12 @@ def draw_synthetic(
         drawn, positions = draw_households(
             synthetic, "synthetic", names, request.household, most, rng
         )
+    faults = Faults("synthetic")
     if len(drawn) == 0:
         faults.add("synthetic", "has no records")
     check_size(faults, drawn, names, "synthetic file")
     faults.raise_if_any()
     return drawn, positions
-
-
-def as_points(
-    frames: dict[str, pd.DataFrame], request: AttackRequest
-) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
-    """Return points of persons or households, and the weights of numbers and codes."""
-    faults = Faults("distance")
-    names = variables_of(request)
-    for name in request.categorical:
-        if name not in names:
-            faults.add("categorical", f"{name!r} is not a variable")
-    frames, numeric = same_kind(faults, frames, names, request.categorical)
-    faults.raise_if_any()
-    if request.household is None:
-        return person_points(frames, names, numeric)
-    return household_points(frames, names, request.household, numeric)
 
 
 def without_constants(
@@ -151,46 +153,23 @@ def without_constants(
     """
     codes = np.where(points.codes < 0, np.nan, points.codes.astype(np.float64))
     varying = [known_ranges(columns) > 0 for columns in (points.numbers, codes)]
-    if not any(side.any() for side in varying):
+    if not any(columns.any() for columns in varying):
         return weights
     return weights[0] * varying[0], weights[1] * varying[1]
 
 
-def shared_records(
-    original: pd.DataFrame, holdout: pd.DataFrame, request: AttackRequest
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which hold-out records equal an original one in all columns, and which originals another."""
-    frames = {"original": original, "holdout": holdout}
-    points, _ = as_points(frames, replace(request, household=None))
-    both = [np.column_stack([np.nan_to_num(file.numbers, nan=np.inf), file.codes])
-            for file in (points["original"], points["holdout"])]  # fmt: skip
-    number = number_rows(np.vstack(both) + 0.0)[0]  # one zero, whatever its sign
-    n = len(original)
-    sizes = np.bincount(number[:n], minlength=int(number.max(initial=-1)) + 1)
-    return sizes[number[n:]] > 0, sizes[number[:n]] > 1
-
-
-def sample(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw at most so many of n rows, in order."""
-    rows = rng.choice(n, most, replace=False) if n > most else np.arange(n)
-    return np.sort(rows)
-
-
 def members_nearest(
-    frames: dict[str, pd.DataFrame],
-    request: AttackRequest,
-    drawn: dict[str, np.ndarray],
-    base: str,
-    workers: int,
+    files: NearnessFiles, drawn: dict[str, np.ndarray], base: str, workers: int
 ) -> list[np.ndarray]:
     """Mean distance of members of households to the nearest other persons of `base`, by file."""
-    persons, weights = as_points(frames, replace(request, household=None))
+    request = files.request
+    persons, weights = as_points(files.frames, replace(request, household=None))
     if base == "synthetic":
         weights = without_constants(persons[base], weights)
     space = Space(persons, weights, len(request.needed), workers=workers)
     means = []
     for role, chosen in drawn.items():
-        unit = units_of(frames[role], request.household)
+        unit = units_of(files.frames[role], request.household)
         rows = np.flatnonzero(np.isin(unit, chosen))
         near = space.nearest(base, role, rows, leave_out=role == base)[:, 0]
         total = np.bincount(unit[rows], weights=near, minlength=int(unit.max()) + 1)

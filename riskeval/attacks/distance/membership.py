@@ -12,16 +12,11 @@ import pandas as pd
 from riskeval.attacks.distance.closest_record import DistanceScreen, distance_screen
 from riskeval.attacks.distance.files import (
     HONOURED,
+    NearnessFiles,
     Progress,
-    as_points,
     check_numbers,
-    check_units,
-    draw_synthetic,
-    footnote_of,
     members_nearest,
-    read_frames,
-    sample,
-    variables_of,
+    read_nearness,
     without_constants,
 )
 from riskeval.attacks.distance.membership_result import Membership
@@ -29,18 +24,18 @@ from riskeval.attacks.distance.space import TINY, Points, Space
 from riskeval.attacks.request import read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import FEW, Excess, auc, corrected
-from riskeval.attacks.strangers import overlap_of
-from riskeval.attacks.values import codes_note
+from riskeval.shared.files import drawn_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count
 
 __all__ = ["DistanceScreen", "Membership", "distance_screen", "membership"]
 
 METHODS = ("panel", "nearest", "density")
+_REAL = ("original", "holdout")
 LEAST = 4
 """Persons of the hold-out, half of whom are the reference of method "density"."""
 
@@ -141,28 +136,24 @@ def membership(
     )  # fmt: skip
     if isinstance(most_records, int) and most_records < LEAST:
         faults.add("most_records", f"is {most_records}", remedy=f"Give {LEAST} or more.")
-    parts = {"original": original, "holdout": holdout}
-    frames = read_frames(faults, parts, request, least={"holdout": LEAST})
-    names = variables_of(request)
-    seed = resolve_seed(seed)
-    streams = Streams(seed)
-    frames["synthetic"], _ = draw_synthetic(synthetic, request, most_synthetic, streams)
-    notes = codes_note(frames["original"], names, request.categorical, "by its gap")
-    overlap = overlap_of(frames["original"], frames["holdout"], names, request.categorical)
-    points, weights = as_points(frames, request)
-    check_units(points, {"holdout": LEAST})
+    files = read_nearness(
+        faults, request, {"original": original, "holdout": holdout}, synthetic,
+        least={"holdout": LEAST}, most_synthetic=most_synthetic, seed=seed,
+    )  # fmt: skip
+    points, streams = files.points, files.streams
+    notes = []
     if len(points["synthetic"]) == most_synthetic:
         notes.append(f"at most {count(most_synthetic)} synthetic {request.unit} were compared with")
-    drawn = {role: sample(len(points[role]), most_records, streams.at("membership", role))
+    drawn = {role: drawn_rows(len(points[role]), most_records, streams.at("membership", role))
              for role in _REAL}  # fmt: skip
     compared = {role: Points(points[role].numbers[rows], points[role].codes[rows])
-             for role, rows in drawn.items()} | {"synthetic": points["synthetic"]}  # fmt: skip
+                for role, rows in drawn.items()} | {"synthetic": points["synthetic"]}  # fmt: skip
     by_members: list[np.ndarray] = []
     if request.household is not None and method == "panel":
-        by_members = members_nearest(frames, request, drawn, "synthetic", workers)
+        by_members = members_nearest(files, drawn, "synthetic", workers)
     panel = _panel(method, neighbours)
     progress = Progress("membership", _rows_to_compare(panel, compared), on_event)
-    weights = without_constants(points["synthetic"], weights)
+    weights = without_constants(points["synthetic"], files.weights)
     space = Space(compared, weights, len(request.needed), workers=workers, step=progress.step)
     # 1. Scores of members and strangers by every attack
     scores = _all_scores(space, panel, by_members, streams.at("membership", "reference"))
@@ -171,17 +162,14 @@ def membership(
     accuracies = (nan, nan) if method == "density" else _adversarial_accuracies(space, streams)
     progress.end()
     # 3. The strongest one
-    return _strongest(
-        scores, accuracies, drawn, confidence, overlap, notes, unit=request.unit, seed=seed,
-        variables=names, footnote=footnote_of(request),
-    )  # fmt: skip
+    return _strongest(scores, accuracies, drawn, confidence, files, notes)
 
 
 def _strongest(
     scores: dict[str, _Scores], accuracies: tuple[float, float], drawn: dict[str, np.ndarray],
-    confidence: float, overlap: str, notes: list[str], **about: Any,
+    confidence: float, files: NearnessFiles, notes: list[str],
 ) -> Membership:  # fmt: skip
-    """Return what the attack with the largest lower end of its interval finds."""
+    """What the attack with the largest lower end of its interval finds."""
     level = corrected(confidence, len(scores))
     areas = {name: auc(one.members, one.strangers, level) for name, one in scores.items()}
     best = max(areas, key=lambda name: areas[name][1])
@@ -194,7 +182,7 @@ def _strongest(
         interval=(low, high),
         excess=Excess(
             area, 0.5, area - 0.5, low - 0.5, high - 0.5, len(members), len(others), confidence,
-            len(scores), overlap,
+            len(scores), files.overlap,
         ),
         panel=pd.DataFrame(
             [(name, *areas[name], len(one.strangers)) for name, one in scores.items()],
@@ -207,8 +195,7 @@ def _strongest(
         per_record=strongest.to_frame(drawn["original"], drawn["holdout"]),
         method=best,
         confidence=confidence,
-        notes=tuple(notes),
-        **about,
+        **files.about(*notes),
     )  # fmt: skip
 
 
@@ -240,12 +227,22 @@ def _all_scores(
 ) -> dict[str, _Scores]:
     """Scores of every attack; half of the hold-out, drawn at random, is the density's reference."""
     m = len(space.points["holdout"])
-    order = rng.permutation(m)
-    halves = order[: m // 2], np.sort(order[m // 2 :])
-    scores = {name: _Scores(*_scores(space, k, halves, m)) for name, k in panel.items()}
+    everybody, order = np.arange(m), rng.permutation(m)
+    reference, strangers = order[: m // 2], np.sort(order[m // 2 :])
+    scores = {}
+    for name, k in panel.items():
+        if k == 0:
+            members, others = (-space.nearest("synthetic", role)[:, 0] for role in _REAL)
+        else:
+            members, others = (
+                space.log_density("synthetic", None, role, rows, k)
+                - space.log_density("holdout", reference, role, rows, k)
+                for role, rows in zip(_REAL, (None, strangers), strict=True)
+            )
+        scores[name] = _Scores(members, others, strangers if k else everybody)
     if by_members:
         near, other = by_members
-        scores["members"] = _Scores(-near, -other, np.arange(m))
+        scores["members"] = _Scores(-near, -other, everybody)
     return scores
 
 
@@ -268,30 +265,11 @@ def _rows_to_compare(panel: dict[str, int], points: dict[str, Points]) -> int:
     return total
 
 
-def _scores(
-    space: Space, k: int, halves: tuple[np.ndarray, np.ndarray], m: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores of members and of strangers by one attack, and which of the hold-out these are."""
-    if k == 0:
-        members, others = (-space.nearest("synthetic", role)[:, 0] for role in _REAL)
-        return members, others, np.arange(m)
-    reference, strangers = halves
-    members, others = (
-        space.log_density("synthetic", None, role, rows, k)
-        - space.log_density("holdout", reference, role, rows, k)
-        for role, rows in zip(_REAL, (None, strangers), strict=True)
-    )
-    return members, others, strangers
-
-
-_REAL = ("original", "holdout")
-
-
 def _adversarial_accuracies(space: Space, streams: Streams) -> tuple[float, float]:
     """Nearest-neighbour adversarial accuracy of both real files; all are cut to the smallest."""
     n = min(len(file) for file in space.points.values())
     rows = {
-        role: sample(len(file), n, streams.at("membership", "equal size", role))
+        role: drawn_rows(len(file), n, streams.at("membership", "equal size", role))
         for role, file in space.points.items()
     }
     values = []
@@ -299,9 +277,8 @@ def _adversarial_accuracies(space: Space, streams: Streams) -> tuple[float, floa
         shares = []
         for table, other in ((real, "synthetic"), ("synthetic", real)):
             across = space.nearest(other, table, rows[table], among=rows[other])[:, 0]
-            inside = space.nearest(table, table, rows[table], among=rows[table], leave_out=True)[
-                :, 0
-            ]
+            inside = space.nearest(table, table, rows[table], among=rows[table], leave_out=True)
+            inside = inside[:, 0]
             ties = np.abs(across - inside) <= TINY
             shares.append(np.where(ties, 0.5, across > inside).mean())
         values.append(float(np.mean(shares)))

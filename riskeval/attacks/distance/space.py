@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder
-from riskeval.attacks.request import check_households
+from riskeval.attacks.request import AttackRequest, check_households
 from riskeval.attacks.targets import HouseholdNumbers
+from riskeval.attacks.values import same_kind
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.distances import known_ranges
@@ -108,6 +109,22 @@ class Space:
         k = min(k, size)
         distance = self.nearest(base, asked, rows, among=among, k=k)[:, k - 1]
         return -self.dimension * np.log(distance + TINY)
+
+
+def as_points(
+    frames: Mapping[str, pd.DataFrame], request: AttackRequest
+) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
+    """Return points of persons or households, and the weights of numbers and codes."""
+    faults = Faults("distance")
+    names = request.variables
+    for name in request.categorical:
+        if name not in names:
+            faults.add("categorical", f"{name!r} is not a variable")
+    frames, numeric = same_kind(faults, frames, names, request.categorical)
+    faults.raise_if_any()
+    if request.household is None:
+        return person_points(frames, names, numeric)
+    return household_points(frames, names, request.household, numeric)
 
 
 def person_points(

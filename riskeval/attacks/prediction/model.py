@@ -57,7 +57,7 @@ class UnitsAtRisk:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Trial:
+class RapidTrial:
     """What the models are trained on, and whose target they predict."""
 
     request: AttackRequest
@@ -99,7 +99,7 @@ class TargetModel:
     model: one of `PANEL`, "tree", "linear", or an estimator of scikit-learn
     """
 
-    def __init__(self, trial: Trial, model: Any) -> None:
+    def __init__(self, trial: RapidTrial, model: Any) -> None:
         self.trial, self.model = trial, model
         self.messages: list[str] = []
         is_name = isinstance(model, str)

@@ -14,8 +14,8 @@ from riskeval.attacks.prediction.model import (
     MODELS,
     PANEL,
     ROUNDING,
+    RapidTrial,
     TargetModel,
-    Trial,
     UnitsAtRisk,
 )
 from riskeval.attacks.prediction.rapid_result import Rapid
@@ -162,22 +162,13 @@ def rapid(
     same, numeric = _trainable(faults, files, train, request)
     people = {role: same[role] for role in files}
     coders = level_coders(people.values(), request.keys)
-    trial = Trial(
-        request=request,
-        people=people,
-        believed={
-            role: with_believed_keys(frame, request, seed, role) for role, frame in people.items()
-        },
-        targets=attack_targets(people, request, coders, seed),
-        train=same["synthetic"],
-        numeric=numeric,
-        limits=limits,
-        threshold=threshold,
-        confidence=confidence,
-        workers=workers,
+    believed = {role: with_believed_keys(one, request, seed, role) for role, one in people.items()}
+    trial = RapidTrial(
+        request=request, people=people, believed=believed, train=same["synthetic"],
+        targets=attack_targets(people, request, coders, seed), numeric=numeric, limits=limits,
+        threshold=threshold, confidence=confidence, workers=workers, streams=streams,
         overlap=overlap_of(files["original"], files.get("hold-out"), names, request.categorical),
-        streams=streams,
-    )
+    )  # fmt: skip
     models = PANEL if isinstance(model, str) and model == "panel" else (model,)
     attempts, best, permuted = _attack(trial, models, permutations, on_event or silent)
     rule = f"within {short_percent(max(limits))} of the value, or near as a key"
@@ -188,7 +179,7 @@ def rapid(
 
 
 def _attack(
-    trial: Trial, models: Sequence[Any], permutations: int, on_event: Listener
+    trial: RapidTrial, models: Sequence[Any], permutations: int, on_event: Listener
 ) -> tuple[list[_Attempt], _Attempt, list[float]]:
     """What each model finds, the strongest, and its rates on shuffled targets."""
     total = permutations + len(models)
@@ -213,7 +204,7 @@ def _attack(
 
 
 def _result(
-    trial: Trial, attempts: list[_Attempt], best: _Attempt, permuted: list[float],
+    trial: RapidTrial, attempts: list[_Attempt], best: _Attempt, permuted: list[float],
     notes: Sequence[str],
 ) -> Rapid:  # fmt: skip
     request, share = trial.request, trial.request.coverage
@@ -272,7 +263,7 @@ class _Attempt:
         return row
 
 
-def _attempt(trial: Trial, model: TargetModel, n_models: int) -> _Attempt:
+def _attempt(trial: RapidTrial, model: TargetModel, n_models: int) -> _Attempt:
     predicted = model.predict(trial.people, trial.streams.at("rapid", "model"))
     share, units = trial.request.coverage, trial.units(predicted[0])
     low, high = wilson(units.hits, units.n, corrected(trial.confidence, n_models))
@@ -330,7 +321,7 @@ def _trainable(
     return same, numeric
 
 
-def _by_tolerance(trial: Trial, best: _Attempt) -> dict[float, float]:
+def _by_tolerance(trial: RapidTrial, best: _Attempt) -> dict[float, float]:
     """Rate within each tolerance."""
     rates = {}
     for limit in sorted(trial.limits):
