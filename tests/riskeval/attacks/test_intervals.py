@@ -8,6 +8,7 @@ import pytest
 
 from riskeval.attacks import intervals
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
+from riskeval.attacks.intervals import Ratio, over_files, over_units, share
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.intervals import wilson
 
@@ -78,6 +79,68 @@ class TestOverUnits:
         assert drawn.shape == (7, 2)
         assert (drawn[:, 1] == 3).all()
         assert len(np.unique(drawn[:, 0])) > 2
+
+
+class TestRatios:
+    def test_a_share_among_some_units_times_a_factor(self) -> None:
+        flags, among = np.array([True, True, False, True]), np.array([True, True, True, False])
+        assert share(flags, among).value == pytest.approx(2 / 3)
+        assert share(flags, among, 0.25).value == pytest.approx(1 / 6)
+        assert math.isnan(share(flags, np.zeros(4, dtype=bool)).value)
+        assert Ratio(np.array([3.0, 0.0]), np.array([0.5, 0.5])).value == 3.0
+
+    @pytest.mark.parametrize(("hits", "factor"), [(0, 1.0), (40, 1.0), (40, 0.5)])
+    def test_shares_that_do_not_vary_have_the_interval_of_wilson(
+        self, hits: int, factor: float
+    ) -> None:
+        """Of 40 units that are looked at none or all; coverage multiplies both ends."""
+        among = np.arange(50) < 40
+        ratio = share(np.arange(50) < hits, among, factor)
+        table = over_units(
+            {"found": ratio}, {"other": 0.3}, unit="records", draws=50, confidence=0.9, seed=1
+        ).table
+        low, high = wilson(hits, 40, 0.9)
+        assert table.loc["found", "mean"] == hits / 40 * factor
+        ends = table.loc["found", ["lower", "upper"]].tolist()
+        assert ends == pytest.approx([low * factor, high * factor])
+        assert table.loc["other", "mean"] == 0.3
+        assert table.loc["other", ["lower", "upper"]].isna().all()
+
+    def test_resamples_without_a_unit_to_look_at_are_left_out(self) -> None:
+        """One unit of three counts: about a third of the resamples do not have it."""
+        ratio = share(np.array([True, False, False]), np.array([True, False, False]))
+        result = over_units(
+            {"found": ratio, "none": share(np.ones(3, bool), np.zeros(3, bool))}, {},
+            unit="records", draws=200, confidence=0.9, seed=1,
+        )  # fmt: skip
+        assert result.of("found") == pytest.approx(wilson(1, 1, 0.9))
+        assert all(math.isnan(end) for end in result.of("none"))
+        assert result.sentence("none") == ""
+        assert result.sentence("found").startswith(" (90 % interval ")
+
+    def test_quantiles_of_two_equally_likely_totals(self) -> None:
+        """Two units with 0 and 1 of the total 2: resamples have a ratio of 0, 1/2 or 1."""
+        ratio = Ratio(np.array([0.0, 1.0]), np.ones(2))
+        wide = over_units({"r": ratio}, {}, unit="records", draws=4000, confidence=0.6, seed=1).of(
+            "r"
+        )
+        assert wide == (0.0, 1.0)  # a quarter of the resamples lies at either end
+        near = over_units({"r": ratio}, {}, unit="records", draws=4000, confidence=0.4, seed=1).of(
+            "r"
+        )
+        assert near == wilson(1, 2, 0.4)  # the quantiles at 30 % and 70 % are both 1/2
+
+    def test_files_of_which_the_interval_passes_zero_or_one(self) -> None:
+        values = [{"low": 0.0, "high": 1.0}, {"low": 0.02, "high": 0.9}]
+        result = over_files(values, confidence=0.95, seed=1)
+        assert result.table.loc["low"].tolist() == pytest.approx([0.01, 0, 0.01 + 12.7062 * 0.01])
+        assert result.table.loc["high"].tolist() == pytest.approx(
+            [0.95, 0.95 - 12.7062 * 0.05, 1.0], rel=1e-5
+        )
+        assert result.n_files == 2
+        assert result.sentence("low").startswith(
+            " (mean of 2 files, 95 % interval 0.00 % to 13.71 %: "
+        )
 
 
 class TestOverFiles:
