@@ -139,7 +139,7 @@ def over_files(values: Sequence[Mapping[str, float]], *, confidence: float, seed
     """T interval of the mean over files of the same fit."""
     frame = pd.DataFrame(list(values))
     mean, low, high = interval_of_mean(frame, confidence)
-    table = pd.DataFrame({"mean": mean, "lower": low.clip(0, 1), "upper": high.clip(0, 1)})
+    table = pd.DataFrame({"mean": mean, "lower": low.clip(0), "upper": high.clip(upper=1)})
     return Intervals(table, OVER_FILES, len(frame), 0, confidence, seed)
 
 

@@ -289,6 +289,7 @@ def test_frame_and_summary():
 def test_empty_file_has_no_risk():
     risk = individual_risk(DATA.iloc[:0], ["age"], weights="w", household="hh")
     assert (risk.global_risk, risk.above_benchmark, risk.expected_households) == (0.0, 0, 0.0)
+    assert (risk.above_main_part, risk.count_above(0.0)) == (0, 0)
     assert "0 records" in risk.summary()
 
 

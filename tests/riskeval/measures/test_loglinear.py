@@ -224,6 +224,19 @@ def test_newton_and_margins_agree() -> None:
     assert a.n_parameters == b.n_parameters == 1 + 3 + 4 + 12 + len(table.levels[2]) - 1
 
 
+def test_a_key_in_no_term_has_equal_means_on_all_its_levels() -> None:
+    """Margins 10 and 20 of the first key, over the three levels of the second."""
+    codes = np.array([[0, 0], [0, 2], [1, 1]])
+    counts = np.array([4.0, 6.0, 20.0])
+    fit = fit_margins(codes, counts, [2, 3], [frozenset([0])])
+    np.testing.assert_allclose(fit.mean, [10 / 3, 10 / 3, 20 / 3])
+    newton = fit_newton(codes, counts, [2, 3], [frozenset([0])], [None] * 2)
+    np.testing.assert_allclose(newton.mean, fit.mean, rtol=1e-6)
+    # 2 sum n log(n / m) over the cells, the means of the empty ones cancelling
+    assert fit.deviance == pytest.approx(2 * (counts * np.log(counts / fit.mean)).sum())
+    assert fit.n_parameters == newton.n_parameters == 2
+
+
 def test_a_known_part_of_every_cell_changes_no_mean() -> None:
     table = tabulate_cells(FRAME, KEYS, FRAME["w"].to_numpy())
     terms, _ = read_terms(Faults("test"), "~ (area + job)^2 + age", KEYS)

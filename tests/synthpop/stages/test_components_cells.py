@@ -266,3 +266,16 @@ def test_totals_without_parts_are_recognised(tmp_path) -> None:
     text = starter_runfile(tmp_path / "s.csv", tmp_path)
     assert 'parts = ["wage", "other"]' in text
     assert "unsplit = true" in text
+
+
+def test_the_cells_of_donors_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sexes with the level of missing values are three cells."""
+    frame = pd.DataFrame({"income": np.arange(1.0, 31.0), "w": 1.0, "sex": ["f", "m"] * 15})
+    frame["wage"], frame["other"] = frame["income"], 0.0
+    components = Components("income", parts=["wage", "other"], by=["sex"])
+    recipe = Pipeline([Structure(["sex", "income"]), components])
+    monkeypatch.setattr("synthpop.stages.components.DENSE_CELLS", 3)
+    recipe.fit(Survey(frame, weight="w"), seed=1)
+    monkeypatch.setattr("synthpop.stages.components.DENSE_CELLS", 2)
+    with pytest.raises(InputError, match="by has 3 cells, more than 2"):
+        recipe.fit(Survey(frame, weight="w"), seed=1)

@@ -239,6 +239,21 @@ def test_steps_are_weighted_quantiles_of_a_class() -> None:
     assert (even[1, 1:5] != knots[1, 1:5]).any()
 
 
+def test_a_class_has_a_step_for_every_ten_values_up_to_32_and_one_without_weight() -> None:
+    sizes = [9, 10, 19, 20, 319, 320, 400, 50]
+    codes = np.repeat(np.arange(1, 9), sizes)
+    low, high = (np.append(np.nan, np.arange(first, first + 8.0)) for first in (0, 1))
+    values = codes - 1 + np.concatenate([(np.arange(n) + 0.5) / n for n in sizes])
+    weights = np.where(codes == 8, 0.0, 1.0)
+    steps, knots = class_steps(values, weights, Classes(codes, low, high))
+    assert steps.tolist() == [1, 1, 1, 1, 2, 31, 32, 32, 1]
+    assert knots.shape == (9, 33)
+    assert knots[4, :3].tolist() == [3.0, 3.475, 4.0]  # the tenth of twenty values
+    assert knots[8, :2].tolist() == [7.0, 8.0]
+    assert np.isnan(knots[4, 3:]).all()
+    assert np.isnan(knots[8, 2:]).all()
+
+
 def test_values_that_many_share_stay_and_the_distribution_is_nearer() -> None:
     """Rounded wages: the heaps of the sample are heaps of the population, its quantiles too."""
     frame = small_frame(3000)

@@ -120,3 +120,35 @@ def test_a_second_pass_over_a_variable_that_was_used_is_refused() -> None:
     steps = [Categorical("status", predictors=["sex"]), workers, GibbsPass(["status"])]
     with pytest.raises(InputError, match="derive workers before it has used 'status'"):
         fit(*steps)
+
+
+@pytest.mark.parametrize(
+    ("expression", "dtype"), [("2", "int64"), ("2.5", "float64"), ("-(3 + 4)", "int64"),
+                              ("3 - 0.5", "float64"), ("4 / 2", "float64")],
+)  # fmt: skip
+def test_only_whole_constants_make_whole_numbers(expression: str, dtype: str) -> None:
+    derived = people(Derive("constant", expression=expression))["constant"]
+    assert derived.dtype == dtype
+    assert (derived == eval(expression)).all()
+
+
+@pytest.mark.parametrize("limits", [np.array([0, 18, 65, 120]), np.array([0.0, 18, 65, 120])])
+def test_class_limits_as_an_array_are_those_of_a_list(limits: np.ndarray) -> None:
+    classes = people(Derive("stage", "age", breaks=limits))["stage"]
+    assert classes.equals(people(Derive("stage", "age", breaks=limits.tolist()))["stage"])
+
+
+@pytest.mark.parametrize("limits", [np.array([[0, 18], [65, 120]]), np.array(["0", "18"])])
+def test_class_limits_are_numbers_in_a_row(limits: np.ndarray) -> None:
+    with pytest.raises(InputError, match="breaks"):
+        people(Derive("stage", "age", breaks=limits))
+
+
+def test_class_limits_increase_by_any_amount() -> None:
+    halves = people(Derive("stage", "age", breaks=[0, 40, 40.25, 40.5, 120]))["stage"]
+    assert len(halves.cat.categories) == 4
+    two = people(Derive("stage", "age", breaks=[0, 120]))["stage"]
+    assert len(two.cat.categories) == 1
+    for limits in ([0, 40, 40, 120], [0, 40, 39, 120], [40]):
+        with pytest.raises(InputError, match="breaks do not increase"):
+            people(Derive("stage", "age", breaks=limits))

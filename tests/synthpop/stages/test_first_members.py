@@ -264,6 +264,31 @@ def test_classes_of_the_head() -> None:
     assert np.median(weighted) > 1.3 * np.median(plain)
 
 
+def test_twenty_heads_make_a_class_and_nineteen_do_not() -> None:
+    """Zeros, values below, and the highest 5 % and 1 %."""
+    positive = np.arange(1.0, 401.0)
+
+    def limits(*values: np.ndarray, top: bool = False) -> list[float]:
+        x = np.concatenate([positive, *values])
+        return number_digits(x, np.ones(len(x)), top=top).breaks.tolist()
+
+    for n, apart in ((20, True), (19, False)):
+        assert (0.0 in limits(np.zeros(n))) == apart
+        below = np.nextafter(0.0, -1.0)
+        assert (below in limits(-np.arange(1.0, n + 1))) == apart
+    assert below not in limits(np.zeros(20))
+    assert 0.0 not in limits(-np.arange(1.0, 21.0))
+    deciles = [*np.arange(40.0, 361.0, 40.0)]
+    last = np.finfo(float).max
+    assert limits() == [*deciles, last]
+    assert limits(top=True) == [*deciles, 380.0, last]  # twenty are above 380, four above 396
+    one_less = positive[:-1]  # of 399 the limit is 380 too, and nineteen are above
+    assert 380.0 not in number_digits(one_less, np.ones(399), top=True).breaks
+    many = np.arange(1.0, 2001.0)
+    found = number_digits(many, np.ones(2000), top=True).breaks.tolist()
+    assert found[-3:] == [1900.0, 1980.0, last]
+
+
 # households, blocks, workers
 
 

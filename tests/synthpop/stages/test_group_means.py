@@ -1,6 +1,6 @@
 """Means by the levels of a category are those of the survey."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Binned, Categorical, Continuous, InputError, Pipeline, Structure, Survey
-from synthpop.conditional.fallback import FallbackSequence, RememberingSequence
+from synthpop.conditional.fallback import FallbackSequence, LevelFactors, RememberingSequence
 from synthpop.kernels.spreading import GOLDEN
 from synthpop.microdata.block import Block
 from synthpop.microdata.streams import Streams
@@ -16,7 +16,13 @@ from synthpop.microdata.tails import fit_gpd
 from synthpop.models.tilted import mean_of_rate
 from synthpop.stages.continuous.binned import WithinClass
 from synthpop.stages.continuous.group_draws import GroupDraws, scrambled_points
-from synthpop.stages.continuous.means import LARGEST_FACTOR, GroupMeans, group_means, tilt_to_mean
+from synthpop.stages.continuous.means import (
+    LARGEST_FACTOR,
+    GroupMeans,
+    group_means,
+    tilt_to_mean,
+    with_factors_of,
+)
 from synthpop.stages.continuous.tail import LEAST_END, MEAN_WEIGHT, TopClass
 
 
@@ -309,6 +315,50 @@ def test_the_share_of_a_group_in_the_top_class_does_not_vary_with_the_seed():
         gap = counts[k] / sizes[k] - counts[0] / sizes[0]
         assert (gap.abs() < 1 / sizes[k] + 1 / sizes[0]).all()
     assert counts[0]["owner"] > 50
+
+
+@dataclass(frozen=True)
+class Sequence:
+    level_factors: LevelFactors | None
+
+
+@dataclass(frozen=True)
+class Model:
+    means: GroupMeans | None
+    sequence: Sequence
+
+
+def model_with(targets: list[float], class_means: list[list[float]], factors=None) -> Model:
+    table = np.array(class_means)
+    means = GroupMeans(1, np.array(targets), table, np.zeros(table.shape))
+    return Model(means, Sequence(None if factors is None else LevelFactors(1, np.array(factors))))
+
+
+def test_factors_of_an_earlier_fit_are_interpolated_at_the_class_means() -> None:
+    """Level 1 was level 2 before, with factors 1, 2 and 4 at 10, 20 and 40."""
+    earlier = model_with(
+        [np.nan, 5.0, 5.0],
+        [[0.0, 1, 2, 3], [0, 7, 8, 9], [0, 40, 10, 20]],
+        [[1.0, 1, 1, 1], [1, 9, 9, 9], [1, 4, 1, 2]],
+    )
+    fresh = [[0.0, 1, 2, 3], [0, 5, 15, 30], [0, 40, 50, 35], [0, 20, 20, 20]]
+    later = model_with([np.nan, 5.0, np.nan, 5.0], fresh)
+    # digits: the second has no target, the third was not in the earlier fit
+    after = with_factors_of(later, earlier, np.array([0, 2, 2, 0])).sequence.level_factors
+    assert after.term == 1
+    np.testing.assert_allclose(after.factors, [[1] * 4, [1, 1, 1.5, 3], [1] * 4, [1] * 4])
+    # digits of numbers keep theirs; those beyond the earlier ones have the last
+    kept = with_factors_of(later, earlier, np.array([0])).sequence.level_factors
+    np.testing.assert_allclose(kept.factors, [[1] * 4, [1, 9, 9, 9], [1] * 4, [1, 2, 2, 2]])
+
+
+def test_without_earlier_factors_the_model_stays() -> None:
+    later = model_with([5.0], [[0.0, 1, 2]])
+    assert with_factors_of(later, later, np.array([0])) is later
+    earlier = model_with([5.0], [[0.0, 1, 2]], [[1.0, 2, 3]])
+    assert with_factors_of(later, replace(earlier, means=None), np.array([0])) is later
+    without = replace(later, means=None)
+    assert with_factors_of(without, earlier, np.array([0])) is without
 
 
 def test_persons_draw_uniform_numbers_whatever_their_group():
