@@ -226,6 +226,10 @@ class TestHouseholds:
         # size; mean, smallest, largest a; members with x, with y
         assert points["one"].numbers.tolist() == [[2, 2, 1, 3, 1, 1], [1, 4, 4, 4, 0, 0]]
         assert weights[0].tolist() == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3, 1 / 2, 1 / 2])
+        single = frame.assign(c="x", d=None)
+        points, weights = household_points({"one": single}, ["c", "d"], "h", [])
+        assert points["one"].numbers.tolist() == [[2, 2], [1, 1]]  # size; members with x
+        assert weights[0].tolist() == [1, 1]
         flat, _ = household_points({"one": frame}, ["a"], "h", [])
         assert flat["one"].numbers.shape == (2, 4)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -272,6 +273,17 @@ def test_threshold_lowers_the_global_risk_to_the_wanted_one():
     assert risk.threshold_for(risk.risk.min() / 2) == risk.risk.min() / 2
     with pytest.raises(InputError, match="global_risk"):
         risk.threshold_for(0)
+
+
+def test_thresholds_of_four_records_by_hand():
+    """Capped at 1/4, 1/2 and 1 the risks 1/4, 1/2, 1, 1 have the means 1/4, 7/16 and 11/16."""
+    risk = individual_risk(DATA.iloc[:4], ["age"], weights="w")
+    risk = replace(risk, risk=np.array([1.0, 0.25, 1.0, 0.5]))
+    expected = {0.2: 0.2, 0.25: 0.25, 0.4: 0.25, 0.4375: 0.5, 0.68: 0.5, 0.6875: np.inf}
+    assert {wanted: risk.threshold_for(wanted) for wanted in expected} == expected
+    assert risk.threshold_for(1.0) == np.inf
+    with pytest.raises(InputError, match="global_risk"):
+        risk.threshold_for(1.01)
 
 
 def test_frame_and_summary():

@@ -28,7 +28,7 @@ def test_trimming_uses_both_shares_and_the_weights() -> None:
     assert y[trimmed(y, heavy, (0.1, 0.0))].min() == 2
 
 
-@pytest.mark.parametrize(("n_between", "n_left"), [(30, 100), (38, 100), (42, 42)])
+@pytest.mark.parametrize(("n_between", "n_left"), [(30, 100), (38, 100), (40, 40), (42, 42)])
 def test_ends_that_many_share_count_as_inside(n_between: int, n_left: int) -> None:
     """A tenth is cut at both ends; below 40 of 100 the rest would be less than half of 80."""
     n_end = (100 - n_between) // 2
