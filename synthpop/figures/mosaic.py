@@ -40,9 +40,8 @@ def mosaic(table: pd.DataFrame, names: FigureNames, effective: float) -> Figure:
     middle.set_title("Population")
     _differences(figure, right, sample, population, effective)
     left.set_ylabel("Shares within columns")
-    for axes in (left, middle):
+    for axes in (left, middle, right):
         axes.set_xlabel(names.short(a))
-    right.set_xlabel(names.short(a))
     _legend(figure, sample.columns, colours, names.short(b))
     return figure
 

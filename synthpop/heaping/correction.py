@@ -283,8 +283,8 @@ def _by_group(
     records = []
     for code in range(len(labels)):
         rows = codes == code
-        part = None if w is None else w[rows]
-        indices = (whipple_index(ages[rows], part) for ages in (before, after))
+        weights = None if w is None else w[rows]
+        indices = (whipple_index(ages[rows], weights) for ages in (before, after))
         records.append((int(rows.sum()), *indices))
     columns = ["persons", "whipple_before", "whipple_after"]
     return pd.DataFrame(records, columns=columns, index=pd.Index(list(labels), name="by"))

@@ -79,11 +79,8 @@ def sprague(five_year_counts: npt.ArrayLike, *, open_ended: bool = True) -> pd.S
     values = as_numbers(faults, five_year_counts, "five_year_counts")
     faults.raise_if_any()
     if len(values) < 5:
-        faults.add(
-            "five_year_counts",
-            f"{plural(len(values), 'group')}",
-            remedy="The formula needs five or more.",
-        )
+        what, remedy = plural(len(values), "group"), "The formula needs five or more."
+        faults.add("five_year_counts", what, remedy=remedy)
     is_invalid = ~np.isfinite(values) | (values < 0)
     if is_invalid.any():
         faults.add("five_year_counts", "missing or negative", rows=np.flatnonzero(is_invalid))

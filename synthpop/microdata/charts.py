@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from synthpop.microdata.language import localised, translated
 from synthpop.microdata.text import number
 
-BAR_WIDTH, BAR_HEIGHT = 120, 16
-SPARK_WIDTH, SPARK_HEIGHT = 150, 30
+BAR_WIDTH, SPARK_WIDTH, SPARK_HEIGHT = 120, 150, 30
+BAR, SPARK = (BAR_WIDTH, 16), (SPARK_WIDTH, SPARK_HEIGHT)
 CURVE_WIDTH, CURVE_HEIGHT, LEFT, BOTTOM, TOP = 440, 190, 52, 34, 12
 
 
@@ -33,15 +33,13 @@ def difference_bar(value: float, error: float, reach: float, text: str) -> str:
     half = min(2 * error * scale, middle - 1) if np.isfinite(error) else 0.0
     at = middle + float(np.clip(value, -reach, reach)) * scale
     kind = "far" if abs(value) > 2 * error else "mark"
-    return _svg(
-        BAR_WIDTH,
-        BAR_HEIGHT,
-        text,
+    body = (
         f'<rect class="band" x="{middle - half:.1f}" y="2" width="{2 * half:.1f}" height="12"/>'
         f'<path class="zero" d="M{middle:.0f} 0V16"/>'
         f'<path class="{kind}" d="M{middle:.0f} 8H{at:.1f}"/>'
-        f'<circle class="{kind}" cx="{at:.1f}" cy="8" r="3.5"/>',
+        f'<circle class="{kind}" cx="{at:.1f}" cy="8" r="3.5"/>'
     )
+    return _svg(BAR, text, body)
 
 
 def spark_bars(values: Sequence[float], errors: Sequence[float], text: str) -> str:
@@ -51,21 +49,17 @@ def spark_bars(values: Sequence[float], errors: Sequence[float], text: str) -> s
     x, e = x[is_finite], np.nan_to_num(e[is_finite])
     reach = float(max(np.abs(x).max(initial=0.0), (2 * e).max(initial=0.0)))
     if not len(x) or reach <= 0:
-        return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, _zero_line())
+        return _svg(SPARK, text, _zero_line())
     middle, scale = SPARK_HEIGHT / 2, (SPARK_HEIGHT / 2 - 1) / reach
     step = SPARK_WIDTH / len(x)
-    parts = []
+    body = ""
     for k, (value, error) in enumerate(zip(x, e, strict=True)):
         left, width = k * step, max(step - 1, 0.6)
-        half = 2 * error * scale
-        top = middle - max(value, 0.0) * scale
+        half, top = 2 * error * scale, middle - max(value, 0.0) * scale
         kind = "far" if abs(value) > 2 * error else "mark"
-        parts.append(
-            f'<rect class="band" x="{left:.1f}" y="{middle - half:.1f}" width="{width:.1f}" '
-            f'height="{2 * half:.1f}"/><rect class="{kind}" x="{left + width * 0.3:.1f}" '
-            f'y="{top:.1f}" width="{max(width * 0.4, 0.6):.1f}" height="{abs(value) * scale:.1f}"/>'
-        )
-    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, "".join(parts) + _zero_line())
+        body += rectangle("band", left, middle - half, width, 2 * half)
+        body += rectangle(kind, left + width * 0.3, top, max(width * 0.4, 0.6), abs(value) * scale)
+    return _svg(SPARK, text, body + _zero_line())
 
 
 def spark_curve(
@@ -76,13 +70,13 @@ def spark_curve(
     `is_far`: the largest difference is more than chance; single points may leave the band without.
     """
     if len(x) < 2:
-        return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, _zero_line())
+        return _svg(SPARK, text, _zero_line())
     reach = _reach(values, errors)
     across = np.linspace(0, SPARK_WIDTH, len(x))
     middle, scale = SPARK_HEIGHT / 2, (SPARK_HEIGHT / 2 - 1) / reach
     body = _band(across, middle - 2 * errors * scale, middle + 2 * errors * scale)
     body += _zero_line() + _line(across, middle - values * scale, _kind(is_far))
-    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+    return _svg(SPARK, text, body)
 
 
 def difference_curve(
@@ -122,7 +116,7 @@ def difference_curve(
     if unit:
         at = f'x="{LEFT + width}" y="{CURVE_HEIGHT - 3}"'
         body += f'<text class="tick end" {at}>{escape(unit)}</text>'
-    return _svg(CURVE_WIDTH, CURVE_HEIGHT, text, body, "curve")
+    return _svg((CURVE_WIDTH, CURVE_HEIGHT), text, body, "curve")
 
 
 def ratio_bar(ratio: float, reach: float, text: str) -> str:
@@ -136,14 +130,12 @@ def ratio_bar(ratio: float, reach: float, text: str) -> str:
     scale = (BAR_WIDTH - 6) / end
     at = _beyond(min(ratio, max(reach, 2.0))) * scale
     kind = "far" if ratio > 2 else "mark"
-    return _svg(
-        BAR_WIDTH,
-        BAR_HEIGHT,
-        text,
+    body = (
         f'<rect class="band" x="0" y="2" width="{scale:.1f}" height="12"/>'
-        f'<path class="{kind}" d="M0 8H{at:.1f}"/><circle class="{kind}" cx="{at:.1f}" cy="8" '
-        'r="3.5"/>',
+        f'<path class="{kind}" d="M0 8H{at:.1f}"/>'
+        f'<circle class="{kind}" cx="{at:.1f}" cy="8" r="3.5"/>'
     )
+    return _svg(BAR, text, body)
 
 
 def part_bar(parts: Sequence[tuple[float, str]], reach: float, text: str) -> str:
@@ -155,7 +147,7 @@ def part_bar(parts: Sequence[tuple[float, str]], reach: float, text: str) -> str
         width = max(value, 0.0) / reach * BAR_WIDTH
         body += f'<rect class="{kind}" x="{left:.1f}" y="2" width="{width:.1f}" height="12"/>'
         left += width
-    return _svg(BAR_WIDTH, BAR_HEIGHT, text, body)
+    return _svg(BAR, text, body)
 
 
 def value_bar(
@@ -176,7 +168,7 @@ def value_bar(
     if np.isfinite(limit):
         at = min(limit, reach) * scale
         body += f'<path class="limit" d="M{at:.1f} 3V27"/>'
-    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+    return _svg(SPARK, text, body)
 
 
 def interval_dot(
@@ -211,7 +203,7 @@ def interval_dot(
     if np.isfinite(lower) and np.isfinite(upper):
         body += f'<path class="{kind}" d="M{at(lower):.1f} 15H{at(upper):.1f}"/>'
     body += f'<circle class="{kind}" cx="{at(value):.1f}" cy="15" r="4"/>'
-    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+    return _svg(SPARK, text, body)
 
 
 def before_after(before: ArrayLike, after: ArrayLike, text: str) -> str:
@@ -219,18 +211,17 @@ def before_after(before: ArrayLike, after: ArrayLike, text: str) -> str:
     q, p = (np.nan_to_num(np.asarray(values, dtype=float)) for values in (before, after))
     top = float(max(q.max(initial=0.0), p.max(initial=0.0)))
     if not len(q) or top <= 0:
-        return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, _zero_line())
+        return _svg(SPARK, text, _zero_line())
     step, scale = SPARK_WIDTH / len(q), (SPARK_HEIGHT - 2) / top
     body, points = "", []
     for k, (a, b) in enumerate(zip(q, p, strict=True)):
         height, width = a * scale, max(step - 1, 0.6)
-        body += f'<rect class="band" x="{k * step:.1f}" y="{SPARK_HEIGHT - height:.1f}" '
-        body += f'width="{width:.1f}" height="{height:.1f}"/>'
+        body += rectangle("band", k * step, SPARK_HEIGHT - height, width, height)
         level = f"{SPARK_HEIGHT - 1 - b * scale:.1f}"
         points.append(f"{k * step:.1f},{level} {k * step + width:.1f},{level}")
     kind = "mark line" if np.allclose(q, p) else "far line"
     body += f'<polyline class="{kind}" points="{" ".join(points)}"/>'
-    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+    return _svg(SPARK, text, body)
 
 
 def columns(values: Sequence[float], text: str) -> str:
@@ -242,9 +233,8 @@ def columns(values: Sequence[float], text: str) -> str:
         step = SPARK_WIDTH / len(x)
         for k, value in enumerate(x):
             height, width = value / top * (SPARK_HEIGHT - 2), max(step - 1, 0.6)
-            body += f'<rect class="mark" x="{k * step:.1f}" y="{SPARK_HEIGHT - height:.1f}" '
-            body += f'width="{width:.1f}" height="{height:.1f}"/>'
-    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+            body += rectangle("mark", k * step, SPARK_HEIGHT - height, width, height)
+    return _svg(SPARK, text, body)
 
 
 def nice_ticks(low: float, high: float, most: int = 5) -> list[float]:
@@ -278,6 +268,12 @@ def _points(share: float) -> str:
     return localised(text.replace("-", "−"))
 
 
+def rectangle(kind: str, x: float, y: float, width: float, height: float) -> str:
+    """Return a rectangle of a class."""
+    size = f'width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" {size}/>'
+
+
 def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> str:
     forward = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, top, strict=True))
     back = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[::-1], bottom[::-1], strict=True))
@@ -293,9 +289,9 @@ def _zero_line() -> str:
     return f'<path class="zero" d="M0 {SPARK_HEIGHT / 2:.0f}H{SPARK_WIDTH}"/>'
 
 
-def _svg(width: float, height: float, text: str, body: str, kind: str = "small") -> str:
+def _svg(size: tuple[int, int], text: str, body: str, kind: str = "small") -> str:
     label = escape(translated(text), quote=True)
     return (
-        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'<svg class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
         f'aria-label="{label}">{body}</svg>'
     )

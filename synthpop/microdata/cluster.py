@@ -94,13 +94,8 @@ class DaskCluster:
                 if len(running) + len(results) >= slots and not waited_for:
                     break
                 plan, number = queue.pop()
-                future = self.client.submit(
-                    apply,
-                    shared,
-                    dumps(plan),
-                    environment(),
-                    key=f"{name}-{number}-{secrets.token_hex(4)}",
-                )
+                key = f"{name}-{number}-{secrets.token_hex(4)}"
+                future = self.client.submit(apply, shared, dumps(plan), environment(), key=key)
                 future.add_done_callback(lambda _: changed.set())
                 running[future] = (plan, number)
             changed.wait(self.poll)

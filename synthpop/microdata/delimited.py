@@ -57,10 +57,9 @@ class CsvOptions:
 
     def __post_init__(self) -> None:
         faults = Faults("csv options")
-        if self.separator is not None and (
-            not isinstance(self.separator, str) or len(self.separator) != 1
-        ):
-            faults.add("separator", f"is {self.separator!r}", remedy="Give one sign, such as ';'.")
+        separator = self.separator
+        if separator is not None and not (isinstance(separator, str) and len(separator) == 1):
+            faults.add("separator", f"is {separator!r}", remedy="Give one sign, such as ';'.")
         for name, allowed in (("decimal", ".,"), ("thousands", "., '")):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or value not in set(allowed)):
@@ -73,9 +72,8 @@ class CsvOptions:
             faults.add("encoding", f"{self.encoding!r} is unknown", remedy=remedy)
         for name, kind in self.types.items():
             if kind not in TYPES:
-                faults.add(
-                    f"types.{name}", f"{kind!r} is unknown", remedy=did_you_mean(kind, TYPES)
-                )
+                remedy = did_you_mean(kind, TYPES)
+                faults.add(f"types.{name}", f"{kind!r} is unknown", remedy=remedy)
         faults.raise_if_any()
 
     def missing_codes(self, column: str) -> tuple[str, ...]:
@@ -243,12 +241,8 @@ def _check_types(
             cells = frame.iloc[:, j]
             is_no_number = cells.notna() & pd.to_numeric(cells, errors="coerce").isna()
             rows = np.flatnonzero(is_no_number.to_numpy())
-            faults.add(
-                f"types.{name}",
-                "has cells that are not numbers",
-                rows=rows,
-                remedy="Declare their codes as missing, or set decimal and thousands.",
-            )
+            remedy = "Declare their codes as missing, or set decimal and thousands."
+            faults.add(f"types.{name}", "has cells that are not numbers", rows=rows, remedy=remedy)
     faults.raise_if_any()
 
 
@@ -353,6 +347,5 @@ def _inexact(values: np.ndarray) -> bool:
 def _spread(values: np.ndarray, codes: np.ndarray, name: object) -> pd.Series:
     """Return the number of each row; NaN where its cell is empty."""
     missing = codes < 0
-    if not missing.any():
-        return pd.Series(values[codes], name=name)
-    return pd.Series(np.where(missing, np.nan, values[codes]), name=name)
+    numbers = np.where(missing, np.nan, values[codes]) if missing.any() else values[codes]
+    return pd.Series(numbers, name=name)

@@ -119,9 +119,8 @@ class Variable:
         for key in ("values", "missing", "missing_ranges"):
             pairs = _pairs(entry.get(key, ()))
             if pairs is None:
-                faults.add(
-                    f"{name}.{key}", "is not a list of pairs", remedy='Give [[1, "male"], ...].'
-                )
+                remedy = 'Give [[1, "male"], ...].'
+                faults.add(f"{name}.{key}", "is not a list of pairs", remedy=remedy)
             else:
                 values[key] = pairs
         faults.raise_if_any()
@@ -206,7 +205,8 @@ class Dictionary:
         try:
             entries = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
-            raise not_read("text", f"is not TOML: {problem}", "Check the line.") from None
+            what = f"is not TOML: {problem}"
+            raise InputError.of("dictionary", "text", what, "Check the line.") from None
         faults = Faults("dictionary")
         for name, entry in entries.items():
             if not isinstance(entry, dict):
@@ -249,9 +249,8 @@ class Dictionary:
             if column not in _COLUMNS:
                 faults.add(str(column), "is unknown", remedy=did_you_mean(column, _COLUMNS))
         if "variable" not in table.columns:
-            faults.add(
-                "variable", "is not a column of the table", remedy="Name the variables there."
-            )
+            what = "is not a column of the table"
+            faults.add("variable", what, remedy="Name the variables there.")
         faults.raise_if_any()
         entries: dict[str, dict[str, Any]] = {}
         for row in table.to_dict("records"):
@@ -353,11 +352,6 @@ def dictionary_of_schema(metadata: Mapping[bytes, bytes] | None) -> Dictionary:
         return Dictionary.from_dict(entries)
     except (ValueError, AttributeError):
         return Dictionary()
-
-
-def not_read(where: str, what: str, remedy: str) -> InputError:
-    """Return the error of a dictionary that cannot be read."""
-    return InputError.of("dictionary", where, what, remedy)
 
 
 def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:

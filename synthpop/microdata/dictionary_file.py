@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from synthpop.microdata.atomic import replacing
-from synthpop.microdata.dictionary import Dictionary, not_read
+from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.errors import InputError, OutputError
 
 
@@ -35,7 +35,8 @@ def read_dictionary(path: Path | str) -> Dictionary:
     except InputError:
         raise
     except (OSError, ValueError, ImportError) as problem:
-        raise not_read(str(file), f"cannot be read: {problem}", "Check the path.") from None
+        what = f"cannot be read: {problem}"
+        raise InputError.of("dictionary", str(file), what, "Check the path.") from None
     return Dictionary.from_toml(text)
 
 

@@ -74,11 +74,11 @@ def gini_of_cells(counts: np.ndarray, totals: np.ndarray) -> float:
     between, so the result is a lower bound; with thousands of cells it is off by less than 1e-5.
     """
     positive = np.maximum(totals, 0.0)
-    whole = counts.sum() * positive.sum()
-    if not whole > 0:
+    product = counts.sum() * positive.sum()
+    if not product > 0:
         return float("nan")
     before = np.cumsum(counts) - counts
-    return float(np.sum(positive * (2 * before + counts)) / whole - 1)
+    return float(np.sum(positive * (2 * before + counts)) / product - 1)
 
 
 def share_errors(shares: np.ndarray, effective: float) -> np.ndarray:

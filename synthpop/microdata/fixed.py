@@ -109,7 +109,7 @@ def _number(word: str, path: Path, line: int) -> int:
 def _cells(lines: list[str], columns: list[_Column], separator: str | None) -> list[list[str]]:
     if separator is None:
         slices = [slice(c.start - 1, c.start - 1 + c.length) for c in columns]
-        return [[line[part].strip() for line in lines] for part in slices]
+        return [[line[positions].strip() for line in lines] for positions in slices]
     rows = [line.split(separator) for line in lines]
     wrong_rows = [k for k, row in enumerate(rows, 1) if len(row) != len(columns)]
     if wrong_rows:
@@ -124,8 +124,9 @@ def _variable(column: _Column, folder: Path) -> Variable:
             code, _, label = line.partition(",")
             if label:
                 values.append((code.strip(), label.strip()))
-    kind = "number" if column.numeric and column.decimals else None
-    kind = kind or ("integer" if column.numeric else "text")
+    kind = "text"
+    if column.numeric:
+        kind = "number" if column.decimals else "integer"
     missing = tuple((_code(code, column), "") for code in column.missing)
     coded = tuple((_code(code, column), label) for code, label in values)
     decimals = column.decimals if column.numeric else None

@@ -33,7 +33,7 @@ def wilson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]
     share, z = float(hits) / float(n), float(ndtri(1 - (1 - confidence) / 2))
     centre = share + z**2 / (2 * n)
     half = z * sqrt(max(share * (1 - share), 0.0) / n + z**2 / (4 * n**2))
-    low, high = ((centre + side * half) / (1 + z**2 / n) for side in (-1, 1))
+    low, high = ((centre + sign * half) / (1 + z**2 / n) for sign in (-1, 1))
     return low if hits > 0 else 0.0, min(1.0, high)
 
 

@@ -110,8 +110,7 @@ def kind_of(column: pd.Series, print_format: str) -> tuple[str | None, int | Non
     if not pd.api.types.is_numeric_dtype(column.dtype):
         return "text", None
     printed = re.search(r"\.(\d+)(?:[fg]c?)?$", print_format)
-    is_whole = bool(np.all(np.mod(values.to_numpy(dtype=float), 1) == 0)) if len(values) else False
-    if is_whole:
+    if len(values) and bool(np.all(np.mod(values.to_numpy(dtype=float), 1) == 0)):
         return "integer", 0
     digits = int(printed[1]) if printed and not print_format.endswith("g") else None
     return "number", digits
@@ -137,22 +136,14 @@ def decoded(
     as_missing = user_missing == "missing"
     visible = codes.mask(missing) if as_missing else codes
     present = [plain_code(code) for code in pd.unique(visible.dropna())]
-    levels = {
-        code: label
-        for code, label in labels.items()
-        if not (as_missing and variable.is_missing(code))
-    }
+    absent = [code for code in labels if as_missing and variable.is_missing(code)]
+    levels = {code: label for code, label in labels.items() if code not in absent}
     levels.update({code: str(code) for code in sorted(present, key=str) if code not in levels})
     numbered = visible.map({code: k for k, code in enumerate(levels)}, na_action="ignore")
     positions = numbered.astype(float).fillna(-1).astype(int)
-    ordered = variable.measure == "ordinal"
-    return pd.Series(
-        pd.Categorical.from_codes(
-            positions.to_numpy(), pd.Index(list(levels.values())), ordered=ordered
-        ),
-        index=column.index,
-        name=column.name,
-    )
+    categories, ordered = pd.Index(list(levels.values())), variable.measure == "ordinal"
+    values = pd.Categorical.from_codes(positions.to_numpy(), categories, ordered=ordered)
+    return pd.Series(values, index=column.index, name=column.name)
 
 
 def _plain(column: pd.Series, variable: Variable) -> pd.Series:

@@ -77,9 +77,8 @@ def translated(text: str) -> str:
     for separator in SEPARATORS_OF_TEXT if translation is None else ():
         parts = separator.split(text)
         if len(parts) > 1:
-            return "".join(
-                part if k % 2 else translated(part) for k, part in enumerate(parts)
-            )  # the separators stand between the parts
+            parts[::2] = map(translated, parts[::2])  # the separators stand between the parts
+            return "".join(parts)
     return text if translation is None else translation
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -30,21 +29,6 @@ class Logistic:
     converged: bool
 
 
-class LogisticDesign(Protocol):
-    """What a fit needs of the columns of a model."""
-
-    n_columns: int
-
-    def scores(self, beta: np.ndarray) -> np.ndarray:
-        """Return Z beta, shape (n,)."""
-
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return Z' values, shape (k,)."""
-
-    def crossed(self, values: np.ndarray) -> np.ndarray:
-        """Return Z' diag(values) Z, shape (k, k)."""
-
-
 class Matrix:
     """A dense matrix, shape (n, k), crossed in parts of 100,000 rows."""
 
@@ -52,19 +36,19 @@ class Matrix:
         self.z, self.n_columns = z, z.shape[1]
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
-        """Return Z beta."""
+        """Return Z beta, shape (n,)."""
         return np.asarray(self.z @ beta)
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return Z' values."""
+        """Return Z' values, shape (k,)."""
         return np.asarray(self.z.T @ values)
 
     def crossed(self, values: np.ndarray) -> np.ndarray:
-        """Return Z' diag(values) Z."""
+        """Return Z' diag(values) Z, shape (k, k)."""
         total = np.zeros((self.n_columns, self.n_columns))
         for start in range(0, len(self.z), CHUNK):
-            part = self.z[start : start + CHUNK]
-            total += (part * values[start : start + CHUNK, None]).T @ part
+            z = self.z[start : start + CHUNK]
+            total += (z * values[start : start + CHUNK, None]).T @ z
         return total
 
 
@@ -101,8 +85,11 @@ class Categories:
         return total.reshape(k, k)
 
 
+Design = Matrix | Categories
+
+
 def fit_logistic(
-    design: LogisticDesign | np.ndarray, y: np.ndarray, weights: np.ndarray, *, ridge: float = 0.0
+    design: Design | np.ndarray, y: np.ndarray, weights: np.ndarray, *, ridge: float = 0.0
 ) -> Logistic:
     """Fit by maximum likelihood; columns that depend on others and separation do no harm.
 
@@ -137,7 +124,7 @@ def fit_logistic(
 
 
 def _loss(
-    design: LogisticDesign, y: np.ndarray, weights: np.ndarray, beta: np.ndarray, ridge: float
+    design: Design, y: np.ndarray, weights: np.ndarray, beta: np.ndarray, ridge: float
 ) -> tuple[float, np.ndarray]:
     """Penalised negative log likelihood, and the probabilities, shape (n,)."""
     score = np.clip(design.scores(beta), -LARGEST, LARGEST)

@@ -56,17 +56,11 @@ def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
     frame = _to_pandas(table, dates)
     if len(frame.columns) < len(table.column_names) or not frame.columns.is_unique:
         return frame
-    nullable = {
-        pa.bool_(): pd.BooleanDtype(),
-        pa.int8(): pd.Int8Dtype(),
-        pa.int16(): pd.Int16Dtype(),
-        pa.int32(): pd.Int32Dtype(),
-        pa.int64(): pd.Int64Dtype(),
-        pa.uint8(): pd.UInt8Dtype(),
-        pa.uint16(): pd.UInt16Dtype(),
-        pa.uint32(): pd.UInt32Dtype(),
-        pa.uint64(): pd.UInt64Dtype(),
+    names = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+    nullable: dict[Any, Any] = {
+        getattr(pa, n.lower())(): pd.api.types.pandas_dtype(n) for n in names
     }
+    nullable[pa.bool_()] = pd.BooleanDtype()
     new = {
         name: column.to_pandas(types_mapper=nullable.get).set_axis(frame.index)
         for name, column in zip(table.column_names, table.columns, strict=True)

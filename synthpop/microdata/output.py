@@ -47,13 +47,13 @@ class Output:
             LOGGER.setLevel(logging.INFO)
 
     def say(self, text: str) -> None:
-        """Say a sentence to the user."""
+        """Say a sentence to the user of a command, unless ``--quiet`` or ``--json`` is given."""
         self.messages.append(text)
         if not (self.quiet or self.as_json):
             print(text, flush=True)  # noqa: T201 - at once, also into a pipe
 
     def answer(self, **values: Any) -> None:
-        """Add values to the JSON object."""
+        """Add values to what ``--json`` prints."""
         self.values.update(values)
 
     def finish(self, status: int, error: str = "", problem: Exception | None = None) -> None:
@@ -74,6 +74,7 @@ class Output:
 
 
 OUTPUT = Output()
+say, answer = OUTPUT.say, OUTPUT.answer
 
 
 def plain(value: Any) -> Any:
@@ -93,11 +94,6 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def say(text: str) -> None:
-    """Say a sentence to the user of a command, unless ``--quiet`` or ``--json`` is given."""
-    OUTPUT.say(text)
-
-
 def say_reading(frame: Any) -> None:
     """Tell what the reader of a text file found out by itself, such as the decimal sign."""
     for note in reading_notes(frame):
@@ -108,11 +104,6 @@ def reading_notes(frame: Any, file: str = "") -> list[str]:
     """Return a sentence for each thing that the reader of a text file found out by itself."""
     head = f"{file}: read" if file else "Read"
     return [f"{head} with {note}." for note in frame.attrs.get("reading", ())]
-
-
-def answer(**values: Any) -> None:
-    """Add values to what ``--json`` prints."""
-    OUTPUT.answer(**values)
 
 
 @contextmanager

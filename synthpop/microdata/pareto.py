@@ -27,18 +27,12 @@ TAIL_PROBS = (0.97, 0.98)
 def drawn_between(
     tail: Tail, uniforms: np.ndarray, lower: float | None, upper: float | None
 ) -> np.ndarray:
-    """Turn uniform numbers into draws from a tail, given that these lie between two bounds.
-
-    tail: GpdTail or ParetoTail
-    uniforms: float array, shape (n,)
-    Returns array, shape (n,).
-    """
+    """Turn uniform numbers into draws from a tail, given that these lie between two bounds."""
     low = 0.0 if lower is None else float(tail.cdf(lower))
     high = 1.0 if upper is None else float(tail.cdf(upper))
     if not high > low:
-        raise InputError.of(
-            "tail", "upper", f"no probability between {lower} and {upper}", "Widen the interval."
-        )
+        what = f"no probability between {lower} and {upper}"
+        raise InputError.of("tail", "upper", what, "Widen the interval.")
     values = tail.quantile(low + (high - low) * uniforms)
     return np.clip(values, lower, upper) if lower is not None or upper is not None else values
 
@@ -134,9 +128,8 @@ class ParetoTail(Tail):
         Returns array of that shape.
         """
         with np.errstate(divide="ignore", over="ignore"):  # heavy tails reach infinity
-            return self.threshold * np.exp(
-                -np.log1p(-np.asarray(probs, dtype=np.float64)) / self.shape
-            )
+            logs = np.log1p(-np.asarray(probs, dtype=np.float64))
+            return self.threshold * np.exp(-logs / self.shape)
 
     def summary(self) -> str:
         """Return what the tail says about large values."""

@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from html import escape, unescape
 from typing import Any
 
@@ -63,7 +64,6 @@ RC: dict[str, Any] = {
 
 def styled(function: Any) -> Any:
     """Decorate a drawing function so that it draws in our look and leaves no setting behind."""
-    from functools import wraps
 
     @wraps(function)
     def draw(*args: Any, **options: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from synthpop.microdata.charts import nice_ticks
+from synthpop.microdata.charts import nice_ticks, rectangle
 from synthpop.microdata.language import gettext, translated
 from synthpop.microdata.text import tick
 
@@ -110,9 +110,8 @@ class Plane:
         self, left: Sequence[float], right: Sequence[float], y: Sequence[float], kind: str = "mark"
     ) -> None:
         """Add many horizontal lines."""
-        self._marks.append(
-            ("intervals", (np.asarray(left), np.asarray(right), np.asarray(y), kind))
-        )
+        ends = np.asarray(left), np.asarray(right)
+        self._marks.append(("intervals", (*ends, np.asarray(y), kind)))
 
     def rule(self, *, x: float | None = None, y: float | None = None, label: str = "") -> None:
         """Add a dashed line at a value of one of the axes, over the whole chart."""
@@ -191,19 +190,15 @@ class _Frame:
 
     def intervals(self, left: np.ndarray, right: np.ndarray, y: np.ndarray, kind: str) -> str:
         (a, down), (b, _) = self.at(left, y), self.at(right, y)
-        parts = zip(a, b, down, strict=True)
-        path = "".join(f"M{low:.1f} {at:.1f}H{high:.1f}" for low, high, at in parts)
+        lines = zip(a, b, down, strict=True)
+        path = "".join(f"M{low:.1f} {at:.1f}H{high:.1f}" for low, high, at in lines)
         return f'<path class="{kind} thin" d="{path}"/>'
 
     def bar(self, left: float, right: float, value: float, kind: str) -> str:
         a, b = self.at([left, right], value)[0]
         base = 0.0 if self.plane.y.low <= 0 <= self.plane.y.high else self.plane.y.low
         low, high = sorted(float(self.at(0.0, v)[1]) for v in (base, value))
-        width = max(float(b - a) - 1, 0.8)
-        return (
-            f'<rect class="{kind}" x="{float(a):.1f}" y="{low:.1f}" width="{width:.1f}" '
-            f'height="{high - low:.1f}"/>'
-        )
+        return rectangle(kind, float(a), low, max(float(b - a) - 1, 0.8), high - low)
 
     def rule(self, x: float | None, y: float | None, label: str) -> str:
         if x is not None:

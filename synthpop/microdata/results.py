@@ -49,9 +49,8 @@ class Shown:
         """
         figure = self._main_figure()
         if figure is None:
-            raise InputError.of(
-                type(self).__name__, "plot", "there is no figure of this result", "See to_frame()."
-            )
+            what = "there is no figure of this result"
+            raise InputError.of(type(self).__name__, "plot", what, "See to_frame().")
         return figure.get_axes()[0]
 
     def _repr_html_(self) -> str:

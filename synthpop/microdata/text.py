@@ -75,16 +75,18 @@ def change(value: Number, decimals: int = 1) -> str:
 
 def points(value: Number, decimals: int = 2) -> str:
     """Return a difference of shares in percentage points, with its sign."""
-    if not _is_finite(value):
-        return BLANK
-    return _signed(_without_sign_of_zero(f"{_finite(value) * 100:+,.{decimals}f}"))
+    return _with_sign(_finite(value) * 100, decimals)
 
 
 def difference(value: Number) -> str:
     """Return a difference of counts, with its sign."""
-    if not _is_finite(value):
+    return _with_sign(_finite(value), 0)
+
+
+def _with_sign(value: float, decimals: int) -> str:
+    if not np.isfinite(value):
         return BLANK
-    return _signed(_without_sign_of_zero(f"{_finite(value):+,.0f}"))
+    return _signed(_without_sign_of_zero(f"{value:+,.{decimals}f}"))
 
 
 def tick(value: float, position: float | None = None) -> str:

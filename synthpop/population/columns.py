@@ -86,8 +86,3 @@ def _codes(field: Field, column: Any, path: Place) -> np.ndarray:
     if unknown.any():
         raise damaged(path, f"{field.name} has levels that the manifest does not have")
     return codes
-
-
-def empty_column(field: Field) -> np.ndarray:
-    """Return a column without rows."""
-    return np.empty(0, dtype=field.dtype)

@@ -18,6 +18,7 @@ from synthpop.microdata.hashed import content_hash
 from synthpop.population.plain_values import (
     Data,
     ManifestError,
+    check_hash,
     checked_values,
     json_values,
     parsed_json,
@@ -73,9 +74,7 @@ class BlockRecord:
         """Return the block of a record, and its run; a ManifestError where it is damaged."""
         data = parsed_json(text)
         values = checked_values("record", data, {"run": str, "record_hash": str, "fallbacks": list})
-        content = {key: value for key, value in data.items() if key != "record_hash"}
-        if content_hash(content) != values["record_hash"]:
-            raise ManifestError("its content does not agree with its hash")
+        check_hash(data, "record_hash")
         notes = tuple(_fallback(item) for item in values["fallbacks"])
         return replace(cls.from_dict(data), fallbacks=notes), values["run"]
 
@@ -155,12 +154,8 @@ class FinishRecord:
     @classmethod
     def from_dict(cls, data: Any) -> FinishRecord:
         """Return the record that `to_dict` described."""
-        kinds: dict[str, Any] = {
-            "summary": str,
-            "n_persons_before": int,
-            "n_households_before": int,
-        }
-        values = checked_values("finished", data, {**kinds, "steps": list})
+        numbers = dict.fromkeys(("n_persons_before", "n_households_before"), int)
+        values = checked_values("finished", data, {"summary": str, **numbers, "steps": list})
         steps = tuple(StepRecord.from_dict(item) for item in values.pop("steps"))
         return cls(**values, steps=steps)
 
@@ -246,9 +241,7 @@ class Manifest:
         if data.get("format") != FORMAT:
             raise ManifestError(f"format {data.get('format')} is not {FORMAT}")
         values = checked_values("manifest", data, {"status": str, "identity": dict, "hash": str})
-        content = {key: value for key, value in data.items() if key != "hash"}
-        if content_hash(content) != values["hash"]:
-            raise ManifestError("its content does not agree with its hash")
+        check_hash(data, "hash")
         identity = RunIdentity.from_dict(values["identity"])
         if values["status"] == RUNNING:
             return cls(identity, RUNNING)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.hashed import content_hash
+
 Data = dict[str, Any]
 
 
@@ -30,6 +32,13 @@ def parsed_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise ManifestError(f"it is not JSON ({problem})") from None
+
+
+def check_hash(data: Mapping[str, Any], key: str) -> None:
+    """Raise a `ManifestError` where the values are not those that the hash at `key` was made of."""
+    content = {name: value for name, value in data.items() if name != key}
+    if content_hash(content) != data[key]:
+        raise ManifestError("its content does not agree with its hash")
 
 
 def checked_values(where: str, data: Any, kinds: Mapping[str, Any]) -> Data:

@@ -20,10 +20,10 @@ from synthpop.microdata.presenters import presenter
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
-from synthpop.population.columns import REPAIR, column_values, empty_column, read_part
+from synthpop.population.columns import REPAIR, column_values, read_part
 from synthpop.population.manifest import Manifest
 from synthpop.population.run_identity import StoredRoles
-from synthpop.population.storage import read_manifest
+from synthpop.population.storage import read_finished
 from synthpop.population.verify import missing_parts
 
 if TYPE_CHECKING:
@@ -128,13 +128,11 @@ class Population(Result):
         if self._columns is not None:
             columns_by_name = {f.name: column_values(f, self._columns[f.name]) for f in fields}
             return self._with_dictionary(pd.DataFrame(columns_by_name, copy=False))
-        parts = list(self.iter_blocks([field.name for field in fields]))
-        if not parts:
-            columns_of = {
-                field.name: restore_column(field, empty_column(field)) for field in fields
-            }
-            return self._with_dictionary(pd.DataFrame(columns_of))
-        return self._with_dictionary(pd.concat(parts, ignore_index=True))
+        blocks = list(self.iter_blocks([field.name for field in fields]))
+        if not blocks:
+            empty = {f.name: restore_column(f, np.empty(0, dtype=f.dtype)) for f in fields}
+            blocks = [pd.DataFrame(empty)]
+        return self._with_dictionary(pd.concat(blocks, ignore_index=True))
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """Return the coded columns of a population in memory, each shape (n_persons,).
@@ -371,9 +369,7 @@ def open_population(path: Place | str, *, workers: Workers = 1) -> Population:
     """
     check_workers(workers)
     folder = place(path)
-    manifest = read_manifest(folder)
-    if not manifest.complete:
-        raise OutputError(f"{folder} holds an unfinished run: run it again to complete it.")
+    manifest = read_finished(folder)
     problems = missing_parts(folder, manifest)
     if problems:
         further = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""

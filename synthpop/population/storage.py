@@ -209,6 +209,14 @@ def read_manifest(root: Place) -> Manifest:
         raise OutputError(f"{path} cannot be read: {problem}.") from None
 
 
+def read_finished(root: Place) -> Manifest:
+    """Return the manifest of a folder; an OutputError also where its run is not finished."""
+    manifest = read_manifest(root)
+    if not manifest.complete:
+        raise OutputError(f"{root} holds an unfinished run: run it again to complete it.")
+    return manifest
+
+
 def write_manifest(root: Place, manifest: Manifest) -> None:
     """Write the manifest of a folder whole or not at all."""
     write_text(root / MANIFEST, manifest.to_text(), remaining=KEPT)

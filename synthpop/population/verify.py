@@ -8,7 +8,6 @@ from typing import Any
 
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.engines import Workers, check_workers, map_blocks
-from synthpop.microdata.errors import OutputError
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.places import (
     Place,
@@ -21,7 +20,7 @@ from synthpop.microdata.places import (
 from synthpop.microdata.text import count
 from synthpop.population.folders import FOLDER, RECORDS, record_path
 from synthpop.population.manifest import BlockRecord, Manifest
-from synthpop.population.storage import read_manifest
+from synthpop.population.storage import read_finished
 
 
 def verify(root: Place | str, on_event: Listener = silent, *, workers: Workers = 1) -> list[str]:
@@ -41,9 +40,7 @@ def verify(root: Place | str, on_event: Listener = silent, *, workers: Workers =
     """
     check_workers(workers)
     folder = place(root)
-    manifest = read_manifest(folder)
-    if not manifest.complete:
-        raise OutputError(f"{folder} holds an unfinished run: run it again to complete it.")
+    manifest = read_finished(folder)
     problems: list[str] = []
     check = partial(_of_block, folder, manifest)
     results = map_blocks(check, manifest.blocks, workers, in_order=True)

@@ -86,9 +86,7 @@ def equivalised_income(
     faults.raise_if_any()
     n = int(code.max(initial=-1)) + 1
     has_value = ~np.isnan(amount)
-    total = np.bincount(code, np.where(has_value, amount, 0.0), n).astype(
-        np.float64
-    )  # of nobody: ints
+    total = np.bincount(code, np.where(has_value, amount, 0.0), n).astype(float)  # of nobody: ints
     total[np.bincount(code, has_value, n) == 0] = np.nan
     return total[code] / equivalised_size(age, household)
 

@@ -116,9 +116,8 @@ class Indicator(Result):
         position = 0
         if domain is not None:
             if domain not in self.domains:
-                raise InputError.of(
-                    self.name, "domain", f"{domain!r} is not among {list(self.domains)[:20]}"
-                )
+                what = f"{domain!r} is not among {list(self.domains)[:20]}"
+                raise InputError.of(self.name, "domain", what)
             position = 1 + self.domains.index(domain)
         return self._column(position)
 

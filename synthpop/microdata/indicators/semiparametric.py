@@ -108,9 +108,8 @@ class TailFit(Result):
         """
         rows = {"tail": self.in_tail, "outliers": self.outlier}.get(which)
         if rows is None:
-            raise InputError.of(
-                "tail", "which", f"{which!r} is not allowed", "Use 'tail' or 'outliers'."
-            )
+            what = f"{which!r} is not allowed"
+            raise InputError.of("tail", "which", what, "Use 'tail' or 'outliers'.")
         new = self.values.copy()
         units, first, back = np.unique(self.unit[rows], return_index=True, return_inverse=True)
         rng = Streams(resolve_seed(seed)).at("pareto tail", which)
@@ -186,12 +185,7 @@ def pareto_tail(
             faults.add("household", "is missing", rows=np.flatnonzero(unit < 0))
     faults.raise_if_any()
     first = np.unique(unit, return_index=True)[1]
-    tail = fit_pareto(
-        x[first],
-        weights=None if weights is None else w[first],
-        method=method,
-        k=k,
-        threshold=threshold,
-    )
+    w_first = None if weights is None else w[first]
+    tail = fit_pareto(x[first], weights=w_first, method=method, k=k, threshold=threshold)
     limit = float(tail.quantile(1 - alpha))
     return TailFit(tail, x, w, unit, x > tail.threshold, x > limit, limit, alpha)

@@ -156,9 +156,8 @@ def _pairs(
             raise TypeError
         matrix = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError.of(
-            "weighted statistic", "x", "has columns that are not numbers", "Leave them out."
-        ) from None
+        what = "has columns that are not numbers"
+        raise InputError.of("weighted statistic", "x", what, "Leave them out.") from None
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     p = matrix.shape[1]

@@ -61,9 +61,8 @@ def table(
     check_choice(faults, "missing", missing, ("drop", "level"))
     frame = data if isinstance(data, pd.DataFrame) else to_pandas(data)
     if frame is None and getattr(data, "ndim", 1) != 1:
-        raise InputError.of(
-            "weighted table", "data", "is not a column", "Give a frame or a column."
-        )
+        remedy = "Give a frame or a column."
+        raise InputError.of("weighted table", "data", "is not a column", remedy)
     frame = pd.Series(data).to_frame() if frame is None else frame
     w = np.ones(len(frame)) if weights is None else checked_weights(faults, weights, len(frame))
     faults.raise_if_any()
@@ -136,10 +135,8 @@ def contingency(
     faults = Faults("contingency")
     check_choice(faults, "correction", correction, ("none", "yates"))
     if len(x) != len(y):
-        remedy = "Give one value of each for every row."
-        faults.add(
-            "x, y", f"there are {len(x)} and {plural(len(y), 'value')}: no pairs", remedy=remedy
-        )
+        what = f"there are {len(x)} and {plural(len(y), 'value')}: no pairs"
+        faults.add("x, y", what, remedy="Give one value of each for every row.")
     faults.raise_if_any()
     frame = pd.DataFrame({"x": pd.Series(x).to_numpy(), "y": pd.Series(y).to_numpy()})
     counts = table(frame, weights, decimals=decimals).unstack().to_numpy()
