@@ -14,6 +14,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,16 +52,16 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
             with use_language(project.language):
                 value = job.function(JobRequest(workspace, project, request["arguments"], listen))
     except MicrodataError as problem:
-        send({"number": number, "event": "fault", "message": str(problem)})
+        fault = str(problem)
     except MemoryError:
-        message = "The memory is not enough for this. Choose fewer columns or a smaller file."
-        send({"number": number, "event": "fault", "message": message})
+        fault = "The memory is not enough for this. Choose fewer columns or a smaller file."
     except Exception as problem:  # noqa: BLE001  (the tab lives on whatever a job does)
-        message = f"This is a fault of the program ({type(problem).__name__}: {problem})."
-        send({"number": number, "event": "fault", "message": message})
+        fault = f"This is a fault of the program ({type(problem).__name__}: {problem})."
     else:
         result = {"value": finite(value), "notes": list(dict.fromkeys(notes))}
         send({"number": number, "event": "result", **result})
+        return
+    send({"number": number, "event": "fault", "message": fault})
 
 
 def finite(value: Any) -> Any:
@@ -86,10 +87,8 @@ def warm_up(journey: str, folder: Path) -> None:
     """Compile the kernels that the first clicks need, while the user still assigns roles."""
     from synthpop.app.warm import compile_kernels
 
-    try:
+    with suppress(Exception):  # only time is lost
         compile_kernels(journey, folder)
-    except Exception:  # noqa: BLE001  (only time is lost)
-        return
 
 
 def serve(folder: Path) -> None:

@@ -12,6 +12,7 @@ from htmltools import HTML, Tag, TagChild, TagList, tags
 
 from synthpop.app.forms import Form, Option
 from synthpop.app.texts import said_here
+from synthpop.app.view import View
 
 Translate = Callable[..., str]
 LINE = 110
@@ -128,60 +129,44 @@ def help_line(text: str, key: str) -> Tag:
 
 def checks(key: str, label: str, names: Sequence[str], chosen: Sequence[str], name: str) -> Tag:
     """Return a group of boxes to tick, one a name."""
+    boxes = [
+        tags.input(
+            type="checkbox", name=name, value=word, data_many="",
+            checked="" if word in chosen else None, id=f"{key}-{place}",
+        )
+        for place, word in enumerate(names)
+    ]  # fmt: skip
+    labelled = [tags.label(box, box.attrs["value"], class_="check") for box in boxes]
     return tags.fieldset(
-        tags.legend(label),
-        tags.div(
-            *[
-                tags.label(
-                    tags.input(
-                        type="checkbox",
-                        name=name,
-                        value=word,
-                        data_many="",
-                        checked="" if word in chosen else None,
-                        id=f"{key}-{place}",
-                    ),
-                    word,
-                    class_="check",
-                )
-                for place, word in enumerate(names)
-            ],
-            class_="checks",
-        ),
-        class_="field wide",
+        tags.legend(label), tags.div(*labelled, class_="checks"), class_="field wide"
     )
 
 
 def table(
-    data: Mapping[str, Any], caption: str, *, more: str = "", key: str | None = None,
-    of_data: bool = False,
-) -> TagList:  # fmt: skip
+    data: Mapping[str, Any], caption: str, *, more: str = "", of_data: bool = False
+) -> TagList:
     """Return a plain table: head, rows, and a note where rows are left out.
 
     Texts are those of a result, in the language of the page; with `of_data` values of the file.
     """
     text_of = str if of_data else said_here
-    numbers = data.get("numbers") or [False] * len(data["head"])
-    kinds = ["number" if is_number else None for is_number in numbers]
-    head = [
-        tags.th(text_of(name), scope="col", class_=kind)
-        for name, kind in zip(data["head"], kinds, strict=True)
-    ]
-    rows = [
-        tags.tr(
-            *[tags.td(text_of(cell), class_=kind) for cell, kind in zip(row, kinds, strict=True)]
-        )
-        for row in data["rows"]
-    ]
+    kinds = ["number" if is_number else None for is_number in data["numbers"]]
+
+    def cells(tag: Callable[..., Tag], row: Iterable[Any], **attributes: str) -> list[Tag]:
+        pairs = zip(row, kinds, strict=True)
+        return [tag(text_of(cell), **attributes, class_=kind) for cell, kind in pairs]
+
+    head = cells(tags.th, data["head"], scope="col")
+    rows = [tags.tr(*cells(tags.td, row)) for row in data["rows"]]
     return TagList(
-        framed_table(caption, head, rows, key=key),
+        framed_table(caption, head, rows),
         tags.p(more, class_="help") if more and data.get("more") else None,
     )
 
 
 def framed_table(
     caption: str, head: Iterable[str | Tag], rows: Iterable[Tag], *, kind: str = "scroll",
-    key: str | None = None, hidden_caption: bool = False,
+    hidden_caption: bool = False,
 ) -> Tag:  # fmt: skip
     """Return a table in a frame that scrolls, by the keyboard too."""
     cells = [cell if isinstance(cell, Tag) else tags.th(cell, scope="col") for cell in head]
@@ -191,7 +176,7 @@ def framed_table(
             tags.thead(tags.tr(*cells)),
             tags.tbody(*rows),
         ),
-        class_=kind, tabindex="0", role="region", aria_label=caption, id=key,
+        class_=kind, tabindex="0", role="region", aria_label=caption,
     )  # fmt: skip
 
 
@@ -216,16 +201,49 @@ def waiting(text: str) -> Tag:
     return tags.p(tags.span(class_="spinner", aria_hidden="true"), text, class_="waiting")
 
 
-def pending(fault: str, text: str, *retry: TagChild) -> Tag | TagList:
-    """Return what stands in place of a result: that it is computed, or why it failed."""
+def pending(view: View, job: str, text: str, *, retry: str = "") -> Tag | TagList:
+    """Return what stands in place of a result: that it is computed, or why it failed.
+
+    text: what is done; retry: text of the button that computes it again, if there is one
+    """
+    fault = view.fault(job)
     if not fault:
         return waiting(text)
-    return TagList(sentence(fault, class_="fault", role="alert"), *retry)
+    again = button(retry, {"action": "again", "job": job}) if retry else None
+    return TagList(sentence(fault, class_="fault", role="alert"), again)
 
 
-def try_again(text: str, job: str) -> Tag:
-    """Return the button that computes a result again."""
-    return button(text, {"action": "again", "job": job})
+def form(
+    message: Mapping[str, Any], submit: str, *fields: TagChild, kind: str = "", key: str = "",
+    busy: bool = False, **attributes: str,
+) -> Tag:  # fmt: skip
+    """Return a form, whose button sends the message with the entries; `kind` and `key` are its."""
+    submit_button = tags.button(
+        submit, type="submit", class_=f"button {kind}".strip(), id=key or None,
+        aria_disabled="true" if busy else None,
+    )  # fmt: skip
+    return tags.form(*fields, submit_button, data_send=sending(message), **attributes)
+
+
+def text_area(key: str, label: str, text: str, name: str, help_text: str, rows: int) -> Tag:
+    """Return a labelled entry of several lines."""
+    return tags.div(
+        tags.label(label, for_=key),
+        tags.textarea(text, id=key, name=name, rows=str(rows)),
+        tags.p(help_text, class_="help"),
+        class_="field",
+    )
+
+
+def menu(label: str, buttons: Iterable[Tag]) -> Tag:
+    """Return a list of buttons of which one is pressed."""
+    items = [tags.li(item) for item in buttons]
+    return tags.nav(tags.ul(*items), aria_label=label, class_="verbs")
+
+
+def named(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the options of a selection of names, none of them first."""
+    return [("", "–"), *((name, name) for name in names)]
 
 
 def report_buttons(
@@ -258,18 +276,20 @@ def option_fields(
     form: Form, columns: Sequence[str], t: Translate, values: Mapping[str, Any]
 ) -> TagList:
     """Return the entries of a form: the main options, and the others behind a summary."""
-    main = [_option_field(form, item, columns, t, values) for item in form.options if item.main]
-    further = [
-        _option_field(form, item, columns, t, values) for item in form.options if not item.main
-    ]
-    return TagList(
-        tags.div(*main, class_="fields"),
-        tags.details(
-            tags.summary(t("More options")), tags.div(*further, class_="fields"), class_="more"
-        )
-        if further
-        else None,
-    )
+    main: list[Tag] = []
+    further: list[Tag] = []
+    for item in form.options:
+        fields = main if item.main else further
+        fields.append(_option_field(form, item, columns, t, values))
+    entries = tags.div(*main, class_="fields")
+    if not further:
+        return TagList(entries)
+    return TagList(entries, more(t("More options"), tags.div(*further, class_="fields")))
+
+
+def more(summary: str, *children: TagChild) -> Tag:
+    """Return what is folded behind a summary."""
+    return tags.details(tags.summary(summary), *children, class_="more")
 
 
 def _option_field(
@@ -294,7 +314,7 @@ def _option_field(
     pairs: list[tuple[str, str]] = []
     if option.kind in ("column", "table"):
         names = dict.fromkeys([*option.suggestions, *columns, *([str(value)] if value else [])])
-        pairs = [("", "–"), *((word, word) for word in names)]
+        pairs = named(names)
     elif option.kind == "choice":
         texts = [(word, t(text) if text else "") for word, text in option.choices]
         pairs = [
@@ -332,31 +352,21 @@ def _record_field(
     pairs = [(one, one) for one, _ in option.choices]
     pairs += [(one.name, one.name if option.typed else t("More options")) for one in option.forms]
     selected = str(values.get(name, default))
+
+    def details(record: Form) -> Tag:
+        prefix = f"{name}.{record.name}."
+        fields = [_option_field(form, item, columns, t, values, prefix) for item in record.options]
+        summary = t("Options of {name}", name=record.name if option.typed else label)
+        folded = more(summary, tags.div(*fields, class_="fields"))
+        folded.attrs.update(data_record=record.name, hidden=None if record.name == selected else "")
+        return folded
+
     return tags.div(
         select(
             f"{form.name}-{name}".replace(".", "-"), label,
             pairs if option.default is not None else [("", "–"), *pairs],
             selected, name=name, help_text=t(option.help),
         ),
-        *[
-            tags.details(
-                tags.summary(
-                    t("Options of {name}", name=one.name if option.typed else label)
-                ),
-                tags.div(
-                    *[
-                        _option_field(form, inner, columns, t, values, f"{name}.{one.name}.")
-                        for inner in one.options
-                    ],
-                    class_="fields",
-                ),
-                class_="more",
-                data_record=one.name,
-                hidden=None if one.name == selected else "",
-            )
-            for one in option.forms
-            if one.options
-        ],
-        class_="wide",
-        data_records="",
+        *[details(one) for one in option.forms if one.options],
+        class_="wide", data_records="",
     )  # fmt: skip

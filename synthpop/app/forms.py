@@ -14,6 +14,7 @@ import tomllib
 import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from synthpop.app.docstrings import (
@@ -104,15 +105,13 @@ def make_form(
     >>> [(one.name, one.kind, one.default) for one in make_form(blur).options]
     [('column', 'column', None), ('level', 'number', 0.1), ('method', 'choice', 'normal')]
     """
-    texts = _texts(function)
-    types = getattr(getattr(function, "func", function), "OPTION_TYPES", {})
-    hints = _hints(function)
+    described = getattr(function, "func", function)  # of a partial function
+    texts, hints = _texts(described), _hints(described)
+    types = getattr(described, "OPTION_TYPES", {})
     options = []
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.name in skip or parameter.kind in (
-            parameter.VAR_KEYWORD,
-            parameter.VAR_POSITIONAL,
-        ):
+        several = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if several or parameter.name in skip:
             continue
         text = _related_text(texts.get(parameter.name, ParameterText()), parameter.name, related)
         role = (roles or {}).get(parameter.name, "")
@@ -125,10 +124,10 @@ def make_form(
     ordered = tuple(
         dataclasses.replace(one, main=one.required or one.name in main) for one in options
     )
-    described = getattr(function, "func", function)
     return Form(name or described.__name__, first_sentence(described), ordered)
 
 
+@cache
 def protection_forms() -> dict[str, Form]:
     """Return the form of each method of ``riskeval.protect``."""
     from riskeval.protection.registry import VERBS, method_named
@@ -141,11 +140,9 @@ def protection_forms() -> dict[str, Form]:
 
 def _texts(function: Callable[..., Any]) -> dict[str, ParameterText]:
     """Return what its docstring says; of a class, attributes describe the parameters too."""
-    described = getattr(function, "func", function)
-    attributes, parameters = (
-        parameter_texts(described, section) for section in ("Attributes", "Parameters")
-    )
-    return attributes | parameters if inspect.isclass(described) else parameters | attributes
+    attributes = parameter_texts(function, "Attributes")
+    parameters = parameter_texts(function)
+    return attributes | parameters if inspect.isclass(function) else parameters | attributes
 
 
 def _related_text(
@@ -162,8 +159,7 @@ def _related_text(
     )
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    function = getattr(function, "func", function)
+def _hints(function: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
     except (NameError, TypeError, AttributeError):  # names that only type checkers import
@@ -176,16 +172,16 @@ def _option(
     default = None if parameter.default is parameter.empty else parameter.default
     required = parameter.default is parameter.empty and not role
     choices = tuple((value, _plain_text(said)) for value, said in quoted_choices(text))
-    parts = _parts(str(parameter.annotation))
+    members = _members(str(parameter.annotation))
     kind: Kind
     names = [form.name for form in forms]
     if forms:
         kind = "object"
         choices = tuple((word, "") for word in quoted_words(text.type) if word not in names)
-    elif choices and ("str" in parts or not parts or isinstance(default, str)):
+    elif choices and ("str" in members or not members or isinstance(default, str)):
         kind = "choice"
     else:
-        kind = _plain_kind(parameter.name, parts, text, default)
+        kind = _plain_kind(parameter.name, members, text, default)
     if not isinstance(default, (bool, int, float, str, type(None))) and kind != "object":
         default = None if default in ((), [], {}) else default
     return Option(
@@ -195,36 +191,35 @@ def _option(
     )  # fmt: skip
 
 
-def _parts(annotation: str) -> list[str]:
+def _members(annotation: str) -> list[str]:
     """Return the members of a union, without None."""
     text = annotation.strip("'\"")
     if text in ("<class 'inspect._empty'>", ""):
         return []
     for name in ("int", "float", "bool", "str"):
         text = text.replace(f"<class '{name}'>", name)
-    depth, part, parts = 0, "", []
-    for sign in text + "|":
+    depth, members = 0, [""]
+    for sign in text:
         depth += (sign in "[(") - (sign in ")]")
         if sign == "|" and depth == 0:
-            parts.append(part.strip())
-            part = ""
+            members.append("")
         else:
-            part += sign
-    return [member for member in parts if member not in ("None", "")]
+            members[-1] += sign
+    return [member.strip() for member in members if member.strip() not in ("None", "")]
 
 
-def _plain_kind(name: str, parts: list[str], text: ParameterText, default: Any) -> Kind:
+def _plain_kind(name: str, members: list[str], text: ParameterText, default: Any) -> Kind:
     about_columns = re.search(r"[Cc]olumn|[Vv]ariable|[Nn]ames of|[Kk]ey", text.type + " " + name)
     described = COLUMN.match(text.description) or name in ("by", "means_by")
-    if "DataFrame" in text.type and not any("Mapping" in part for part in parts):
+    if "DataFrame" in text.type and not any("Mapping" in member for member in members):
         return "table"
-    if parts == ["str"]:
+    if members == ["str"]:
         return "column" if (about_columns or described) and name != NO_COLUMN else "text"
-    if "Sequence[str]" in parts and all(p in ("str", "Sequence[str]") for p in parts):
+    if "Sequence[str]" in members and {*members} <= {"str", "Sequence[str]"}:
         return "value" if name == "labels" else "columns"
-    if len(parts) == 1 and parts[0] in NUMBERS:
-        return typing.cast(Kind, NUMBERS[parts[0]])
-    if not parts and isinstance(default, bool):
+    if len(members) == 1 and members[0] in NUMBERS:
+        return typing.cast(Kind, NUMBERS[members[0]])
+    if not members and isinstance(default, bool):
         return "flag"
     return "value"
 
@@ -262,18 +257,14 @@ def read_value(text: str) -> Any:
     ('some text', ['AT', 'DE'])
     """
     stripped = text.strip()
-    for reader in (_json, _toml):
+    for reader in (json.loads, _toml):
         try:
             return reader(stripped)
         except (ValueError, RecursionError):
             continue
     if "," in stripped and stripped[0] not in "[{":
-        return [read_value(part) for part in stripped.split(",") if part.strip()]
+        return [read_value(item) for item in stripped.split(",") if item.strip()]
     return stripped
-
-
-def _json(text: str) -> Any:
-    return json.loads(text)
 
 
 def _toml(text: str) -> Any:

@@ -27,8 +27,6 @@ from synthpop.microdata.tomlfile import Table
 from synthpop.microdata.version import __version__
 
 FILE = "project.json"
-JOURNEYS = ("protect", "judge", "create")
-FORMAT = 1
 LONGEST_RECORD = 10_000
 
 

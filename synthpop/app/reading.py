@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS, LINES, CELL, BARS = 20, 400, 40, 16
-MOST_LEVELS = 200
+MOST_LEVELS, MOST_TEXTS = 200, 50
 
 
 def preview_source(folder: Path, source: Source) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def preview_source(folder: Path, source: Source) -> dict[str, Any]:
     if source.is_text:
         with TemporaryDirectory(dir=folder) as temporary:
             start = Path(temporary) / f"start{source.suffix}"
-            with path.open("rb") as whole, start.open("wb") as part:
-                part.writelines(islice(whole, LINES))
+            with path.open("rb") as file, start.open("wb") as first_lines:
+                first_lines.writelines(islice(file, LINES))
             frame = read_table(start, **options)
     else:
         frame = read_table(path, **options)
@@ -52,9 +52,7 @@ def _cell(value: Any) -> str:
 def _type(values: pd.Series) -> str:
     import pandas as pd
 
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        return "category"
-    if pd.api.types.is_bool_dtype(values.dtype):
+    if isinstance(values.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(values.dtype):
         return "category"
     return "number" if pd.api.types.is_numeric_dtype(values.dtype) else "text"
 
@@ -79,21 +77,18 @@ def describe_columns(frame: pd.DataFrame) -> dict[str, Any]:
     described = []
     for name in frame.columns:
         values = frame[name]
-        counts = values.value_counts()
-        few = len(counts) <= MOST_LEVELS
-        kind = _type(values)
+        counts, kind = values.value_counts(), _type(values)
+        has_numbers = kind == "number" and values.notna().any()
+        few = len(counts) <= (MOST_TEXTS if kind == "text" else MOST_LEVELS)
+        levels = counts.sort_index().items() if few else ()
         entry: dict[str, Any] = {
             "name": str(name),
             "type": kind,
             "distinct": len(counts),
             "missing": int(values.isna().sum()),
-            "levels": [[str(level), int(n)] for level, n in counts.sort_index().items()]
-            if (few and kind != "text") or (few and len(counts) <= 50)
-            else [],
+            "levels": [[str(level), int(n)] for level, n in levels],
             "spread": _spread(values, counts, kind),
-            "range": [float(values.min()), float(values.max())]
-            if kind == "number" and values.notna().any()
-            else [],
+            "range": [float(values.min()), float(values.max())] if has_numbers else [],
         }
         if name in meanings:
             entry["meaning"] = meanings[name].to_dict()
@@ -106,10 +101,8 @@ def suggest_roles_of(frame: pd.DataFrame, names: dict[str, str]) -> dict[str, An
     from riskeval.keys.suggest import suggest_roles
 
     suggested = suggest_roles(frame)
-    return {
-        "text": suggested.summary(),
-        "columns": {
-            column.name: {"role": names.get(column.role, column.role), "why": column.why}
-            for column in suggested.columns
-        },
+    columns = {
+        column.name: {"role": names.get(column.role, column.role), "why": column.why}
+        for column in suggested.columns
     }
+    return {"text": suggested.summary(), "columns": columns}

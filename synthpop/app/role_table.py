@@ -1,4 +1,4 @@
-"""The table of columns with their roles and reasons, for every journey that asks for roles."""
+"""Columns with their roles and reasons, for every journey that asks for roles."""
 
 from __future__ import annotations
 
@@ -7,11 +7,50 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import card, command, framed_table, select
+from synthpop.app.elements import (
+    button,
+    card,
+    command,
+    framed_table,
+    pending,
+    select,
+    sentence,
+)
+from synthpop.app.jobs import Need
 from synthpop.app.sparks import spark_bars
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.text import count
+
+
+def roles_page(
+    view: View, needs: list[Need], titles: Mapping[str, str], lead: str, reading: str, *more: Tag
+) -> Tag:
+    """Return the page of the roles of a file: suggestions and the table.
+
+    needs: for the columns and for the suggested roles
+    titles: mapping of role to text
+    lead, reading: what the page asks for, and what is done until the columns are known
+    """
+    t, journey = view.t, view.project.journey
+    columns, suggest = needs
+    described, suggested = (view.value(need.job, need.stamp) for need in needs)
+    if described is None:
+        return tags.div(tags.h1(t("Roles")), pending(view, columns.job, reading))
+    if suggested is None:
+        reasons, suggestion = {}, [pending(view, suggest.job, t("Looking for roles"))]
+    else:
+        text = t("Take the suggestions")
+        take = button(text, {"action": "roles"}, kind="first", key="take-roles")
+        reasons, suggestion = suggested["columns"], [sentence(suggested["text"]), take]
+    role_of = getattr(view.project, journey).roles.of
+    return tags.div(
+        tags.h1(t("Roles")),
+        tags.p(lead, class_="lead"),
+        card(t("Suggested from the data"), *suggestion),
+        role_table(view, described, reasons, role_of, titles, f"{journey}.set_role"),
+        *more,
+    )
 
 
 def role_table(
@@ -34,8 +73,7 @@ def role_table(
     pairs = [(role, t(title)) for role, title in titles.items()]
     rows = []
     for place, one in enumerate(described["columns"]):
-        column = one["name"]
-        role = role_of(column)
+        column, role = one["name"], role_of(one["name"])
         rows.append(
             tags.tr(
                 tags.th(
@@ -56,14 +94,8 @@ def role_table(
             )
         )  # fmt: skip
     title = t("Columns and their roles")
-    names = [
-        t("Column"),
-        t("Role"),
-        t("Type"),
-        t("Values"),
-        t("Distinct"),
-        t("Why it is suggested"),
-    ]
+    names = [t("Column"), t("Role"), t("Type"), t("Values"), t("Distinct"),
+             t("Why it is suggested")]  # fmt: skip
     return card(title, framed_table(title, names, rows, hidden_caption=True))
 
 

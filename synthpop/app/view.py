@@ -68,11 +68,10 @@ class View:
     """Everything that a page shows."""
 
     project: Project
-    # mapping: what is chosen on pages and not part of the project, such as the method that is
-    # shown
+    # what is chosen on pages and not part of the project, such as the method that is shown
     chosen: Mapping[str, Any] = field(default_factory=dict)
     outcomes: Mapping[str, JobOutcome] = field(default_factory=dict)
-    busy: frozenset[str] = frozenset()  # frozenset of str: jobs that run or wait
+    busy: frozenset[str] = frozenset()  # jobs that run or wait
 
     @property
     def t(self) -> Callable[..., str]:
@@ -85,6 +84,12 @@ class View:
         if outcome is None or (stamp is not None and outcome.stamp != stamp):
             return None
         return outcome.answer.value
+
+    def column_names(self, kind: str = "") -> list[str]:
+        """Return the columns of the journey's file, of one type if it is given; [] while unread."""
+        described = self.value(f"{self.project.journey}.columns")
+        columns = [] if described is None else described["columns"]
+        return [column["name"] for column in columns if kind in ("", column["type"])]
 
     def fault(self, job: str) -> str:
         """Return the message of a job that failed; "" otherwise."""

@@ -106,14 +106,9 @@ class Worker:
             assert process.stdout is not None
             self._number += 1
             self._cancelled = False
-            request = {
-                "number": self._number,
-                "job": job,
-                "project": project,
-                "arguments": arguments,
-            }
+            request = {"number": self._number, "job": job, "project": project}
             try:
-                self._send(process, request)
+                self._send(process, {**request, "arguments": arguments})
                 for line in process.stdout:
                     message = json.loads(line)
                     if message["number"] != self._number:
@@ -146,10 +141,7 @@ class Worker:
         if process is None:
             return
         process.kill()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:
-                    continue
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            with suppress(OSError):
+                pipe.close()
         process.wait(timeout=10)

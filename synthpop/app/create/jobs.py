@@ -39,16 +39,13 @@ def starter(request: JobRequest) -> Any:
     frame = request.workspace.frame(source)
     profile = profile_survey(frame)
     recipe = tomllib.loads(template_text(frame, profile, source.file))
+    uses = {item.name: item.detail if item.use == "role" else item.use for item in profile.columns}
     return {
         "text": profile.summary(),
         "roles": {role: name for role, name in recipe["survey"].items() if role in ROLES},
         "stages": recipe.get("stage", []),
         "columns": {
-            item.name: {
-                "role": item.detail if item.use == "role" else item.use,
-                "why": item.why,
-            }
-            for item in profile.columns
+            item.name: {"role": uses[item.name], "why": item.why} for item in profile.columns
         },
     }
 
@@ -110,17 +107,12 @@ def scenarios(request: JobRequest) -> Any:
     if not state.keys or not state.target:
         remedy = "Choose what the intruder knows."
         raise InputError.of("scenarios", "keys and target", "are not chosen", remedy)
-    pair = made_population(request)
-    survey = pair["survey"]
+    made = made_population(request)
+    survey = made["survey"]
     result = intruder_scenarios(
-        survey.frame,
-        pair["population"],
-        list(state.keys),
-        state.target,
-        weights=survey.weights,
-        seed=state.seed,
-        on_event=request.listen,
-    )
+        survey.frame, made["population"], list(state.keys), state.target, weights=survey.weights,
+        seed=state.seed, on_event=request.listen,
+    )  # fmt: skip
     return shown_result(result, plain_table(result.to_frame(), 100))
 
 

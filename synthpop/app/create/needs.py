@@ -29,17 +29,17 @@ def survey_stamp(view: View) -> str:
 
 def survey(view: View) -> list[Need]:
     """Return the needs of the page of the survey."""
-    if not has_survey(view.project):
-        return []
-    stamp = survey_stamp(view)
-    return [Need(f"create.{job}", stamp) for job in ("preview", "columns", "starter")]
+    return _of_survey(view, "preview", "columns", "starter")
 
 
 def columns(view: View) -> list[Need]:
     """Return the need for the names of the columns."""
-    if not has_survey(view.project):
-        return []
-    return [Need("create.columns", survey_stamp(view))]
+    return _of_survey(view, "columns")
+
+
+def _of_survey(view: View, *jobs: str) -> list[Need]:
+    stamp = survey_stamp(view)
+    return [Need(f"create.{job}", stamp) for job in jobs if has_survey(view.project)]
 
 
 def recipe(view: View) -> list[Need]:
@@ -64,16 +64,3 @@ def intruders(view: View) -> list[Need]:
     if not has_recipe(view.project) or view.choice("create-scenarios") != stamp:
         return columns(view)
     return [*columns(view), Need("create.scenarios", stamp)]
-
-
-def names(view: View) -> list[str]:
-    """Return the names of the columns of the survey."""
-    described = view.value("create.columns")
-    return [] if described is None else [column["name"] for column in described["columns"]]
-
-
-def numbers(view: View) -> list[str]:
-    """Return the names of the columns that hold numbers."""
-    described = view.value("create.columns")
-    columns = [] if described is None else described["columns"]
-    return [column["name"] for column in columns if column["type"] == "number"]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from htmltools import Tag, TagChild, tags
+from htmltools import Tag, tags
 
-from synthpop.app.create import needs as shown
 from synthpop.app.create.jobs import FORMATS
 from synthpop.app.create.recipe import recipe_stamp
 from synthpop.app.elements import (
@@ -15,14 +14,14 @@ from synthpop.app.elements import (
     choose,
     command,
     entry,
+    form,
+    named,
     pending,
     picture,
     report_buttons,
     select,
-    sending,
     sentence,
     table,
-    try_again,
     waiting,
 )
 from synthpop.app.view import View
@@ -48,30 +47,26 @@ def render(view: View) -> Tag:
             button(t("Create the population"), {"action": "run"}, kind="first",
                    key="create-run", disabled=is_asked),
         ),
-        *(_result(view, stamp) if is_asked else []),
+        _result(view, stamp) if is_asked else None,
     )  # fmt: skip
 
 
-def _result(view: View, stamp: str) -> list[TagChild]:
+def _result(view: View, stamp: str) -> Tag:
     t, described = view.t, view.value("create.run", stamp)
     if described is None:
         fault = view.fault("create.run")
         if not fault:
-            return [card(t("Fit"), waiting(t("Creating the population")))]
+            return card(t("Fit"), waiting(t("Creating the population")))
         lines = [sentence(line, class_="fault") for line in fault.splitlines()]
         retry = button(t("Go on"), {"action": "again", "job": "create.run"}, key="run-again")
-        return [card(t("Fit"), *lines, retry)]
-    return [
-        card(
-            t("How well it fits the survey"),
-            *[sentence(text) for text in described["texts"]],
-            report_buttons(t, "create.report", key="create-report"),
-            *[
-                tags.div(tags.h3(name), picture(svg))
-                for name, svg in zip(described["names"], described["pictures"], strict=True)
-            ],
-        ),
-    ]  # fmt: skip
+        return card(t("Fit"), *lines, retry)
+    pictures = zip(described["names"], described["pictures"], strict=True)
+    return card(
+        t("How well it fits the survey"),
+        *[sentence(text) for text in described["texts"]],
+        report_buttons(t, "create.report", key="create-report"),
+        *[tags.div(tags.h3(name), picture(svg)) for name, svg in pictures],
+    )
 
 
 def render_risk(view: View) -> Tag:
@@ -79,7 +74,7 @@ def render_risk(view: View) -> Tag:
     t, state = view.t, view.project.create
     stamp = state.model_dump_json()
     is_asked = view.choice("create-scenarios") == stamp
-    names = shown.names(view)
+    names, numbers = view.column_names(), named(view.column_names("number"))
     ready = bool(state.keys and state.target)
     return tags.div(
         tags.h1(t("Risk")),
@@ -90,13 +85,11 @@ def render_risk(view: View) -> Tag:
                   "person in the survey?"),
                 class_="lead",
             ),
-            tags.form(
+            form(
+                {"action": "intruder"}, t("Choose"),
                 checks("intruder-keys", t("Known to the intruder"), names, state.keys, "keys"),
-                select("intruder-target", t("Looked for"),
-                       [("", "–"), *((name, name) for name in shown.numbers(view))], state.target,
-                       name="target"),
-                tags.button(t("Choose"), type="submit", class_="button", id="choose-intruder"),
-                data_send=sending({"action": "intruder"}),
+                select("intruder-target", t("Looked for"), numbers, state.target, name="target"),
+                key="choose-intruder",
             ),
             button(t("Attack the population"), {"action": "attack"},
                    kind="first", key="create-scenarios", disabled=is_asked or not ready),
@@ -108,9 +101,8 @@ def render_risk(view: View) -> Tag:
 def _scenarios(view: View, stamp: str) -> Tag:
     t, result = view.t, view.value("create.scenarios", stamp)
     if result is None:
-        text, job = t("Attacking the population"), "create.scenarios"
-        inner = pending(view.fault(job), text, try_again(t("Try again"), job))
-        return card(t("What they learn"), inner)
+        text, retry = t("Attacking the population"), t("Try again")
+        return card(t("What they learn"), pending(view, "create.scenarios", text, retry=retry))
     return card(
         t("What they learn"),
         *[sentence(text) for text in result["texts"]],

@@ -9,7 +9,6 @@ from typing import Any
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.create import needs as shown
 from synthpop.app.create.recipe import recipe_stamp
 from synthpop.app.elements import (
     ask,
@@ -17,10 +16,11 @@ from synthpop.app.elements import (
     card,
     choose,
     command,
+    form,
     option_fields,
     select,
-    sending,
     sentence,
+    text_area,
 )
 from synthpop.app.forms import Form, make_form, read_form, read_value
 from synthpop.app.texts import said_here
@@ -68,16 +68,10 @@ def render(view: View) -> Tag:
         ),
         card(
             t("Rules"),
-            tags.form(
-                tags.div(
-                    tags.label(t("What must hold of every person, one rule a line"),
-                               for_="rules"),
-                    tags.textarea("\n".join(state.rules), id="rules", name="text", rows="4"),
-                    tags.p("age < 16 => pl030 is missing", class_="help"),
-                    class_="field",
-                ),
-                tags.button(t("Change the rules"), type="submit", class_="button"),
-                data_send=sending({"action": "rules"}),
+            form(
+                {"action": "rules"}, t("Change the rules"),
+                text_area("rules", t("What must hold of every person, one rule a line"),
+                          "\n".join(state.rules), "text", "age < 16 => pl030 is missing", 4),
             ),
         ),
     )  # fmt: skip
@@ -102,28 +96,23 @@ def _stage(view: View, place: int) -> Tag:
     names = stage.get("name") or stage.get("total") or ", ".join(stage.get("variables", []))
     edited = view.choice("stage", None) == place
     title = f"{place + 1}. {kind.replace('_', ' ')}" + (f": {names}" if names else "")
-    move = command("create.move_stage", place=place)["arguments"]
-    name = "create.move_stage"
+    options = [
+        item
+        for key, value in stage.items()
+        if key not in ("type", "name")
+        for item in (tags.dt(key.replace("_", " ")), tags.dd(_text(value)))
+    ]
+    move, last = "create.move_stage", len(view.project.create.stages) - 1
     return card(
         title,
-        tags.dl(
-            *[
-                part
-                for key, value in stage.items()
-                if key not in ("type", "name")
-                for part in (tags.dt(key.replace("_", " ")), tags.dd(_text(value)))
-            ]
-        )
-        if not edited
-        else _form(view, place, kind, stage),
+        _form(view, place, kind, stage) if edited else tags.dl(*options),
         tags.div(
             button(t("Edit"), choose(stage=None if edited else place), kind="small",
                    key=f"edit-stage-{place}", label=f"{t('Edit')} {title}", pressed=edited),
-            button("↑", command(name, **move, by=-1), kind="small", disabled=place == 0,
-                   key=f"up-{place}", label=f"{t('Earlier')}: {title}"),
-            button("↓", command(name, **move, by=1), kind="small", key=f"down-{place}",
-                   disabled=place == len(view.project.create.stages) - 1,
-                   label=f"{t('Later')}: {title}"),
+            button("↑", command(move, place=place, by=-1), kind="small", key=f"up-{place}",
+                   disabled=place == 0, label=f"{t('Earlier')}: {title}"),
+            button("↓", command(move, place=place, by=1), kind="small", key=f"down-{place}",
+                   disabled=place == last, label=f"{t('Later')}: {title}"),
             button(t("Remove"), command("create.remove_stage", place=place), kind="small",
                    key=f"remove-{place}", label=f"{t('Remove')} {title}"),
             class_="pair",
@@ -143,19 +132,17 @@ def _text(value: Any) -> str:
 
 
 def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
-    t, form = view.t, forms()[kind]
+    t, options = view.t, forms()[kind]
     names = [str(step["name"]) for step in view.project.create.stages if "name" in step]
-    columns = list(dict.fromkeys([*shown.names(view), *names]))
+    columns = list(dict.fromkeys([*view.column_names(), *names]))
     values: dict[str, Any] = {}
     for name, value in stage.items():
-        values |= _entries(form, name, value)
-    return tags.form(
-        tags.p(t(form.help), class_="lead"),
-        option_fields(form, columns, t, values),
-        tags.button(t("Change the stage"), type="submit", class_="button first"),
-        data_send=sending({"action": "stage", "place": place}),
-        id=f"form-stage-{place}",
-    )
+        values |= _entries(options, name, value)
+    return form(
+        {"action": "stage", "place": place}, t("Change the stage"),
+        tags.p(t(options.help), class_="lead"), option_fields(options, columns, t, values),
+        kind="first", id=f"form-stage-{place}",
+    )  # fmt: skip
 
 
 def _entries(form: Form, name: str, value: Any) -> dict[str, Any]:
@@ -189,15 +176,12 @@ def _plain(value: Any) -> Any:
 def set_stage(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the command for the changed options of a stage; those without an entry stay."""
     place = int(message["place"])
-    kind = str(view.project.create.stages[place]["type"])
-    form, stage = forms()[kind], view.project.create.stages[place]
-    shown_options = {TYPE, *(one.name for one in form.options)}
+    stage = view.project.create.stages[place]
+    options = forms()[str(stage["type"])]
+    shown_options = {TYPE, *(one.name for one in options.options)}
     further = {name: value for name, value in stage.items() if name not in shown_options}
-    options = read_form(form, message.get("entries", {}))
-    return [
-        command("create.set_stage", place=place, options={**options, **further}),
-        choose(stage=None),
-    ]
+    new = {**read_form(options, message.get("entries", {})), **further}
+    return [command("create.set_stage", place=place, options=new), choose(stage=None)]
 
 
 def set_rules(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from htmltools import Tag, TagChild, tags
 
 from synthpop.app.create.needs import survey_stamp
-from synthpop.app.elements import (
-    ask,
-    button,
-    card,
-    command,
-    pending,
-    sentence,
-    upload,
-)
+from synthpop.app.elements import ask, button, card, command, pending, sentence, upload
 from synthpop.app.protect.data import FORMATS, preview_table, reading_options
 from synthpop.app.role_table import role_table
 from synthpop.app.view import View
@@ -53,14 +45,14 @@ def _opened(view: View) -> list[TagChild]:
     preview = view.value("create.preview", stamp)
     options = reading_options(view, source, "create.set_reading")
     if preview is None:
-        text = t("Reading the first rows")
-        return [options, card(source.name, pending(view.fault("create.preview"), text))]
+        inner = pending(view, "create.preview", t("Reading the first rows"))
+        return [options, card(source.name, inner)]
     first_rows = card(source.name, preview_table(t, preview, preview["names"]))
     starter = view.value("create.starter", stamp)
     described = view.value("create.columns", stamp)
     if starter is None or described is None:
-        fault = view.fault("create.starter") or view.fault("create.columns")
-        recipe = card(t("Recipe"), pending(fault, t("Writing a first recipe")))
+        job = "create.starter" if view.fault("create.starter") else "create.columns"
+        recipe = card(t("Recipe"), pending(view, job, t("Writing a first recipe")))
         return [options, first_rows, recipe]
     suggested = card(
         t("Suggested from the data"),

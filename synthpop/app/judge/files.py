@@ -70,7 +70,7 @@ def _described(view: View) -> Tag | None:
         return None
     described = view.value("judge.columns", shown.files_stamp(view.project))
     if described is None:
-        inner = pending(view.fault("judge.columns"), t("Reading the files"))
+        inner = pending(view, "judge.columns", t("Reading the files"))
         return card(t("What the files hold"), inner)
     names = [one["name"] for one in described["columns"]]
     text = t("Original: {n} records, {m} columns", n=count(described["records"]), m=len(names))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from htmltools import Tag, TagChild, tags
+from htmltools import Tag, tags
 
 from synthpop.app.elements import (
     button,
@@ -12,12 +12,12 @@ from synthpop.app.elements import (
     choose,
     command,
     entry,
+    more,
     pending,
     picture,
     report_buttons,
     sentence,
     table,
-    try_again,
 )
 from synthpop.app.judge.jobs import stamp_of
 from synthpop.app.view import View
@@ -53,24 +53,22 @@ def judge(view: View, message: object) -> list[dict[str, Any]]:
     return [choose(**{"judge-run": stamp_of(view.project.judge)})]
 
 
-def _results(view: View, stamp: str) -> list[TagChild]:
+def _results(view: View, stamp: str) -> list[Tag]:
     compared, attacked = view.value("judge.compare", stamp), view.value("judge.attack", stamp)
-    parts: list[TagChild] = [
-        _compared(view, compared)
-        if compared is not None
-        else _pending(view, "judge.compare", "Comparing the releases with the original")
-    ]
+    if compared is None:
+        cards = [_pending(view, "judge.compare", "Comparing the releases with the original")]
+    else:
+        cards = [_compared(view, compared)]
     if attacked is not None:
-        parts.extend(_attacked(view, release) for release in attacked["results"])
+        cards += [_attacked(view, release) for release in attacked["results"]]
     elif compared is not None and any(r.kind == "synthetic" for r in view.project.judge.releases):
-        parts.append(_pending(view, "judge.attack", "Attacking the synthetic files"))
-    return parts
+        cards.append(_pending(view, "judge.attack", "Attacking the synthetic files"))
+    return cards
 
 
 def _pending(view: View, job: str, title: str) -> Tag:
     t = view.t
-    retry = try_again(t("Try again"), job)
-    return card(t(title), pending(view.fault(job), t("Computing"), retry))
+    return card(t(title), pending(view, job, t("Computing"), retry=t("Try again")))
 
 
 def _compared(view: View, result: dict[str, Any]) -> Tag:
@@ -90,7 +88,5 @@ def _attacked(view: View, one: dict[str, Any]) -> Tag:
         t("Attacks on {name}", name=one["label"]),
         *[sentence(text) for text in one["texts"]],
         report_buttons(t, "judge.attack_report", name=one["label"], place=one["place"]),
-        tags.details(
-            tags.summary(t("All numbers")), table(one["table"], t("All numbers")), class_="more"
-        ),
+        more(t("All numbers"), table(one["table"], t("All numbers"))),
     )

@@ -14,15 +14,14 @@ from synthpop.app.elements import (
     choose,
     command,
     entry,
+    form,
     framed_table,
     pending,
     select,
-    sending,
     table,
+    text_area,
     upload,
 )
-from synthpop.app.jobs import Need
-from synthpop.app.protect import needs as shown
 from synthpop.app.sparks import spark_bars
 from synthpop.app.state import Source
 from synthpop.app.texts import said_here
@@ -37,33 +36,22 @@ DECIMALS = [("", "find out"), (".", "."), (",", ",")]
 THOUSANDS = [("", "none or find out"), (".", "."), (",", ","), (" ", "blank"), ("'", "'")]
 ENCODINGS = [("", "find out"), ("utf-8", "UTF-8"), ("latin-1", "Latin-1"), ("cp1252", "Windows"),
              ("utf-16", "UTF-16")]  # fmt: skip
+USER_MISSING = [("missing", "missing values"), ("level", "levels of their own")]
 FEW_LEVELS = 15
 TYPES = [("", "find out"), ("number", "number"), ("text", "text"), ("category", "category")]
-
-
-def needs(view: View) -> list[Need]:
-    """Return what the page shows: the first rows, then all columns."""
-    return [*shown.preview(view), *shown.columns(view)]
 
 
 def render(view: View) -> Tag:
     """Return the page."""
     t, state = view.t, view.project.protect
-    opened = state.source is not None
+    label = t("Survey file: CSV, SPSS, Stata, SAS, R, Parquet, Excel")
+    note = t("The file stays on this machine, in a private folder that is removed.")
     return tags.div(
         tags.h1(t("Data")),
         card(
-            t("Open another file") if opened else t("Open a file"),
-            upload(
-                "data-file",
-                t("Survey file: CSV, SPSS, Stata, SAS, R, Parquet, Excel"),
-                command("protect.open_file"),
-                FORMATS,
-            ),
-            tags.p(
-                t("The file stays on this machine, in a private folder that is removed."),
-                class_="help",
-            ),
+            t("Open another file") if state.source is not None else t("Open a file"),
+            upload("data-file", label, command("protect.open_file"), FORMATS),
+            tags.p(note, class_="help"),
         ),
         *(_opened(view, state.source) if state.source is not None else []),
     )
@@ -74,8 +62,8 @@ def _opened(view: View, source: Source) -> list[TagChild]:
     preview = view.value("protect.preview", source.model_dump_json())
     options = reading_options(view, source, "protect.set_reading")
     if preview is None:
-        text = t("Reading the first rows")
-        return [options, card(source.name, pending(view.fault("protect.preview"), text))]
+        inner = pending(view, "protect.preview", t("Reading the first rows"))
+        return [options, card(source.name, inner)]
     head = [f"{n} · {t(k)}" for n, k in zip(preview["names"], preview["types"], strict=True)]
     notes = [tags.li(said_here(note)) for note in preview["reading"]]
     first_rows = card(
@@ -104,7 +92,6 @@ def reading_options(view: View, source: Source, name: str) -> Tag:
             getattr(source, key) or "", message=message, argument=key,
         )  # fmt: skip
 
-    fields = []
     if source.is_text:
         fields = [
             choice("separator", t("Separator"), SEPARATORS),
@@ -118,13 +105,7 @@ def reading_options(view: View, source: Source, name: str) -> Tag:
             ),
         ]  # fmt: skip
     else:
-        pairs = [("missing", t("missing values")), ("level", t("levels of their own"))]
-        fields = [
-            select(
-                "reading-user_missing", t("User-missing codes become"), pairs, source.user_missing,
-                message=message, argument="user_missing",
-            )
-        ]  # fmt: skip
+        fields = [choice("user_missing", t("User-missing codes become"), USER_MISSING)]
     return card(t("How the file is read"), tags.div(*fields, class_="fields"))
 
 
@@ -132,8 +113,16 @@ def _columns(view: View, source: Source) -> Tag:
     t = view.t
     described = view.value("protect.columns")
     if described is None:
-        return card(t("Columns"), pending(view.fault("protect.columns"), t("Reading the file")))
+        return card(t("Columns"), pending(view, "protect.columns", t("Reading the file")))
     edited_name = view.choice("column", "")
+
+    def edit(name: str) -> Tag:
+        pressed = name == edited_name
+        return button(
+            t("Edit"), choose(column="" if pressed else name), kind="small", pressed=pressed,
+            key=f"edit-{name}", label=f"{t('Edit')} {name}",
+        )  # fmt: skip
+
     rows = [
         tags.tr(
             tags.th(item["name"], scope="row"),
@@ -142,7 +131,7 @@ def _columns(view: View, source: Source) -> Tag:
             tags.td(spark_bars(item["spread"])),
             tags.td(count(item["distinct"]), class_="number"),
             tags.td(count(item["missing"]), class_="number"),
-            tags.td(_edit_button(view, item["name"], item["name"] == edited_name)),
+            tags.td(edit(item["name"])),
         )
         for item in described["columns"]
     ]
@@ -162,13 +151,6 @@ def _columns(view: View, source: Source) -> Tag:
     )  # fmt: skip
 
 
-def _edit_button(view: View, name: str, pressed: bool) -> Tag:
-    return button(
-        view.t("Edit"), choose(column="" if pressed else name), kind="small", pressed=pressed,
-        key=f"edit-{name}", label=f"{view.t('Edit')} {name}",
-    )  # fmt: skip
-
-
 def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
     """Return the form of label, type, value labels, missing codes and records of one column."""
     t, name = view.t, column["name"]
@@ -177,20 +159,16 @@ def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
     missing = ", ".join(str(code) for code, _ in meaning.get("missing", []))
     return tags.div(
         tags.h3(name),
-        tags.form(
+        form(
+            {"action": "meaning", "column": name}, t("Change the meaning"),
             entry(f"label-{name}", t("Label"), meaning.get("label", ""), name="label"),
             entry(
                 f"missing-{name}", t("Set to missing"), missing, name="missing",
                 help_text=t("Codes that stand for a missing answer, with commas"),
             ),
-            tags.div(
-                tags.label(t("Value labels"), for_=f"values-{name}"),
-                tags.textarea(values, id=f"values-{name}", name="values", rows="5"),
-                tags.p(t("One a line: code = label"), class_="help"),
-                class_="field",
-            ),
-            tags.button(t("Change the meaning"), type="submit", class_="button"),
-            data_send=sending({"action": "meaning", "column": name}), class_="fields",
+            text_area(f"values-{name}", t("Value labels"), values, "values",
+                      t("One a line: code = label"), 5),
+            class_="fields",
         ),
         select(
             f"type-{name}", t("Type"), [(v, t(x)) for v, x in TYPES], source.types.get(name, ""),
@@ -219,12 +197,8 @@ def _records(view: View, column: dict[str, Any]) -> Tag | None:
     else:
         values = subset.values if subset else ()
         fields = checks(f"keep-{name}", t("Values"), levels, values, "values")
-    return tags.form(
-        tags.h4(t("Work on some of the records only (nothing given: on all)")),
-        fields,
-        tags.button(t("Choose the records"), type="submit", class_="button"),
-        data_send=sending({"action": "subset", "column": name}),
-    )
+    title = tags.h4(t("Work on some of the records only (nothing given: on all)"))
+    return form({"action": "subset", "column": name}, t("Choose the records"), title, fields)
 
 
 def set_meaning(view: View, message: Any) -> list[dict[str, Any]]:

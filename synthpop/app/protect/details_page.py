@@ -15,14 +15,16 @@ from synthpop.app.elements import (
     choose,
     command,
     entry,
+    form,
+    menu,
+    more,
+    named,
     option_fields,
     pending,
     picture,
     select,
-    sending,
     sentence,
     table,
-    try_again,
 )
 from synthpop.app.forms import Form, make_form, read_form
 from synthpop.app.jobs import Need
@@ -87,16 +89,10 @@ def set_options(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _options(view: View, detail: str, chosen: dict[str, Any]) -> Tag:
-    t, form = view.t, detail_forms()[detail]
-    return tags.details(
-        tags.summary(t("Options")),
-        tags.form(
-            option_fields(form, shown.names(view), t, chosen),
-            tags.button(t("Compute anew"), type="submit", class_="button"),
-            data_send=sending({"action": "options", "detail": detail}),
-        ),
-        class_="more",
-    )
+    t = view.t
+    fields = option_fields(detail_forms()[detail], view.column_names(), t, chosen)
+    message = {"action": "options", "detail": detail}
+    return more(t("Options"), form(message, t("Compute anew"), fields))
 
 
 def needs(view: View) -> list[Need]:
@@ -104,7 +100,7 @@ def needs(view: View) -> list[Need]:
     detail, arguments = _chosen(view)
     role = NEEDED_ROLE.get(detail)
     if detail == "overview" or (role and not getattr(view.project.protect.roles, role)):
-        return shown.standing(view)
+        return []
     stamp = steps_stamp(view.project.protect) + json.dumps(arguments)
     return [*shown.columns(view), Need(f"protect.{detail}", stamp, arguments)]
 
@@ -113,19 +109,15 @@ def render(view: View) -> Tag:
     """Return the page."""
     t = view.t
     detail, arguments = _chosen(view)
-    items = [
-        tags.li(button(t(title), choose(detail=name), key=f"detail-{name}", pressed=name == detail))
+    buttons = [
+        button(t(title), choose(detail=name), key=f"detail-{name}", pressed=name == detail)
         for name, title in TITLES.items()
     ]
+    is_overview = detail == "overview"
+    content = tags.div(*_overview(view)) if is_overview else _detail(view, detail, arguments)
     return tags.div(
         tags.h1(t("Risk and utility")),
-        tags.div(
-            tags.nav(tags.ul(*items), aria_label=t("Details"), class_="verbs"),
-            tags.div(*_overview(view))
-            if detail == "overview"
-            else _detail(view, detail, arguments),
-            class_="two",
-        ),
+        tags.div(menu(t("Details"), buttons), content, class_="two"),
     )
 
 
@@ -133,9 +125,8 @@ def _overview(view: View) -> list[TagChild]:
     t = view.t
     measured = view.value("protect.measure", steps_stamp(view.project.protect))
     if measured is None:
-        job, text = "protect.measure", t("Measuring risk and utility")
-        retry = try_again(t("Measure again"), job)
-        return [card(t("All numbers"), pending(view.fault(job), text, retry))]
+        text, retry = t("Measuring risk and utility"), t("Measure again")
+        return [card(t("All numbers"), pending(view, "protect.measure", text, retry=retry))]
     numbers = [False, False, True, True]
     head = [t("Number"), t("What it means"), t("Original"), t("Current")]
     rows = [[r["title"], r["meaning"], r["original"], r["current"]] for r in measured["risk"]]
@@ -154,10 +145,10 @@ def _overview(view: View) -> list[TagChild]:
 
 def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
     t, state = view.t, view.project.protect
-    role = NEEDED_ROLE.get(detail)
+    title, role = t(TITLES[detail]), NEEDED_ROLE.get(detail)
     if role and not getattr(state.roles, role):
         missing = t("No column has the role this needs. Choose one on the page Roles.")
-        return card(t(TITLES[detail]), tags.p(missing))
+        return card(title, tags.p(missing))
     stamp = steps_stamp(state) + json.dumps(arguments)
     result = view.value(f"protect.{detail}", stamp)
     controls: TagChild = None
@@ -176,18 +167,17 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
     if detail == "pair":
         controls = _variables(view, arguments["variables"])
     if result is None:
-        job = f"protect.{detail}"
-        inner = pending(view.fault(job), t("Computing"), try_again(t("Try again"), job))
-        return card(t(TITLES[detail]), controls, inner)
+        inner = pending(view, f"protect.{detail}", t("Computing"), retry=t("Try again"))
+        return card(title, controls, inner)
     return card(
-        t(TITLES[detail]),
+        title,
         controls,
         *[sentence(text) for text in result["texts"]],
         *[picture(svg) for svg in result.get("pictures", [])],
         *[
             table(
                 one,
-                t(TITLES[detail]) + (f" ({place})" if place > 1 else ""),
+                title + (f" ({place})" if place > 1 else ""),
                 more=t("{n} more rows are not shown.", n=one["more"]),
                 of_data=detail in OF_DATA,
             )
@@ -198,13 +188,9 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
 
 def _variables(view: View, chosen: list[str]) -> Tag:
     t = view.t
-    pairs = [("", "–"), *((name, name) for name in shown.names(view))]
-    return tags.div(
-        *[
-            select(f"pair-{key}", t(label), pairs, value, message=choose(), argument=key)
-            for key, label, value in zip(
-                ("first", "second"), ("First variable", "Second variable"), chosen, strict=True
-            )
-        ],
-        class_="fields",
-    )
+    pairs, labels = named(view.column_names()), (t("First variable"), t("Second variable"))
+    fields = [
+        select(f"pair-{key}", label, pairs, value, message=choose(), argument=key)
+        for key, label, value in zip(("first", "second"), labels, chosen, strict=True)
+    ]
+    return tags.div(*fields, class_="fields")

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from synthpop.app.jobs import Journey, Page
-from synthpop.app.protect import data, details_page, methods, recode, release, roles, search, side
+from synthpop.app.protect import (
+    data,
+    details_page,
+    methods,
+    needs,
+    recode,
+    release,
+    roles,
+    search,
+    side,
+)
 from synthpop.app.protect.jobs import JOBS
 from synthpop.app.protect.needs import has_file, has_keys, standing
 from synthpop.app.role_table import take_suggestions
@@ -13,12 +23,12 @@ JOURNEY = Journey(
     text="Make a file safe enough to release: see its risk, change it step by step, and compare "
     "risk and utility with the original at any time.",
     pages={
-        "data": Page("Data", data.render, data.needs),
-        "roles": Page("Roles", roles.render, roles.needs, has_file),
+        "data": Page("Data", data.render, needs.data),
+        "roles": Page("Roles", roles.render, needs.roles, has_file),
         "methods": Page("Protect", methods.render, methods.needs, has_keys),
-        "search": Page("Make this file pass", search.render, search.needs, has_keys),
+        "search": Page("Make this file pass", search.render, ready=has_keys),
         "details": Page("Risk and utility", details_page.render, details_page.needs, has_keys),
-        "release": Page("Release", release.render, release.needs, has_keys),
+        "release": Page("Release", release.render, ready=has_keys),
     },
     jobs=JOBS | search.JOBS,
     needs=standing,

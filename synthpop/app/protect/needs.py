@@ -22,12 +22,6 @@ def has_keys(project: Project) -> bool:
     return has_file(project) and bool(project.protect.roles.keys)
 
 
-def preview(view: View) -> list[Need]:
-    """Return the need for the first rows."""
-    source = view.project.protect.source
-    return [] if source is None else [Need("protect.preview", source.model_dump_json())]
-
-
 def columns(view: View) -> list[Need]:
     """Return the need for the columns of the file."""
     if not has_file(view.project):
@@ -35,11 +29,16 @@ def columns(view: View) -> list[Need]:
     return [Need("protect.columns", file_stamp(view.project.protect))]
 
 
-def suggestions(view: View) -> list[Need]:
-    """Return the need for suggested roles."""
-    if not has_file(view.project):
-        return []
-    return [Need("protect.suggest", file_stamp(view.project.protect))]
+def data(view: View) -> list[Need]:
+    """Return the needs of the page of the file: the first rows, then all columns."""
+    source = view.project.protect.source
+    first_rows = [] if source is None else [Need("protect.preview", source.model_dump_json())]
+    return [*first_rows, *columns(view)]
+
+
+def roles(view: View) -> list[Need]:
+    """Return the needs of the page of roles: the columns, and a suggested role of each."""
+    return [*columns(view), *(Need("protect.suggest", need.stamp) for need in columns(view))]
 
 
 def standing(view: View) -> list[Need]:
@@ -50,9 +49,3 @@ def standing(view: View) -> list[Need]:
     stamp = steps_stamp(state)
     limits = state.model_dump_json(include={"limits", "k"})
     return [Need("protect.quick_risk", stamp + limits), Need("protect.measure", stamp)]
-
-
-def names(view: View) -> list[str]:
-    """Return the names of the columns; empty while the file is read."""
-    described = view.value("protect.columns")
-    return [] if described is None else [column["name"] for column in described["columns"]]

@@ -8,17 +8,8 @@ from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
-from synthpop.app.elements import (
-    ask,
-    button,
-    card,
-    choose,
-    entry,
-    pending,
-    select,
-)
+from synthpop.app.elements import ask, button, card, choose, entry, named, pending, select
 from synthpop.app.jobs import JobRequest, Need
-from synthpop.app.protect import needs as shown
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
 from synthpop.microdata.text import count
@@ -45,7 +36,7 @@ def groups_of(view: View) -> dict[str, str]:
 def render(view: View) -> Tag:
     """Return the part of the page where categories are dragged into groups."""
     t, column = view.t, view.choice("recode", "")
-    pairs = [("", "–"), *((name, name) for name in shown.names(view))]
+    pairs = named(view.column_names())
     return card(
         t("Drag categories into groups"),
         select("recode-column", t("Column"), pairs, column, message=choose(), argument="recode"),
@@ -55,10 +46,9 @@ def render(view: View) -> Tag:
 
 def _groups(view: View) -> Tag | TagList:
     t = view.t
-    need = needs(view)[0]
-    levels = view.value("protect.levels", need.stamp)
+    levels = view.value("protect.levels", needs(view)[0].stamp)
     if levels is None:
-        return pending(view.fault("protect.levels"), t("Reading the file"))
+        return pending(view, "protect.levels", t("Reading the file"))
     moved = groups_of(view)
     groups = list(dict.fromkeys([*view.choice("recode-new", []), *moved.values()]))
     boxes: list[TagChild] = [_box(view, "", t("As they are"), levels, moved, groups)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from htmltools import Tag, tags
 
 from synthpop.app.elements import ask, button, card, choose, report_buttons, select
-from synthpop.app.jobs import Need
-from synthpop.app.protect import needs as shown
 from synthpop.app.protect.data import DECIMALS, SEPARATORS
 from synthpop.app.protect.exports import FORMATS, format_of
 from synthpop.app.view import View
@@ -18,11 +16,6 @@ ORDERS = {
     "households and members": "households and members in random order",
     "keep": "as in the original (tells the place of each record)",
 }
-
-
-def needs(view: View) -> list[Need]:
-    """Return what the page shows."""
-    return shown.standing(view)
 
 
 def _chosen(view: View, option: str) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from htmltools import Tag, tags
 
-from htmltools import Tag, TagList, tags
-
-from synthpop.app.elements import button, card, command, entry, pending, sentence
-from synthpop.app.jobs import Need
-from synthpop.app.protect import needs as shown
-from synthpop.app.protect.needs import file_stamp
-from synthpop.app.role_table import role_table
+from synthpop.app.elements import card, command, entry
+from synthpop.app.protect.needs import roles
+from synthpop.app.role_table import roles_page
 from synthpop.app.view import View
 
 TITLES = {
@@ -33,41 +29,12 @@ LIMITS = {
 }
 
 
-def needs(view: View) -> list[Need]:
-    """Return what the page shows."""
-    return [*shown.columns(view), *shown.suggestions(view)]
-
-
 def render(view: View) -> Tag:
     """Return the page."""
-    t, state = view.t, view.project.protect
-    described = view.value("protect.columns", file_stamp(state))
-    suggested = view.value("protect.suggest", file_stamp(state))
-    if described is None:
-        text = t("Reading the file")
-        return tags.div(tags.h1(t("Roles")), pending(view.fault("protect.columns"), text))
-    reasons = {} if suggested is None else suggested["columns"]
-    return tags.div(
-        tags.h1(t("Roles")),
-        tags.p(
-            t("What would an intruder know of a person? Those columns are the keys. Give each "
-              "column its role; a change starts the steps anew."),
-            class_="lead",
-        ),
-        card(t("Suggested from the data"), _suggestion(view, suggested)),
-        role_table(view, described, reasons, state.roles.of, TITLES, "protect.set_role"),
-        _limits(view),
-    )  # fmt: skip
-
-
-def _suggestion(view: View, suggested: Any) -> Tag | TagList:
     t = view.t
-    if suggested is None:
-        return pending(view.fault("protect.suggest"), t("Looking for roles"))
-    return tags.div(
-        sentence(suggested["text"]),
-        button(t("Take the suggestions"), {"action": "roles"}, kind="first", key="take-roles"),
-    )
+    lead = t("What would an intruder know of a person? Those columns are the keys. Give each "
+             "column its role; a change starts the steps anew.")  # fmt: skip
+    return roles_page(view, roles(view), TITLES, lead, t("Reading the file"), _limits(view))
 
 
 def _limits(view: View) -> Tag:

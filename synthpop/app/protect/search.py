@@ -12,14 +12,13 @@ from synthpop.app.elements import (
     button,
     card,
     entry,
+    form,
     framed_table,
     picture,
-    sending,
     sentence,
     waiting,
 )
-from synthpop.app.jobs import BackgroundJob, JobRequest, Need
-from synthpop.app.protect import needs as shown
+from synthpop.app.jobs import BackgroundJob, JobRequest
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
 from synthpop.microdata.errors import Faults
@@ -29,14 +28,18 @@ from synthpop.microdata.text import number, short_percent
 SECONDS, MOST_SECONDS = 60, 3600
 
 
-def needs(view: View) -> list[Need]:
-    """Return what the page shows."""
-    return shown.standing(view)
-
-
 def render(view: View) -> Tag:
     """Return the page."""
-    t, state = view.t, view.project.protect
+    t, k = view.t, view.project.protect.k
+    fields = [
+        entry("search-k", t("Records that share a key (k)"), k, name="k", kind="number", min="2",
+              step="1"),
+        entry("search-cells", t("Cells that may become missing, in percent"), "1", name="cells",
+              kind="number", min="0", max="100", step="any"),
+        entry("search-seconds", t("Seconds to search"), SECONDS, name="seconds", kind="number",
+              min="1", max=str(MOST_SECONDS), step="1"),
+        entry("search-seed", t("Seed"), 1, name="seed", kind="number", min="0", step="1"),
+    ]  # fmt: skip
     return tags.div(
         tags.h1(t("Make this file pass")),
         card(
@@ -47,23 +50,9 @@ def render(view: View) -> Tag:
                   "attacked and measured."),
                 class_="lead",
             ),
-            tags.form(
-                tags.div(
-                    entry("search-k", t("Records that share a key (k)"), state.k, name="k",
-                          kind="number", min="2", step="1"),
-                    entry("search-cells", t("Cells that may become missing, in percent"), "1",
-                          name="cells", kind="number", min="0", max="100", step="any"),
-                    entry("search-seconds", t("Seconds to search"), SECONDS, name="seconds",
-                          kind="number", min="1", max=str(MOST_SECONDS), step="1"),
-                    entry("search-seed", t("Seed"), 1, name="seed", kind="number", min="0",
-                          step="1"),
-                    class_="fields",
-                ),
-                tags.button(
-                    t("Search"), type="submit", class_="button first", id="search-plans",
-                    aria_disabled="true" if "protect.search" in view.busy else None,
-                ),
-                data_send=sending({"action": "search"}),
+            form(
+                {"action": "search"}, t("Search"), tags.div(*fields, class_="fields"),
+                kind="first", key="search-plans", busy="protect.search" in view.busy,
             ),
         ),
         _result(view),
@@ -153,23 +142,20 @@ def run_search(request: JobRequest) -> Any:
         seed=int(request.arguments["seed"]),
         progress=progress,
     )
-    best = search_result.best
-    table = search_result.plans[
-        search_result.plans["front"] | (search_result.plans["plan"] == best)
-    ]
+    best, table = search_result.best, search_result.plans
+    table = table[table["front"] | (table["plan"] == best)]
+
+    def recorded(step: Any) -> dict[str, Any]:
+        parameters = {key: to_json(value) for key, value in step.parameters.items()}
+        return {"verb": step.verb, "parameters": parameters}
+
     plans = [
         {
             "plan": int(row["plan"]),
             "text": str(row["steps"]),
             **{name: float(row[name]) for name in ("risk", "loss", "cells_lost")},
             "within": bool(row["within"]),
-            "steps": [
-                {
-                    "verb": step.verb,
-                    "parameters": {key: to_json(value) for key, value in step.parameters.items()},
-                }
-                for step in search_result.steps[int(row["plan"])]
-            ],
+            "steps": [recorded(step) for step in search_result.steps[int(row["plan"])]],
         }
         for row in table.sort_values("loss").to_dict("records")
     ]

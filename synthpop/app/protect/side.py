@@ -76,18 +76,10 @@ def render_history(view: View) -> Tag | None:
     if not has_keys(view.project):
         return None
     t, state = view.t, view.project.protect
-    items: list[TagChild] = [_item(view, 0, t("Original file"), "", state.position == 0)]
+    items: list[TagChild] = [_item(view, 0, t("Original file"))]
     for place, step in enumerate(state.steps, 1):
         title = f"{place}. {t(step.verb.replace('_', ' ').capitalize())}"
-        items.append(
-            _item(
-                view,
-                place,
-                title,
-                step.summaries.get(view.project.language, ""),
-                place == state.position,
-            )
-        )
+        items.append(_item(view, place, title, step.summaries.get(view.project.language, "")))
     return tags.section(
         tags.h2(t("History")),
         tags.div(
@@ -100,13 +92,14 @@ def render_history(view: View) -> Tag | None:
     )  # fmt: skip
 
 
-def _item(view: View, place: int, title: str, summary: str, current: bool) -> Tag:
-    undone = place > view.project.protect.position
+def _item(view: View, place: int, title: str, summary: str = "") -> Tag:
+    position = view.project.protect.position
+    current = place == position
     item = button(title, command("protect.go_to", position=place), key=f"step-{place}")
     if current:
         item.attrs["aria-current"] = "step"
     return tags.li(
         item,
         help_line(summary, f"step-{place}-text") if summary and current else None,
-        class_="undone" if undone else None,
+        class_="undone" if place > position else None,
     )
