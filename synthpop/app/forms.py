@@ -14,7 +14,6 @@ import tomllib
 import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from synthpop.app.docstrings import (
@@ -127,7 +126,6 @@ def make_form(
     return Form(name or described.__name__, first_sentence(described), ordered)
 
 
-@cache
 def protection_forms() -> dict[str, Form]:
     """Return the form of each method of ``riskeval.protect``."""
     from riskeval.protection.registry import VERBS, method_named

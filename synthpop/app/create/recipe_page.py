@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from htmltools import Tag, TagChild, tags
@@ -28,7 +28,7 @@ from synthpop.app.view import View
 from synthpop.microdata.methods import TYPE
 
 
-@lru_cache(maxsize=1)
+@cache
 def forms() -> dict[str, Form]:
     """Return the form of each kind of stage, made from its class."""
     from synthpop.stages.continuous.binned_method import Binned

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from htmltools import Tag, tags
@@ -15,6 +16,7 @@ from synthpop.app.protect import recode
 from synthpop.app.view import View
 
 FIRST = "global_recode"
+forms = cache(protection_forms)
 
 
 def needs(view: View) -> list[Need]:
@@ -25,11 +27,11 @@ def needs(view: View) -> list[Need]:
 
 def render(view: View) -> Tag:
     """Return the page."""
-    t, forms = view.t, protection_forms()
-    method = forms.get(view.choice("verb", FIRST), forms[FIRST])
+    t = view.t
+    method = forms().get(view.choice("verb", FIRST), forms()[FIRST])
     buttons = [
         button(t(_title(name)), choose(verb=name), key=f"verb-{name}", pressed=name == method.name)
-        for name in forms
+        for name in forms()
     ]
     options = form(
         {"action": "apply", "verb": method.name}, t("Apply"),
@@ -53,5 +55,5 @@ def _title(verb: str) -> str:
 def apply(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the job that runs a method with the entries of its form."""
     verb = message["verb"]
-    arguments = read_form(protection_forms()[verb], message.get("entries", {}))
+    arguments = read_form(forms()[verb], message.get("entries", {}))
     return [ask("protect.apply", verb=verb, arguments=arguments)]
