@@ -107,13 +107,13 @@ def scenarios(request: JobRequest) -> Any:
     if not state.keys or not state.target:
         remedy = "Choose what the intruder knows."
         raise InputError.of("scenarios", "keys and target", "are not chosen", remedy)
-    made = made_population(request)
-    survey = made["survey"]
-    result = intruder_scenarios(
-        survey.frame, made["population"], list(state.keys), state.target, weights=survey.weights,
+    result = made_population(request)
+    survey, population = result["survey"], result["population"]
+    risk = intruder_scenarios(
+        survey.frame, population, list(state.keys), state.target, weights=survey.weights,
         seed=state.seed, on_event=request.listen,
     )  # fmt: skip
-    return shown_result(result, plain_table(result.to_frame(), 100))
+    return shown_result(risk, plain_table(risk.to_frame(), 100))
 
 
 def report(request: JobRequest) -> Any:
