@@ -124,7 +124,8 @@ def protect(
     Example: riskeval protect survey-protect.toml --out survey-protected.sav
     """
     from riskeval.protection.release import release_file
-    from riskeval.runfiles.runfile import load_protect_plan, takes_seed
+    from riskeval.runfiles.runfile import load_protect_plan
+    from riskeval.session.running import with_seed
     from riskeval.session.session import ProtectionSession
     from synthpop.microdata.dictionary import dictionary_of
     from synthpop.microdata.streams import Streams, resolve_seed
@@ -141,9 +142,8 @@ def protect(
     with progress() as listen:
         for number, (verb, arguments) in enumerate(plan.steps, 1):
             listen(Event("progress", "protect", number - 1, len(plan.steps), verb))
-            if seed is not None and "seed" not in arguments and takes_seed(verb):
-                drawn = Streams(seed).at("protect", number, verb).integers(2**62)
-                arguments = {**arguments, "seed": int(drawn)}
+            if seed is not None:
+                arguments = with_seed(verb, arguments, Streams(seed).at("protect", number, verb))
             say(f"{number}. {session.apply(verb, **arguments).summary()}")
         listen(Event("end", "protect", len(plan.steps), len(plan.steps)))
     released = release_file(
@@ -173,22 +173,15 @@ def compare(
     Example: riskeval compare releases.toml --workers 2
     """
     from riskeval.runfiles.compare import load_compare_plan
-    from synthpop.microdata.files import write_table
-    from synthpop.microdata.streams import resolve_seed
 
     plan = load_compare_plan(file)
-    seed = None if seed is None else resolve_seed(seed)
     target = out or _named(plan, plan.report.file or f"{file.stem}.html", anywhere)
     numbers = target.with_suffix(".csv")
     keep_sources("riskeval compare", [file, *plan.sources()], [target, numbers])
     with progress() as listen:
         result = plan.run(seed=seed, workers=workers, on_event=listen)
     result.report(target, **plan.report.of_page())
-    if plan.report.audience == "internal":
-        write_table(result.measures, numbers)
-    say(result.summary())
-    more = f" and the numbers {numbers}" if plan.report.audience == "internal" else ""
-    say(f"Wrote the report {target}{more}. Seed {result.seed} repeats it.")
+    _report_written(target, result, result.measures, numbers, plan.report.audience)
     exceeded = sum(within is False for within in result.measures["within"].tolist())
     answer(report=target, seed=result.seed, measures=result.measures, exceeded=exceeded)
     _end_by_limits(exceeded, fail_on_limit)
@@ -208,7 +201,6 @@ def judge(
     """
     from riskeval.report.judgement import write_judgement
     from riskeval.runfiles.judge import load_judge_plan
-    from synthpop.microdata.files import write_table
 
     plan = load_judge_plan(file)
     target = out or _named(plan, plan.out or f"{file.stem}.csv", anywhere)
@@ -219,12 +211,7 @@ def judge(
     with progress() as listen:
         result = plan.run(seed=seed, workers=workers_option(workers), on_event=listen)
     write_judgement(page, result, **plan.report.of_page())
-    internal = plan.report.audience == "internal"
-    if internal:
-        write_table(result.to_frame(), target)
-    say(result.summary())
-    more = f" and the numbers {target}" if internal else ""
-    say(f"Wrote the report {page}{more}. Seed {result.seed} repeats it.")
+    _report_written(page, result, result.to_frame(), target, plan.report.audience)
     answer(report=page, seed=result.seed, numbers=result.to_frame())
 
 
@@ -311,6 +298,18 @@ def _write(frame: Any, target: Path, **options: Any) -> None:
         say(f"{target.suffix} does not hold:" + "".join(f"\n  - {item}" for item in items))
     answer(losses=items)
     write_table(frame, target, **options)
+
+
+def _report_written(report: Path, result: Any, numbers: Any, target: Path, audience: str) -> None:
+    """Write the numbers beside an internal report, and say what was written."""
+    from synthpop.microdata.files import write_table
+
+    beside = ""
+    if audience == "internal":
+        write_table(numbers, target)
+        beside = f" and the numbers {target}"
+    say(result.summary())
+    say(f"Wrote the report {report}{beside}. Seed {result.seed} repeats it.")
 
 
 def _end_by_limits(exceeded: int, fail_on_limit: bool) -> None:

@@ -19,9 +19,10 @@ from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.places import file_hash
-from synthpop.microdata.tomlfile import validate
+from synthpop.microdata.tomlfile import read_section
 
 SUFFIXES = (".csv", ".parquet")
+SEED = {"seed": Whole(0) | NONE}
 
 
 class ReleasedFile(FileInput):
@@ -69,14 +70,15 @@ class ParquetFolder:
         folder = self.path.absolute()  # workers of a cluster may have other working folders
         files = sorted(folder.rglob("*.parquet"))
         if not files:
-            raise _unreadable(self.path, "the folder holds no Parquet file")
+            raise InputError.of(str(self.path), "file", "the folder holds no Parquet file")
         manifest = folder / "manifest.json"
         if not self.hashes and manifest.is_file():
             try:
                 blocks = json.loads(manifest.read_text(encoding="utf-8"))["blocks"]
                 self.hashes.update({folder / block["file"]: block["hash"] for block in blocks})
             except (OSError, ValueError, KeyError, TypeError):
-                raise _unreadable(manifest, "is not a manifest of a population") from None
+                what = "is not a manifest of a population"
+                raise InputError.of(str(manifest), "file", what) from None
         return files
 
     @contextmanager
@@ -91,14 +93,8 @@ class ParquetFolder:
             with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
                 yield parquet
         except (OSError, ValueError, pa.ArrowException) as problem:
-            reason = str(problem).splitlines()[0]
-            raise _unreadable(file, f"is damaged: {reason}", "Write it again.") from None
-
-
-def _unreadable(path: Path, what: str, remedy: str = "") -> InputError:
-    faults = Faults(str(path))
-    faults.add("file", what, remedy=remedy)
-    return InputError(faults.subject, faults.found)
+            what = f"is damaged: {str(problem).splitlines()[0]}"
+            raise InputError.of(str(file), "file", what, "Write it again.") from None
 
 
 def read_file_table(
@@ -107,7 +103,7 @@ def read_file_table(
     """Read a table with the name of a file; None when it is absent and not required."""
     if name not in data and not required:
         return None
-    table = validate(faults, f"[{name}]", cls, data.get(name, {}))
+    table = read_section(faults, data, name, cls)
     if table is not None and table.file is None:
         faults.add(f"[{name}] file", "is not given", remedy="Name the file.")
     return table
@@ -130,8 +126,8 @@ def read_intruder(faults: Faults, data: Mapping[str, Any], who: str) -> Scenario
 
 def read_seed_and_out(faults: Faults, data: Mapping[str, Any]) -> tuple[int | None, str | None]:
     """Read ``seed`` and ``out``, the file of the table."""
-    seed, out = data.get("seed"), data.get("out")
-    check(faults, {"seed": Whole(0) | NONE}, {"seed": seed})
+    out = data.get("out")
+    check(faults, SEED, data)
     if out is not None and (not isinstance(out, str) or Path(out).suffix not in SUFFIXES):
         faults.add("out", f"is {out!r}", remedy="Give the name of a .csv or .parquet file.")
-    return seed, out
+    return data.get("seed"), out

@@ -13,27 +13,20 @@ from pydantic import Field
 from riskeval.comparison.compare import compare
 from riskeval.comparison.releases import Release
 from riskeval.comparison.result import Comparison
-from riskeval.runfiles.runfile import (
-    DataInput,
-    Names,
-    PageOptions,
-    read_data,
-    read_source,
-    read_steps,
-    takes_seed,
-)
+from riskeval.runfiles.attack_files import SEED
+from riskeval.runfiles.runfile import DataInput, Names, PageOptions, read_source, read_steps
+from riskeval.session.running import with_seed
 from riskeval.session.session import ProtectionSession
 from riskeval.shared.show import ORIGINAL
 from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import read_noted
-from synthpop.microdata.parameters import NONE, Whole, check
+from synthpop.microdata.parameters import check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.tomlfile import (
     Table,
-    check_sections,
-    faults_of,
-    read_toml,
+    read_run_file,
+    read_section,
     read_values,
     validate,
 )
@@ -102,7 +95,7 @@ class ComparePlan:
     ) -> Comparison:
         """Read the files, make the releases given as steps, and compare; all draw from one seed."""
         used = resolve_seed(self.seed if seed is None else seed)
-        original = read_data(self.data, self.folder, on_event)
+        original = self.data.read(self.folder, on_event)
         outside = None
         if self.holdout is not None:
             outside = read_noted(self.folder / self.holdout, on_event)
@@ -143,23 +136,21 @@ class ComparePlan:
     def _protect(self, base: pd.DataFrame, name: str, steps: Steps, seed: int) -> pd.DataFrame:
         roles = self.roles
 
-        def there(names: Names) -> Names:
+        def present(names: Names) -> Names:
             return [name for name in names if name in base]
 
         session = ProtectionSession(
             base,
-            keys=there(roles.keys),
-            numeric=there(roles.numeric),
-            sensitive=there(roles.sensitive),
+            keys=present(roles.keys),
+            numeric=present(roles.numeric),
+            sensitive=present(roles.sensitive),
             weights=roles.weights if roles.weights in base else None,
             household=roles.household if roles.household in base else None,
         )
         for number, (verb, arguments) in enumerate(steps, 1):
-            options = dict(arguments)
-            if "seed" not in options and takes_seed(verb):
-                options["seed"] = int(Streams(seed).at("release", name, number).integers(2**62))
+            rng = Streams(seed).at("release", name, number)
             try:
-                session.apply(verb, **options)
+                session.apply(verb, **with_seed(verb, arguments, rng))
             except InputError as problem:
                 where = f"[[release]] {name}, step {number}"
                 raise RunFileError(f"{where}: {problem.subject}", problem.faults) from None
@@ -196,32 +187,26 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
     >>> load_compare_plan(file).releases[0][1]
     (('top_bottom_code', {'column': 'age', 'upper': 80}),)
     """
-    file = Path(path)
-    data = read_toml(file)
-    faults = faults_of(f"run file {file.name}", data)
-    check_sections(faults, data, SECTIONS)
+    data, faults = read_run_file(path, SECTIONS)
     source = read_source(faults, data)
-    roles = validate(faults, "[roles]", CompareRoles, data.get("roles", {}))
-    report = validate(faults, "[report]", PageOptions, data.get("report", {}))
+    roles = read_section(faults, data, "roles", CompareRoles)
+    report = read_section(faults, data, "report", PageOptions)
     releases = _read_releases(faults, data.get("release", []))
     options = _options(faults, data)
     outside = _holdout(faults, data.get("holdout"))
-    seed = data.get("seed")
-    check(faults, {"seed": Whole(0) | NONE}, {"seed": seed})
+    check(faults, SEED, data)
     faults.raise_if_any()
-    return ComparePlan(source, roles, releases, options, outside, seed, report, file.parent)
+    return ComparePlan(
+        source, roles, releases, options, outside, data.get("seed"), report, Path(path).parent
+    )
 
 
 def _options(faults: Faults, data: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `compare` that need no reading; it checks them itself."""
-    options: dict[str, Any] = {}
-    for name in ("limits", "sample_sizes"):
-        if name in data:
-            options[name] = read_values(faults, data, name)
-    for name in ("indicators", "regressions", "level"):
-        if name in data:
-            options[name] = data[name]
-    return options
+    options: dict[str, Any] = {
+        name: read_values(faults, data, name) for name in ("limits", "sample_sizes") if name in data
+    }
+    return options | {n: data[n] for n in ("indicators", "regressions", "level") if n in data}
 
 
 def _holdout(faults: Faults, table: Any) -> str | None:

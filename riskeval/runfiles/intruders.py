@@ -16,11 +16,11 @@ from riskeval.runfiles.attack_files import (
     read_intruder,
     read_seed_and_out,
 )
-from riskeval.runfiles.runfile import DataInput, read_data, read_source
+from riskeval.runfiles.runfile import DataInput, read_source
 from synthpop.microdata.engines import Workers
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.tomlfile import Table, check_sections, faults_of, read_toml, validate
+from synthpop.microdata.tomlfile import Table, read_run_file, read_section
 
 SECTIONS = ["data", "population", "holdout", "intruder", "options", "seed", "out"]
 
@@ -62,7 +62,7 @@ class IntrudersPlan:
         options: dict[str, Any] = self.options.model_dump()
         scenarios = tuple(options.pop("scenarios"))
         return intruder_scenarios(
-            read_data(self.data, self.folder, on_event),
+            self.data.read(self.folder, on_event),
             self.population.open(self.folder, on_event, workers),
             self.intruder,
             **options,
@@ -99,16 +99,14 @@ def load_intruders_plan(path: Path | str) -> IntrudersPlan:
     >>> load_intruders_plan(file).options.scenarios
     [2, 4]
     """
-    file = Path(path)
-    data = read_toml(file)
-    faults = faults_of(f"run file {file.name}", data)
-    check_sections(faults, data, SECTIONS)
+    data, faults = read_run_file(path, SECTIONS)
     source = read_source(faults, data)
     population = read_file_table(faults, data, "population", ReleasedFile)
     holdout = read_file_table(faults, data, "holdout", FileInput, required=False)
     intruder = read_intruder(faults, data, "sample uniques")
-    options = validate(faults, "[options]", IntruderOptions, data.get("options", {}))
+    options = read_section(faults, data, "options", IntruderOptions)
     seed, out = read_seed_and_out(faults, data)
     faults.raise_if_any()
     assert intruder is not None  # or there was a fault
-    return IntrudersPlan(source, population, holdout, intruder, options, seed, out, file.parent)
+    folder = Path(path).parent
+    return IntrudersPlan(source, population, holdout, intruder, options, seed, out, folder)

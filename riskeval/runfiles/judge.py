@@ -18,24 +18,16 @@ from riskeval.runfiles.attack_files import (
     read_intruder,
     read_seed_and_out,
 )
-from riskeval.runfiles.runfile import DataInput, PageOptions, read_data, read_source, validate
+from riskeval.runfiles.runfile import DataInput, PageOptions, read_source
 from synthpop.microdata.engines import Workers, threads
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.parameters import Whole, check, check_choice
-from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml
+from synthpop.microdata.tomlfile import read_run_file, read_section
 
 SECTIONS = [
-    "data",
-    "synthetic",
-    "holdout",
-    "intruder",
-    "attacks",
-    "n_groups",
-    "seed",
-    "out",
-    "report",
-]
+    "data", "synthetic", "holdout", "intruder", "attacks", "n_groups", "seed", "out", "report",
+]  # fmt: skip
 
 
 class SyntheticInput(ReleasedFile):
@@ -77,7 +69,7 @@ class JudgePlan:
             for name in self.synthetic.replicates
         ]
         return assess_synthetic(
-            read_data(self.data, self.folder, on_event),
+            self.data.read(self.folder, on_event),
             self.synthetic.open(self.folder, on_event, workers),
             self.intruder,
             holdout=None if self.holdout is None else self.holdout.read(self.folder, on_event),
@@ -118,10 +110,7 @@ def load_judge_plan(path: Path | str) -> JudgePlan:
     >>> load_judge_plan(file).intruder.who
     'everyone'
     """
-    file = Path(path)
-    data = read_toml(file)
-    faults = faults_of(f"run file {file.name}", data)
-    check_sections(faults, data, SECTIONS)
+    data, faults = read_run_file(path, SECTIONS)
     source = read_source(faults, data)
     synthetic = read_file_table(faults, data, "synthetic", SyntheticInput)
     holdout = read_file_table(faults, data, "holdout", FileInput, required=False)
@@ -131,13 +120,12 @@ def load_judge_plan(path: Path | str) -> JudgePlan:
         attacks = attacks if isinstance(attacks, list) else [attacks]
         for name in attacks:
             check_choice(faults, "attacks", name, ATTACKS)
-    n_groups = data.get("n_groups", N_GROUPS)
-    check(faults, {"n_groups": Whole(2)}, {"n_groups": n_groups})
+    check(faults, {"n_groups": Whole(2)}, data)
     seed, out = read_seed_and_out(faults, data)
-    report = validate(faults, "[report]", PageOptions, data.get("report", {}))
+    report = read_section(faults, data, "report", PageOptions)
     faults.raise_if_any()
     assert intruder is not None  # or there was a fault
-    assert report is not None
     return JudgePlan(
-        source, synthetic, holdout, intruder, attacks, n_groups, seed, out, report, file.parent
-    )
+        source, synthetic, holdout, intruder, attacks, data.get("n_groups", N_GROUPS), seed, out,
+        report, Path(path).parent,
+    )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +12,11 @@ from pydantic import Field
 
 from riskeval.measures.assess import assess
 from riskeval.measures.assessment import Assessment
-from riskeval.protection.registry import VERBS, method_named
+from riskeval.protection.registry import VERBS
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.tomlfile import (
-    Table,
-    check_sections,
-    faults_of,
-    read_toml,
-    read_values,
-    validate,
-)
+from synthpop.microdata.tomlfile import Table, read_run_file, read_section, read_values
 
 Names = list[str]
 
@@ -33,6 +25,14 @@ class DataInput(FileInput):
     """The table ``[data]``: a file, or ``demo = true`` for the embedded survey."""
 
     demo: bool = False
+
+    def read(self, folder: Path, on_event: Listener = silent) -> pd.DataFrame:
+        """Read the file, or load the embedded survey."""
+        if not self.demo:
+            return super().read(folder, on_event)
+        from synthpop.microdata.demo_survey import load_demo_survey
+
+        return load_demo_survey().frame
 
 
 class AssessOptions(Table):
@@ -100,9 +100,8 @@ class AssessPlan:
 
     def run(self, *, on_event: Listener | None = None) -> Assessment:
         """Read the file and measure it."""
-        data = read_data(self.data, self.folder, on_event or silent)
         return assess(
-            data,
+            self.data.read(self.folder, on_event or silent),
             **self.arguments.model_dump(),
             limits=self.limits,
             options=self.options,
@@ -124,35 +123,18 @@ class ProtectPlan:
 
     def read(self) -> pd.DataFrame:
         """Read the file."""
-        return read_data(self.data, self.folder)
+        return self.data.read(self.folder)
 
 
 def load_assess_plan(path: Path | str) -> AssessPlan:
-    r"""Read and check a run file of ``riskeval assess``.
-
-    Raises
-    ------
-    RunFileError
-        Lists every fault.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "assess.toml"
-    >>> _ = file.write_text('data = {demo = true}\nassess = {keys = ["db040", "age"]}')
-    >>> load_assess_plan(file).arguments.keys
-    ['db040', 'age']
-    """
-    file = Path(path)
-    data = read_toml(file)
-    faults = faults_of(f"run file {file.name}", data)
-    check_sections(faults, data, ["data", "assess", "limits", "options", "report"])
+    """Read and check a run file of ``riskeval assess``; a `RunFileError` lists every fault."""
+    data, faults = read_run_file(path, ["data", "assess", "limits", "options", "report"])
     source = read_source(faults, data)
-    options = validate(faults, "[assess]", AssessOptions, data.get("assess", {}))
-    report = validate(faults, "[report]", PageOptions, data.get("report", {}))
+    options = read_section(faults, data, "assess", AssessOptions)
+    report = read_section(faults, data, "report", PageOptions)
     limits, measures = (read_values(faults, data, name) for name in ("limits", "options"))
     faults.raise_if_any()
-    return AssessPlan(source, options, limits, measures, report, file.parent)
+    return AssessPlan(source, options, limits, measures, report, Path(path).parent)
 
 
 def assess_file(path: Path | str) -> Assessment:
@@ -186,41 +168,26 @@ def assess_file(path: Path | str) -> Assessment:
 
 
 def load_protect_plan(path: Path | str) -> ProtectPlan:
-    r"""Read and check a run file of ``riskeval protect``: ``[data]``, ``[roles]``, ``[[step]]``.
+    """Read and check a run file of ``riskeval protect``.
 
-    Raises
-    ------
-    RunFileError
-        Lists every fault that can be seen before the steps are run.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "plan.toml"
-    >>> _ = file.write_text('data = {demo = true}\nroles = {keys = ["age"]}\n[[step]]\n'
-    ...                     'verb = "local_suppression"\nk = 3\n')
-    >>> load_protect_plan(file).steps
-    (('local_suppression', {'k': 3}),)
+    A `RunFileError` lists every fault that can be seen before the steps are run.
     """
-    file = Path(path)
-    data = read_toml(file)
-    faults = faults_of(f"run file {file.name}", data)
-    check_sections(faults, data, ["data", "roles", "step", "out", "report", "release"])
+    data, faults = read_run_file(path, ["data", "roles", "step", "out", "report", "release"])
     source = read_source(faults, data)
-    roles = validate(faults, "[roles]", RolesInput, data.get("roles", {}))
-    report = validate(faults, "[report]", PageOptions, data.get("report", {}))
-    release = validate(faults, "[release]", ReleaseOptions, data.get("release", {}))
+    roles = read_section(faults, data, "roles", RolesInput)
+    report = read_section(faults, data, "report", PageOptions)
+    release = read_section(faults, data, "release", ReleaseOptions)
     steps = read_steps(faults, data.get("step", []))
     out = data.get("out")
     if out is not None and not isinstance(out, str):
         faults.add("out", f"is {out!r}", remedy="Give the name of a file.")
     faults.raise_if_any()
-    return ProtectPlan(source, roles, steps, out, report, file.parent, release)
+    return ProtectPlan(source, roles, steps, out, report, Path(path).parent, release)
 
 
 def read_source(faults: Faults, data: Mapping[str, Any]) -> Any:
     """Read the table ``[data]``: exactly one of `file` and `demo`."""
-    source = validate(faults, "[data]", DataInput, data.get("data", {}))
+    source = read_section(faults, data, "data", DataInput)
     if source is not None and source.demo == (source.file is not None):
         faults.add("[data]", "needs file or demo = true", remedy="Give exactly one of them.")
     return source
@@ -246,23 +213,3 @@ def read_steps(
             faults.add(f"{head} {number}", what, remedy=did_you_mean(verb, VERBS))
         steps.append((str(verb), arguments))
     return tuple(steps)
-
-
-def read_data(source: DataInput, folder: Path, on_event: Listener = silent) -> pd.DataFrame:
-    """Read the file that ``[data]`` names."""
-    if source.demo:
-        from synthpop.microdata.demo_survey import load_demo_survey
-
-        return load_demo_survey().frame
-    return source.read(folder, on_event)
-
-
-def takes_seed(verb: str) -> bool:
-    """Whether a verb of ``riskeval.protect`` draws.
-
-    Examples
-    --------
-    >>> takes_seed("pram"), takes_seed("global_recode")
-    (True, False)
-    """
-    return "seed" in inspect.signature(method_named(verb)).parameters

@@ -50,28 +50,32 @@ def _keys(roles: RoleSuggestions) -> list[str]:
     return [*lines, "]"]
 
 
-def _named(roles: RoleSuggestions, role: str, argument: str) -> list[str]:
+def _named(roles: RoleSuggestions, role: str) -> list[str]:
     items = [item for item in roles.columns if item.role == role]
     if not items:
-        return [f"# {argument} = []"]
+        return [f"# {role} = []"]
     reasons = list(dict.fromkeys(_line(item.why) for item in items))
     names = toml_value([item.name for item in items])
-    return [f"# {'; '.join(reasons[:3])}", f"{argument} = {names}"]
+    return [f"# {'; '.join(reasons[:3])}", f"{role} = {names}"]
 
 
-def _single(argument: str, name: str | None) -> str:
-    return f"{argument} = {toml_value(name)}" if name else f'# {argument} = "..."'
+def _roles(roles: RoleSuggestions) -> list[str]:
+    return [
+        *_keys(roles),
+        *(
+            f"{argument} = {toml_value(name)}" if name else f'# {argument} = "..."'
+            for argument, name in (("weights", roles.weights), ("household", roles.household))
+        ),
+        *_named(roles, "sensitive"),
+        *_named(roles, "numeric"),
+        "",
+    ]
 
 
 def _assess(roles: RoleSuggestions) -> list[str]:
     return [
         "[assess]",
-        *_keys(roles),
-        _single("weights", roles.weights),
-        _single("household", roles.household),
-        *_named(roles, "sensitive", "sensitive"),
-        *_named(roles, "numeric", "numeric"),
-        "",
+        *_roles(roles),
         "# What is accepted; the report says where the limits come from.",
         "# [limits]",
         "# k = 3",
@@ -79,15 +83,7 @@ def _assess(roles: RoleSuggestions) -> list[str]:
 
 
 def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
-    lines = [
-        "[roles]",
-        *_keys(roles),
-        _single("weights", roles.weights),
-        _single("household", roles.household),
-        *_named(roles, "sensitive", "sensitive"),
-        *_named(roles, "numeric", "numeric"),
-        "",
-    ]
+    lines = ["[roles]", *_roles(roles)]
     for name in roles.keys:
         breaks = _breaks(frame[name])
         if breaks:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from riskeval.protection.registry import VERBS, method_named
@@ -22,13 +23,7 @@ from synthpop.microdata.parameters import check_choice
 def prepare_step(
     roles: SessionRoles, verb: str, values: Sequence[Any] = (), parameters: Mapping[str, Any] = {}
 ) -> Step:
-    """Return a step with everything that is needed to repeat it: roles filled in, seed resolved.
-
-    Examples
-    --------
-    >>> str(prepare_step(SessionRoles(("age",)), "mondrian", parameters={"k": 3}))
-    "mondrian(keys=['age'], k=3)"
-    """
+    """Return a step with everything that is needed to repeat it: roles filled in, seed resolved."""
     faults = Faults("ProtectionSession")
     check_choice(faults, "verb", verb, VERBS)
     faults.raise_if_any()
@@ -57,6 +52,18 @@ def prepare_step(
             faults.add(verb, f"needs {name!r}", remedy="Give it, or declare its role.")
     faults.raise_if_any()
     return Step(verb, {name: plain(name, arguments[name]) for name in allowed if name in arguments})
+
+
+def takes_seed(verb: str) -> bool:
+    """Whether a verb of ``riskeval.protect`` draws."""
+    return "seed" in inspect.signature(method_named(verb)).parameters
+
+
+def with_seed(verb: str, arguments: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Return the arguments of a verb, with a seed drawn where it needs one and has none."""
+    if "seed" in arguments or not takes_seed(verb):
+        return arguments
+    return {**arguments, "seed": int(rng.integers(2**62))}
 
 
 def run_step(step: Step, frame: pd.DataFrame, roles: SessionRoles) -> Protected:

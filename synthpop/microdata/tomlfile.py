@@ -63,6 +63,23 @@ def check_sections(faults: Faults, data: Mapping[str, Any], known: list[str]) ->
             faults.add(f"[{key}]", "is unknown", remedy=did_you_mean(key, known))
 
 
+def read_run_file(path: Path | str, sections: list[str]) -> tuple[Document, Faults]:
+    """Return the content of a run file, and the list of its faults: unknown tables so far."""
+    file = Path(path)
+    data = read_toml(file)
+    faults = faults_of(f"run file {file.name}", data)
+    check_sections(faults, data, sections)
+    return data, faults
+
+
+def read_section(faults: Faults, data: Mapping[str, Any], name: str, cls: type[Any]) -> Any:
+    """Return a table as an object of `cls`, by its defaults where it is not there; see `validate`.
+
+    None where the table has faults.
+    """
+    return validate(faults, f"[{name}]", cls, data.get(name, {}))
+
+
 def read_values(faults: Faults, data: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the values of a table, empty where it is not there; "none" stands for none."""
     table = data.get(name, {})

@@ -13,7 +13,8 @@ import pytest
 
 from riskeval import protect
 from riskeval.cli import main
-from riskeval.runfiles.runfile import load_protect_plan, takes_seed
+from riskeval.runfiles.runfile import load_protect_plan
+from riskeval.session.running import takes_seed
 from synthpop.microdata.errors import RunFileError
 from tests import console
 from tests.small import small_frame
