@@ -35,15 +35,7 @@ ADVICE = {
 
 
 def advice(one: Measurement) -> str:
-    """Return what lowers a number; empty where nothing general can be said.
-
-    Examples
-    --------
-    >>> from riskeval.shared.measurement import MeasureInfo
-    >>> info = MeasureInfo("below_3", "file risk", "low", "records", "...")
-    >>> advice(Measurement(info, 3)).startswith("Recode the key")
-    True
-    """
+    """Return what lowers a number; empty where nothing general can be said."""
     return advice_on(one.info.name)
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from riskeval.measures.registry import MEASURES
-from riskeval.report import assessment_charts as charts
 from riskeval.report.advice import advice
+from riskeval.report.assessment_charts import (
+    cell_sizes_chart,
+    frequencies_chart,
+    risk_chart,
+    suda_chart,
+)
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
 from riskeval.report.riskiest import limit, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
@@ -37,10 +42,10 @@ ATTRIBUTES = (
 )  # fmt: skip
 """Measures of what the keys tell about sensitive variables."""
 CHART_OF = {
-    "individual_risk": ("risk_distribution", charts.risk_chart),
-    "frequencies": ("sample_against_population", charts.frequencies_chart),
-    "k_anonymity": ("cell_sizes", charts.cell_sizes_chart),
-    "suda": ("suda_by_record", charts.suda_chart),
+    "individual_risk": ("risk_distribution", risk_chart),
+    "frequencies": ("sample_against_population", frequencies_chart),
+    "k_anonymity": ("cell_sizes", cell_sizes_chart),
+    "suda": ("suda_by_record", suda_chart),
 }
 """Measure -> name of its caption, and the chart, which stands in its first row."""
 
@@ -85,31 +90,26 @@ def write_assessment(
     >>> "3-anonymity" in page.read_text(encoding="utf-8")
     True
     """
-
-    def facts(external: bool) -> dict[str, Any]:
-        measurements = visible(assessment.measurements, external)
-        return {
-            "title": gettext("Disclosure risk of a file"),
-            **assessment_facts(assessment, measurements, external),
-        }
-
+    facts = partial(assessment_facts, assessment)
     return write_for(
         path, "riskeval", "assess.html.j2", facts, title=title, audience=audience, language=language
     )
 
 
-def assessment_facts(
-    assessment: Assessment, measurements: list[Measurement], external: bool
-) -> dict[str, Any]:
-    """Return everything that the page says but its title, as text ready to be set."""
+def assessment_facts(assessment: Assessment, external: bool) -> dict[str, Any]:
+    """Return everything that the page says, as text ready to be set."""
+    measurements = visible(assessment.measurements, external)
+    exceeded = [one for one in assessment.measurements if one.within is False]
+    exceeded.sort(key=over_limit, reverse=True)
     risk = assessment.results.get("individual_risk")
     return {
+        "title": gettext("Disclosure risk of a file"),
         "external": external,
         "cards": _cards(assessment, measurements, external),
         "verdicts": verdict_rows(assessment, external),
         "worst": [
             finding(_exceeds(one, external), _place(one, external), advice(one))
-            for one in _by_excess(assessment.measurements)[:MOST_FINDINGS]
+            for one in exceeded[:MOST_FINDINGS]
         ],
         "rounding": ROUNDING if external else "",
         "keys": ", ".join(assessment.keys),
@@ -133,14 +133,15 @@ def _cards(
     assessment: Assessment, measurements: list[Measurement], external: bool
 ) -> list[dict[str, str]]:
     n = assessment.n_records
-    cards = [card("Records", rounded(n) if external else count(n), "in the file")]
     wanted = ("below_3", "global_risk", "expected_reidentifications", "household_risk")
-    cards += [
-        card(one.title, shown(one, external), one.info.meaning.split(";")[0])
-        for one in measurements
-        if one.info.name in wanted
+    return [
+        card("Records", rounded(n) if external else count(n), "in the file"),
+        *(
+            card(one.title, shown(one, external), one.info.meaning.split(";")[0])
+            for one in measurements
+            if one.info.name in wanted
+        ),
     ]
-    return cards
 
 
 def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]:
@@ -150,13 +151,11 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
     what was measured and judges nothing. Limits of single records count for external readers too,
     who do not see the values.
     """
-    measurements = list(assessment.measurements)
-    attribute = {
-        one.info.name for one in measurements if _measure_of(assessment, one) in ATTRIBUTES
-    }
-    identity = [one for one in measurements if one.info.name not in attribute]
-    about = [one for one in measurements if one.info.name in attribute]
-    within = [one.within for one in measurements if one.within is not None]
+    identity: list[Measurement] = []
+    attribute: list[Measurement] = []
+    for one in assessment.measurements:
+        (attribute if _measure_of(assessment, one) in ATTRIBUTES else identity).append(one)
+    within = [one.within for one in assessment.measurements if one.within is not None]
     exceeded = within.count(False)
     if not within:
         limits = verdict("Limits", "none set", "none", "Set limits in the table [assess.limits].")
@@ -165,21 +164,18 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
         text = f"{of} {'is' if exceeded == 1 else 'are'} exceeded."
         limits = verdict("Limits", "exceeded", "bad", text, "#measures")
     else:
-        text = f"{_all(len(within))} met, for intruders who know these keys and no more."
+        every = "The only limit is" if len(within) == 1 else f"All {len(within)} limits are"
+        text = f"{every} met, for intruders who know these keys and no more."
         limits = verdict("Limits", "met", "good", text, "#measures")
     return [
         limits,
         _judged_group("Identity disclosure", identity, IDENTITY, external),
-        _judged_group("Attribute disclosure", about, ATTRIBUTES, external)
-        if about
+        _judged_group("Attribute disclosure", attribute, ATTRIBUTES, external)
+        if attribute
         else verdict(
             "Attribute disclosure", "not assessed", "none", "Declare sensitive variables."
         ),
     ]
-
-
-def _all(n: int) -> str:
-    return "The only limit is" if n == 1 else f"All {n} limits are"
 
 
 IDENTITY = ("below_3", "expected_reidentifications", "global_risk", "below_2")
@@ -202,12 +198,6 @@ def _measure_of(assessment: Assessment, one: Measurement) -> str:
     rows = assessment.table
     known = rows.loc[rows["name"] == one.info.name, "measure"]
     return str(known.iloc[0]) if len(known) else ""
-
-
-def _by_excess(measurements: Sequence[Measurement]) -> list[Measurement]:
-    """Return what exceeds its limit, the farthest beyond first."""
-    exceeded = [one for one in measurements if one.within is False]
-    return sorted(exceeded, key=lambda one: -over_limit(one))
 
 
 def over_limit(one: Measurement) -> float:
@@ -250,10 +240,10 @@ def _row(
     sentences = [_meaning(one, external)]
     if measure is not None:
         sentences.append(f"{measure.question} Source: {one.info.source or measure.source}.")
-    drawn = []
+    charts = []
     if is_first and not external and name in assessment.results:
         sentences.append(assessment.results[name].summary())
-        drawn = _drawn(assessment, name)
+        charts = _charts(assessment, name)
     over = over_limit(one)
     mark = limit_mark(one.within, one.applies)
     return folding_row(
@@ -265,27 +255,25 @@ def _row(
         {} if external else {"over": min(over, 1e9)},
         flagged=one.within is False,
         sentences=sentences,
-        charts=drawn,
+        charts=charts,
     )
 
 
 def _bar(one: Measurement) -> str:
     """Return the value on a line from zero, with its limit."""
     value = one.share if one.info.unit == "records" else one.value
-    reach = 1.0
-    bound = float("nan")
+    bound, reach = float("nan"), 1.0
+    text = f"{one.title}: {shown(one)}"
     if one.limit is not None and one.applies:
-        of = one.records if one.info.unit == "records" and one.records else 1
-        bound = one.limit / of
+        bound = one.limit / (one.records if one.info.unit == "records" and one.records else 1)
         reach = max(1.25 * bound, value) if value == value else 1.25 * bound
+        text += f", limit {limit_text(one)}"
     elif one.info.unit not in ("records", "share", "probability", "overlap"):
         return ""
-    text = f"{one.title}: {shown(one)}"
-    text += f", limit {limit_text(one)}" if one.limit is not None and one.applies else ""
     return value_bar(value, bound, reach or 1.0, text, at_least=one.at_least)
 
 
-def _drawn(assessment: Assessment, name: str) -> list[dict[str, str]]:
+def _charts(assessment: Assessment, name: str) -> list[dict[str, str]]:
     if name not in CHART_OF:
         return []
     key, draw = CHART_OF[name]
@@ -319,17 +307,15 @@ def _contributions(assessment: Assessment) -> dict[str, Any] | None:
     suda = assessment.results.get("suda")
     if suda is None or not (suda.n_msu > 0).any():
         return None
-    levels = suda.level_contribution
+    keys, levels = (
+        contribution.sort_values("contribution", ascending=False)
+        for contribution in (suda.attribute_contribution, suda.level_contribution)
+    )
     rows = []
-    for row in suda.attribute_contribution.sort_values(
-        "contribution", ascending=False
-    ).itertuples():
-        part = levels[levels["variable"] == row.variable].sort_values(
-            "contribution", ascending=False
-        )
+    for row in keys.itertuples():
         top = [
             f"{item.level} ({percent(item.contribution / 100, 0)})"
-            for item in part.head(3).itertuples()
+            for item in levels[levels["variable"] == row.variable].head(3).itertuples()
             if item.contribution > 0
         ]
         rows.append((row.variable, ", ".join(top), percent(row.contribution / 100, 1)))

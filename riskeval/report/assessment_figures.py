@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
@@ -20,12 +19,12 @@ from riskeval.measures.individual_result import IndividualRisk
 from synthpop.microdata.pictures import (
     HALF,
     POPULATION,
-    RC,
     SAMPLE,
     SOFT,
     WIDE,
     Gallery,
     new_figure,
+    styled,
 )
 from synthpop.microdata.text import number, tick
 
@@ -62,20 +61,12 @@ def draw_first(assessment: Assessment) -> Figure | None:
     return next(iter(draw_assessment(assessment).values()), None)
 
 
+@styled
 def risk_distribution(result: IndividualRisk) -> Figure:
     """Histogram of the individual (and household) risks on a logarithmic scale.
 
     The vertical line is the limit of the benchmark rule, where that is a probability. Records
     without risk are left out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from riskeval.measures.individual import individual_risk
-    >>> data = pd.DataFrame({"age": [1, 1, 2], "w": [9.0, 9.0, 5.0]})
-    >>> figure = risk_distribution(individual_risk(data, ["age"], weights="w"))
-    >>> figure.axes[0].get_xlabel()
-    'Probability of a correct link'
     """
     shown = [("the person", result.risk, POPULATION)]
     if result.household_risk is not None:
@@ -84,127 +75,106 @@ def risk_distribution(result: IndividualRisk) -> Figure:
     low = min((float(values.min()) for values in positive if len(values)), default=1e-3)
     low = min(low, 0.5) * 0.999
     bins = np.geomspace(low, 1.001, 50).tolist()
-    with rc_context(RC):
-        figure = new_figure(WIDE, 3.8)
-        axes = figure.subplots()
-        for (label, _, colour), values in zip(shown, positive, strict=True):
-            axes.hist(values, bins=bins, histtype="step", color=colour, linewidth=1.8, label=label)
-        if result.benchmark <= 1:
-            text = f"benchmark rule: {number(result.benchmark)}"
-            axes.axvline(result.benchmark, color=SOFT, linestyle="--", linewidth=1, label=text)
-        axes.set_xscale("log")
-        _plain_numbers(axes.xaxis, low, 1.0)
-        axes.set_yscale("symlog", linthresh=1)
-        axes.set_ylim(0, 1.5 * max(axes.get_ylim()[1], 1.0))
-        axes.yaxis.set_major_locator(FixedLocator([0.0, *(10.0**j for j in range(10))]))
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(tick))
-        axes.grid(axis="y")
-        axes.set_xlabel("Probability of a correct link")
-        axes.set_ylabel("Records")
-        axes.set_title("How the risk is spread over the records (both scales logarithmic)")
-        axes.legend(title="Risk that an intruder finds", alignment="left", **ASIDE)
+    figure = new_figure(WIDE, 3.8)
+    axes = figure.subplots()
+    for (label, _, colour), values in zip(shown, positive, strict=True):
+        axes.hist(values, bins=bins, histtype="step", color=colour, linewidth=1.8, label=label)
+    if result.benchmark <= 1:
+        text = f"benchmark rule: {number(result.benchmark)}"
+        axes.axvline(result.benchmark, color=SOFT, linestyle="--", linewidth=1, label=text)
+    axes.set_xscale("log")
+    _plain_numbers(axes.xaxis, low, 1.0)
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_ylim(0, 1.5 * max(axes.get_ylim()[1], 1.0))
+    axes.yaxis.set_major_locator(FixedLocator([0.0, *(10.0**j for j in range(10))]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(tick))
+    axes.grid(axis="y")
+    axes.set_xlabel("Probability of a correct link")
+    axes.set_ylabel("Records")
+    axes.set_title("How the risk is spread over the records (both scales logarithmic)")
+    axes.legend(title="Risk that an intruder finds", alignment="left", **ASIDE)
     return figure
 
 
+@styled
 def sample_against_population(counts: FrequencyCounts) -> Figure:
     """Estimated population frequency F against sample frequency f, one point a distinct key.
 
     At most 5,000 points, evenly spread over the keys in the order of F; the line is F = f.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from riskeval.measures.frequencies import frequency_counts
-    >>> data = pd.DataFrame({"age": [1, 1, 2], "w": [9.0, 9.0, 5.0]})
-    >>> figure = sample_against_population(frequency_counts(data, ["age"], weights="w"))
-    >>> len(figure.axes[0].collections[0].get_offsets())
-    2
     """
     order = np.argsort(counts.cell_F, kind="stable")
     points = order[:: max(1, -(-len(order) // MOST_POINTS))]
-    with rc_context(RC):
-        figure = new_figure(WIDE, HALF - 0.8)
-        axes = figure.subplots()
-        axes.scatter(
-            counts.cell_f[points],
-            counts.cell_F[points],
-            s=10,
-            color=POPULATION,
-            alpha=0.35,
-            linewidths=0,
-            label="a distinct key",
-        )
-        if len(points):
-            ends = np.array([counts.cell_f.min(), counts.cell_f.max()])
-            axes.plot(
-                ends, ends, color=SOFT, linestyle="--", linewidth=1, label="F = f: nobody else"
-            )
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            _plain_numbers(axes.xaxis, float(ends[0]), float(ends[1]))
-            floor = min(float(counts.cell_F.min()), float(ends[0]))
-            _plain_numbers(axes.yaxis, floor, float(counts.cell_F.max()))
-            axes.legend(markerscale=2, **ASIDE)
-        axes.grid()
-        axes.set_xlabel("Records of the file with the key, f")
-        axes.set_ylabel("Estimated persons of the population, F")
-        axes.set_title("Rare keys are at the lower left (both scales logarithmic)")
+    figure = new_figure(WIDE, HALF - 0.8)
+    axes = figure.subplots()
+    axes.scatter(
+        counts.cell_f[points],
+        counts.cell_F[points],
+        s=10,
+        color=POPULATION,
+        alpha=0.35,
+        linewidths=0,
+        label="a distinct key",
+    )
+    if len(points):
+        ends = np.array([counts.cell_f.min(), counts.cell_f.max()])
+        axes.plot(ends, ends, color=SOFT, linestyle="--", linewidth=1, label="F = f: nobody else")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        _plain_numbers(axes.xaxis, float(ends[0]), float(ends[1]))
+        floor = min(float(counts.cell_F.min()), float(ends[0]))
+        _plain_numbers(axes.yaxis, floor, float(counts.cell_F.max()))
+        axes.legend(markerscale=2, **ASIDE)
+    axes.grid()
+    axes.set_xlabel("Records of the file with the key, f")
+    axes.set_ylabel("Estimated persons of the population, F")
+    axes.set_title("Rare keys are at the lower left (both scales logarithmic)")
     return figure
 
 
+@styled
 def cell_sizes(counts: FrequencyCounts) -> Figure:
-    """Number of keys by how many records they have (cell size indices).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from riskeval.measures.frequencies import frequency_counts
-    >>> figure = cell_sizes(frequency_counts(pd.DataFrame({"a": [1, 1, 2]}), ["a"]))
-    >>> figure.axes[0].get_ylabel()
-    'Distinct keys'
-    """
+    """Number of keys by how many records they have (cell size indices)."""
     table = counts.cell_sizes.query("size > 0")
-    with rc_context(RC):
-        figure = new_figure(WIDE, 3.4)
-        axes = figure.subplots()
-        for colour, label, part in (
-            (SAMPLE, f"fewer than {RARE} records", table.query(f"size < {RARE}")),
-            (POPULATION, f"{RARE} records or more", table.query(f"size >= {RARE}")),
-        ):
-            axes.vlines(part["size"], 0, part["cells"], color=colour, linewidth=4, label=label)
-        largest = float(table["size"].max()) if len(table) else 1.0
-        if largest > 30:
-            axes.set_xscale("log")
-            _plain_numbers(axes.xaxis, float(table["size"].min()), largest)
-        else:
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=15, integer=True))
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-        axes.yaxis.set_major_formatter(FuncFormatter(tick))
-        axes.set_ylim(bottom=0)
-        axes.grid(axis="y")
-        axes.set_xlabel("Records that share a key (1: the record is unique)")
-        axes.set_ylabel("Distinct keys")
-        axes.set_title("How many keys are rare")
-        axes.legend(**ASIDE)
+    figure = new_figure(WIDE, 3.4)
+    axes = figure.subplots()
+    for colour, label, part in (
+        (SAMPLE, f"fewer than {RARE} records", table.query(f"size < {RARE}")),
+        (POPULATION, f"{RARE} records or more", table.query(f"size >= {RARE}")),
+    ):
+        axes.vlines(part["size"], 0, part["cells"], color=colour, linewidth=4, label=label)
+    largest = float(table["size"].max()) if len(table) else 1.0
+    if largest > 30:
+        axes.set_xscale("log")
+        _plain_numbers(axes.xaxis, float(table["size"].min()), largest)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=15, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.yaxis.set_major_formatter(FuncFormatter(tick))
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y")
+    axes.set_xlabel("Records that share a key (1: the record is unique)")
+    axes.set_ylabel("Distinct keys")
+    axes.set_title("How many keys are rare")
+    axes.legend(**ASIDE)
     return figure
 
 
+@styled
 def suda_by_record(result: Any) -> Figure:
     """DIS-SUDA scores in descending order; records with score 0 are left out."""
     scores = np.sort(np.asarray(result.dis_score))[::-1]
     scores = scores[scores > 0]
-    with rc_context(RC):
-        figure = new_figure(WIDE, 3.4)
-        axes = figure.subplots()
-        ranks = np.arange(1, len(scores) + 1)
-        axes.plot(ranks, scores, color=POPULATION, linewidth=1.8, drawstyle="steps-mid")
-        if len(scores) > 1:
-            axes.set_xscale("log")
-            _plain_numbers(axes.xaxis, 1.0, float(len(scores)))
-        axes.set_ylim(bottom=0)
-        axes.grid(axis="y")
-        axes.set_xlabel("Rank of the record, the most special first (logarithmic)")
-        axes.set_ylabel("DIS-SUDA score")
-        axes.set_title("Special uniques: the steep part on the left needs protection first")
+    figure = new_figure(WIDE, 3.4)
+    axes = figure.subplots()
+    ranks = np.arange(1, len(scores) + 1)
+    axes.plot(ranks, scores, color=POPULATION, linewidth=1.8, drawstyle="steps-mid")
+    if len(scores) > 1:
+        axes.set_xscale("log")
+        _plain_numbers(axes.xaxis, 1.0, float(len(scores)))
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y")
+    axes.set_xlabel("Rank of the record, the most special first (logarithmic)")
+    axes.set_ylabel("DIS-SUDA score")
+    axes.set_title("Special uniques: the steep part on the left needs protection first")
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from riskeval.report.comparison_map import map_chart
@@ -73,10 +74,7 @@ def write_comparison(
     language: str = "en",
 ) -> Place:
     """Write a comparison as one self-contained HTML file; see `Comparison.report`."""
-
-    def facts(external: bool) -> dict[str, Any]:
-        return comparison_facts(external_view(comparison) if external else comparison, external)
-
+    facts = partial(comparison_facts, comparison)
     return write_for(
         path, "riskeval", "compare.html.j2", facts, title=title, audience=audience,
         language=language,
@@ -85,6 +83,8 @@ def write_comparison(
 
 def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
     """Return everything that the page says, as text ready to be set."""
+    if external:
+        comparison = external_view(comparison)
     maps = _maps(comparison)
     first = maps[0][1]
     level = f"{100 * comparison.level:g} %"
@@ -220,12 +220,13 @@ def _decision_note(comparison: Comparison, maps: list[RiskUtilityMap]) -> str:
 
 def _scenario(comparison: Comparison) -> str:
     roles = comparison.roles
-    keys = ", ".join(roles["keys"])  # type: ignore[arg-type]
+    keys, sensitive, numeric = (
+        ", ".join(roles[role])  # type: ignore[arg-type]
+        for role in ("keys", "sensitive", "numeric")
+    )
     text = f"An intruder knows {keys} of a person, looks for this person in the release"
-    sensitive = ", ".join(roles["sensitive"])  # type: ignore[arg-type]
     if sensitive:
         text += f", and wants to learn {sensitive}"
-    numeric = ", ".join(roles["numeric"])  # type: ignore[arg-type]
     if numeric:
         text += (
             f". In the worst case, measured where records can be linked, the intruder holds the "

@@ -1,31 +1,33 @@
-"""Figures of a comparison: the risk-utility map, and interval overlaps by domain."""
+"""The risk-utility map of a comparison in print quality."""
 
 from __future__ import annotations
 
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from riskeval.shared.show import lower
 from synthpop.microdata.errors import InputError
-from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.language import gettext
-from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, RC, SOFT, WIDE, new_figure
+from synthpop.microdata.pictures import (
+    GREY,
+    INK,
+    LINE,
+    OKABE_ITO,
+    SOFT,
+    WIDE,
+    new_figure,
+    styled,
+)
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
     from riskeval.comparison.result import Comparison
 
 MARKERS = "osD^vP*X<>ph"
-SCALE = ("#f4f6f8", "#9ecae1", "#2171b5", "#08306b")
-MOST_ROWS = 60
 SAME_PLACE = 0.01
 INNERMOST = 6.0
 STEP = 7.0
@@ -45,6 +47,7 @@ def draw_comparison(comparison: Comparison) -> Figure | None:
         return None
 
 
+@styled
 def draw_map(result: RiskUtilityMap) -> Figure:
     """Draw risk against utility, one point a release, paths of parameters, and the Pareto front.
 
@@ -52,40 +55,33 @@ def draw_map(result: RiskUtilityMap) -> Figure:
     point; the original is the grey cross; the front is the broad grey line. Coinciding points are
     nested so that all remain visible.
     """
-    with rc_context(RC):
-        figure = new_figure(WIDE, 5.2)
-        axes = figure.subplots()
-        known = result.frame.dropna(subset=["risk", "utility"])
-        released = known[known["kind"] != "original"]
-        named = result.frame[result.frame["kind"] != "original"]
-        families = list(dict.fromkeys(named["family"]))  # the same look in every map
-        _front(axes, released, result.better)
-        order = known.sort_values("kind", key=lambda kind: kind == "original", kind="stable")
-        nested = nested_sizes(order)
-        for place, family in enumerate(families):
-            rows = released[released["family"] == family].sort_values("parameter", kind="stable")
-            if rows.empty:
-                continue
-            size = 11 - 5 * place / max(len(families), 5)  # points that overlap stay visible
-            look = (COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], size)
-            _path(axes, rows, family, look, nested)
-        _original(axes, known, nested)
-        _labels(axes, released, nested)
-        if np.isfinite(result.limit):
-            axes.axvline(result.limit, color=INK, linewidth=0.9, linestyle=":",
-                         label=f"accepted risk ({result.limit:g})")  # fmt: skip
-        _frame(axes, known, result)
+    figure = new_figure(WIDE, 5.2)
+    axes = figure.subplots()
+    known = result.frame.dropna(subset=["risk", "utility"])
+    released = known[known["kind"] != "original"]
+    named = result.frame[result.frame["kind"] != "original"]
+    families = list(dict.fromkeys(named["family"]))  # the same look in every map
+    _front(axes, released, result.better)
+    order = known.sort_values("kind", key=lambda kind: kind == "original", kind="stable")
+    nested = nested_sizes(order)
+    for place, family in enumerate(families):
+        rows = released[released["family"] == family].sort_values("parameter", kind="stable")
+        if rows.empty:
+            continue
+        size = 11 - 5 * place / max(len(families), 5)  # points that overlap stay visible
+        look = (COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], size)
+        _path(axes, rows, family, look, nested)
+    _original(axes, known, nested)
+    _labels(axes, released, nested)
+    if np.isfinite(result.limit):
+        axes.axvline(result.limit, color=INK, linewidth=0.9, linestyle=":",
+                     label=f"accepted risk ({result.limit:g})")  # fmt: skip
+    _frame(axes, known, result)
     return figure
 
 
 def nested_sizes(known: pd.DataFrame) -> dict[str, float]:
-    """Marker size, in points, of each release that shares its place (1 % of the range) with others.
-
-    Examples
-    --------
-    >>> nested_sizes(pd.DataFrame({"release": ["a", "b"], "risk": [0.1] * 2, "utility": [1.0] * 2}))
-    {'a': 13.0, 'b': 6.0}
-    """
+    """Marker size of releases that share their place (to 1 % of the range), in points."""
     spans = [float(np.ptp(known[name])) or 1.0 for name in ("risk", "utility")]
     places: list[tuple[np.ndarray, list[str]]] = []
     for release, risk, utility in known[["release", "risk", "utility"]].itertuples(index=False):
@@ -213,56 +209,3 @@ def _frame(axes: Axes, known: pd.DataFrame, result: RiskUtilityMap) -> None:
     if result.better == "low" and len(known) and known["utility"].min() >= 0:
         axes.set_ylim(-0.04 * (largest or 1.0), 1.08 * (largest or 1.0))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
-
-
-def draw_overlaps(overlaps: pd.DataFrame) -> Figure:
-    """Draw the overlap of each estimate and domain, one column a release; dark is a full overlap.
-
-    More than 60 rows are cut to the estimates over all records and the domains with the least
-    overlap; a cell without an interval in one of the files is left white.
-    """
-    wide = overlap_grid(overlaps)
-    values = wide.to_numpy(float)
-    with rc_context(RC):
-        figure = new_figure(WIDE, 1.3 + 0.24 * len(wide))
-        axes = figure.subplots()
-        scale = LinearSegmentedColormap.from_list("overlap", SCALE)
-        drawn = axes.imshow(values, cmap=scale, vmin=0, vmax=1, aspect="auto")
-        for (i, j), value in np.ndenumerate(values):
-            if np.isfinite(value):
-                axes.text(
-                    j, i, f"{value:.2f}", ha="center", va="center", fontsize=7.5,
-                    color="white" if value > 0.6 else INK,
-                )  # fmt: skip
-        axes.set_xticks(range(wide.shape[1]), [fill(str(name), 18) for name in wide.columns])
-        axes.xaxis.tick_top()
-        axes.set_yticks(range(len(wide)), [str(name) for name in wide.index])
-        for side in axes.spines.values():
-            side.set_visible(False)
-        axes.set_title("Overlap of confidence intervals with the original", pad=12)
-        bar = figure.colorbar(drawn, ax=axes, shrink=min(1.0, 8 / max(len(wide), 8)), pad=0.02)
-        bar.set_label("Overlap")
-        bar.outline.set_visible(False)
-    return figure
-
-
-def overlap_grid(overlaps: pd.DataFrame) -> pd.DataFrame:
-    """Rows: estimate and domain; columns: releases."""
-    known = overlaps[overlaps["original"].notna()]
-    several = known["variable"].nunique() > 1
-    label = known["indicator"].str.replace("_", " ").map(gettext)
-    label = label + (f" {gettext('of')} " + known["variable"] if several else "")
-    domain = known["domain"].astype(str)
-    label = label + ", " + domain.where(domain != OVERALL, gettext("all"))
-    frame = known.assign(label=label, whole=known["domain"] == OVERALL)
-    wide = frame.pivot_table(
-        index="label", columns="release", values="overlap", sort=False, dropna=False
-    )
-    wide = wide.reindex(
-        index=list(dict.fromkeys(frame["label"])), columns=list(dict.fromkeys(overlaps["release"]))
-    )
-    if len(wide) > MOST_ROWS:
-        whole = frame.loc[frame["whole"], "label"].unique()
-        worst = wide.drop(index=whole).min(axis=1).nsmallest(MOST_ROWS - len(whole)).index
-        wide = wide.loc[[name for name in wide.index if name in {*whole, *worst}]]
-    return wide

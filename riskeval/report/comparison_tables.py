@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from riskeval.report.comparison_figures import overlap_grid
 from riskeval.shared.show import ORIGINAL, shown
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.language import gettext, localised, said
@@ -20,11 +19,7 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 
-
-def _table(head: tuple[str, ...] | list[str], text_columns: int, rows: list[Any]) -> Table:
-    return table(head, rows, text_columns=text_columns)
-
-
+MOST_ROWS = 60
 MUCH, HALF = 0.9, 0.5
 """Overlaps from which a cell is grey, and below which it is strongly coloured."""
 NO_LIMIT = "no published limit: compare the releases"
@@ -41,7 +36,7 @@ def number_table(comparison: Comparison, part: str) -> Table:
         if set(texts[1:]) <= {BLANK}:
             continue
         rows.append((gettext(of_name.iloc[0]["title"]), _limit(of_name), *texts))
-    return _table(["Number", "Better", *releases], 2, rows)
+    return table(["Number", "Better", *releases], rows, text_columns=2)
 
 
 def text_of(of_name: pd.DataFrame, release: str) -> str:
@@ -75,7 +70,7 @@ def limits_table(comparison: Comparison) -> Table:
         for row in limited.drop_duplicates("name").to_dict("records")
     ]
     rows.append(("Every other number", gettext("none"), NO_LIMIT))
-    return _table(("Number", "Limit", "Source"), 3, rows)
+    return table(("Number", "Limit", "Source"), rows, text_columns=3)
 
 
 def overlap_table(comparison: Comparison) -> Table:
@@ -102,7 +97,7 @@ def overlap_table(comparison: Comparison) -> Table:
             f"{number(float(first['upper_original']))}]"
         )
         rows.append((title, where, original, *cells))
-    return _table(["Estimate", "Domain", "Original [interval]", *releases], 2, rows)
+    return table(["Estimate", "Domain", "Original [interval]", *releases], rows, text_columns=2)
 
 
 def overlap_cells(comparison: Comparison) -> Table | None:
@@ -119,6 +114,28 @@ def overlap_cells(comparison: Comparison) -> Table | None:
         for level, values in zip(wide.index, wide.to_numpy(dtype=float), strict=True)
     ]
     return {"columns": [str(name) for name in wide.columns], "rows": rows}
+
+
+def overlap_grid(overlaps: pd.DataFrame) -> pd.DataFrame:
+    """Rows: estimate and domain; columns: releases."""
+    known = overlaps[overlaps["original"].notna()]
+    several = known["variable"].nunique() > 1
+    label = known["indicator"].str.replace("_", " ").map(gettext)
+    label = label + (f" {gettext('of')} " + known["variable"] if several else "")
+    domain = known["domain"].astype(str)
+    label = label + ", " + domain.where(domain != OVERALL, gettext("all"))
+    frame = known.assign(label=label, over_all=known["domain"] == OVERALL)
+    wide = frame.pivot_table(
+        index="label", columns="release", values="overlap", sort=False, dropna=False
+    )
+    wide = wide.reindex(
+        index=list(dict.fromkeys(frame["label"])), columns=list(dict.fromkeys(overlaps["release"]))
+    )
+    if len(wide) > MOST_ROWS:
+        over_all = frame.loc[frame["over_all"], "label"].unique()
+        worst = wide.drop(index=over_all).min(axis=1).nsmallest(MOST_ROWS - len(over_all)).index
+        wide = wide.loc[[name for name in wide.index if name in {*over_all, *worst}]]
+    return wide
 
 
 def _overlap_cell(value: float) -> dict[str, str]:
@@ -164,7 +181,7 @@ def _model(part: pd.DataFrame, releases: list[str]) -> dict[str, Any]:
         rows.append((term, number(float(first.loc[term, "original"])), *cells))
     notes = [f"{name}: {by_release[name]['note'].iloc[0]}." for name in releases
              if by_release[name]["note"].iloc[0]]  # fmt: skip
-    return {"table": _table(["Coefficient", "Original", *releases], 1, rows), "notes": notes}
+    return {"table": table(["Coefficient", "Original", *releases], rows), "notes": notes}
 
 
 def _coefficient(rows: Any, term: str) -> str:
@@ -189,7 +206,7 @@ def files_table(comparison: Comparison, external: bool) -> Table:
         rows.append((row.release, kind, method, *notes, records, linked, weighted))
     head = ["File", "Kind", "Method", *([] if external else ["Found"]), "Records",
             "Linked one to one", "Weights"]  # fmt: skip
-    return _table(head, 3 if external else 4, rows)
+    return table(head, rows, text_columns=3 if external else 4)
 
 
 def shared_table(comparison: Comparison) -> Table:
@@ -200,7 +217,8 @@ def shared_table(comparison: Comparison) -> Table:
         (row.release, row.variable, gettext(str(row.role)), yes_or_no(row.compared), row.how)
         for row in shared[~plain].itertuples()
     ]
-    return _table(("Release", "Variable", "Role", "Compared", "How, or why not"), 5, rows)
+    head = ("Release", "Variable", "Role", "Compared", "How, or why not")
+    return table(head, rows, text_columns=5)
 
 
 def notes_table(comparison: Comparison) -> Table:
@@ -214,7 +232,7 @@ def notes_table(comparison: Comparison) -> Table:
             files = "every file" if len(names) == len(comparison.table) else ", ".join(names)
             measured = gettext("not measured" if missing else "measured")
             rows.append((measured, files, note, titles))
-    return _table(("Numbers", "Files", "Note", "Which"), 4, rows)
+    return table(("Numbers", "Files", "Note", "Which"), rows, text_columns=4)
 
 
 def _alike(part: pd.DataFrame) -> list[tuple[list[str], str]]:

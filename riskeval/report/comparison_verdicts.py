@@ -47,9 +47,9 @@ def verdict_rows(
         limits = verdict("Limits", "exceeded", "bad", text, "#limits")
     front = int(first.frame["pareto"].sum())
     word, level = ("a choice", "look") if front > 1 else ("clear", "none")
-    trade = verdict("Risk and utility", word, level, first.summary(), "#map")
     if not front:
-        trade = verdict("Risk and utility", "not measured", "none", first.summary(), "#map")
+        word = "not measured"
+    trade = verdict("Risk and utility", word, level, first.summary(), "#map")
     absent = comparison.measures["value"].isna().sum()
     grey = (~comparison.measures["applies"].astype(bool)).sum()
     what = "could not be measured or may not be shown" if external else "could not be measured"

@@ -86,10 +86,8 @@ def _safe_estimates(overlaps: pd.DataFrame, few: pd.Series) -> pd.DataFrame:
     all_safe = safe.groupby([overlaps[name] for name in place], dropna=False).transform("all")
     shown_ones = overlaps[all_safe & safe].assign(note="")
     released = shown_ones["release"].map(few).fillna(False).astype(bool)
-    columns = {}
-    for name in ESTIMATES:
-        values = [float(f"{float(x):.3g}") for x in shown_ones[name]]
-        columns[name] = pd.Series(values, index=shown_ones.index)
-    columns["overlap"] = shown_ones["overlap"].astype(float).round(2)
-    shown_ones = shown_ones.assign(**columns)
+    shown_ones = shown_ones.assign(
+        **{name: [float(f"{float(x):.3g}") for x in shown_ones[name]] for name in ESTIMATES},
+        overlap=shown_ones["overlap"].astype(float).round(2),
+    )
     return shown_ones[~released].reset_index(drop=True)

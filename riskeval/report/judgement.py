@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,21 +77,18 @@ def write_judgement(
     >>> "DiSCO" in page.read_text(encoding="utf-8")
     True
     """
-
-    def facts(external: bool) -> dict[str, Any]:
-        name = gettext("Disclosure risk of a synthetic file")
-        return {"title": name, **judgement_facts(risk, external)}
-
+    facts = partial(judgement_facts, risk)
     return write_for(
         path, "riskeval", "judge.html.j2", facts, title=title, audience=audience, language=language
     )
 
 
 def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
-    """Return everything that the page says but its title, as text ready to be set."""
+    """Return everything that the page says, as text ready to be set."""
     rows = [_row(risk, *item, external) for item in _numbers(risk)]
     rows.sort(key=lambda row: not row["flagged"])
     return {
+        "title": gettext("Disclosure risk of a synthetic file"),
         "external": external,
         "cards": _cards(risk, external),
         "verdicts": verdict_rows(risk, external),

@@ -10,6 +10,7 @@ from pandas.api.types import is_numeric_dtype
 
 from riskeval.protection.result import changed_cells
 from synthpop.microdata.charts import before_after
+from synthpop.microdata.distances import total_variation
 from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.page_facts import folding_row, table
 from synthpop.microdata.suppression import is_safe_change, is_safe_statistic, rounded
@@ -60,14 +61,15 @@ def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, 
         is_category = name in categories or not is_numeric_dtype(before.dtype)
         hidden = safe is not None and not is_category and name not in safe
         write = rounded if external else count
-        levels = [write(float(part.loc["distinct", side])) for side in ("original", "current")]
+        levels = [write(float(part.loc["distinct", file])) for file in ("original", "current")]
+        loss = BLANK if external else _loss_of(before, after, is_category)
         rows.append(
             folding_row(
                 str(name),
                 str(name),
                 "category" if is_category else "number",
                 "" if external else _plot(before, after, is_category, str(name)),
-                [write(changed), _arrow(*levels), _loss_of(before, after, is_category, external)],
+                [write(changed), " → ".join(dict.fromkeys(levels)), loss],
                 {} if external else {"changed": changed},
                 flagged=changed > 0,
                 tables=[{"title": "", "table": _statistics(part, is_category, hidden, write)}],
@@ -96,38 +98,30 @@ def _plot(before: pd.Series, after: pd.Series, is_category: bool, name: str) -> 
     text = f"{name}: original in grey, current file as a line"
     if is_category or not is_numeric_dtype(after.dtype):
         levels = before.astype(str).value_counts().index[:MOST_LEVELS]
-        sides = [
+        counts = [
             column.astype(str).value_counts().reindex(levels, fill_value=0).to_numpy()
             for column in (before, after)
         ]
-        return before_after(sides[0], sides[1], text)
-    numbers = as_numbers(before)
-    numbers = numbers[np.isfinite(numbers)]
-    if not len(numbers):
-        return ""
-    low, high = np.quantile(numbers, [0.01, 0.99])
-    edges = np.linspace(low, high if high > low else low + 1, CLASSES + 1)
-    counts = [np.histogram(as_numbers(column), edges)[0] for column in (before, after)]
+    else:
+        numbers = as_numbers(before)
+        numbers = numbers[np.isfinite(numbers)]
+        if not len(numbers):
+            return ""
+        low, high = np.quantile(numbers, [0.01, 0.99])
+        edges = np.linspace(low, high if high > low else low + 1, CLASSES + 1)
+        counts = [np.histogram(as_numbers(column), edges)[0] for column in (before, after)]
     return before_after(counts[0], counts[1], text)
 
 
-def _loss_of(before: pd.Series, after: pd.Series, is_category: bool, external: bool) -> str:
+def _loss_of(before: pd.Series, after: pd.Series, is_category: bool) -> str:
     """Return how far the distribution moved: TVD of categories, KS distance of numbers."""
-    if external:
-        return BLANK
-    if is_category or not pd.api.types.is_numeric_dtype(after.dtype):
-        sides = [column.astype(str).value_counts(normalize=True) for column in (before, after)]
-        shares = pd.concat(sides, axis=1).fillna(0.0).to_numpy(dtype=float)
-        return f"{short_percent(np.abs(shares[:, 0] - shares[:, 1]).sum() / 2, 2)} TVD"
+    if is_category or not is_numeric_dtype(after.dtype):
+        shares = [column.astype(str).value_counts(normalize=True) for column in (before, after)]
+        p, q = pd.concat(shares, axis=1).fillna(0.0).to_numpy(dtype=float).T
+        return f"{short_percent(total_variation(p, q), 2)} TVD"
     x, y = (np.sort(values[np.isfinite(values)]) for values in map(as_numbers, (before, after)))
     if not len(x) or not len(y):
         return BLANK
     points = np.concatenate([x, y])
-    gaps = np.searchsorted(x, points, "right") / len(x) - np.searchsorted(y, points, "right") / len(
-        y
-    )
-    return f"{short_percent(float(np.abs(gaps).max()), 2)} KS"
-
-
-def _arrow(before: str, after: str) -> str:
-    return before if before == after else f"{before} → {after}"
+    f, g = (np.searchsorted(values, points, "right") / len(values) for values in (x, y))
+    return f"{short_percent(float(np.abs(f - g).max()), 2)} KS"

@@ -4,43 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from synthpop.microdata.pictures import GREY, INK, POPULATION, RC, SAMPLE, WIDE, new_figure
+from synthpop.microdata.pictures import GREY, INK, POPULATION, SAMPLE, WIDE, new_figure, styled
 from synthpop.microdata.text import percent_tick
 
 if TYPE_CHECKING:
     from riskeval.session.plans import PlanSearch
 
 
+@styled
 def draw_search(search: PlanSearch) -> Figure:
     """Draw every plan, the front, and which plans are within the limits."""
     plans = search.plans
-    with mpl.rc_context(RC):
-        figure = new_figure(WIDE, 4.6)
-        axes = figure.subplots()
-        front = plans[plans["front"]].sort_values("loss")
-        others = plans[~plans["front"]]
-        axes.scatter(others["loss"], others["risk"], s=14, color=GREY, label="other plans")
-        axes.step(front["loss"], front["risk"], where="post", color=INK, linewidth=0.8, zorder=1)
-        for within, colour, marker, label in (
-            (True, POPULATION, "o", "front, within the limits"),
-            (False, SAMPLE, "s", "front, beyond a limit"),
-        ):
-            rows = front[front["within"] == within]
-            axes.scatter(rows["loss"], rows["risk"], s=34, color=colour, marker=marker, label=label)
-        for row in front.itertuples():
-            axes.annotate(
-                str(row.plan), (row.loss, row.risk), xytext=(4, 4), textcoords="offset points",
-                fontsize=7.5,
-            )  # fmt: skip
-        axes.set_xlabel("loss: what can no longer be told about the columns, on average")
-        axes.set_ylabel("risk, as a part of the original's")
-        axes.xaxis.set_major_formatter(percent_tick)
-        axes.yaxis.set_major_formatter(percent_tick)
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
-        axes.set_title("Plans that were tried; numbers name those on the front")
-        axes.legend(loc="upper right")
+    figure = new_figure(WIDE, 4.6)
+    axes = figure.subplots()
+    front = plans[plans["front"]].sort_values("loss")
+    others = plans[~plans["front"]]
+    axes.scatter(others["loss"], others["risk"], s=14, color=GREY, label="other plans")
+    axes.step(front["loss"], front["risk"], where="post", color=INK, linewidth=0.8, zorder=1)
+    for within, colour, marker, label in (
+        (True, POPULATION, "o", "front, within the limits"),
+        (False, SAMPLE, "s", "front, beyond a limit"),
+    ):
+        rows = front[front["within"] == within]
+        axes.scatter(rows["loss"], rows["risk"], s=34, color=colour, marker=marker, label=label)
+    for row in front.itertuples():
+        axes.annotate(
+            str(row.plan), (row.loss, row.risk), xytext=(4, 4), textcoords="offset points",
+            fontsize=7.5,
+        )  # fmt: skip
+    axes.set_xlabel("loss: what can no longer be told about the columns, on average")
+    axes.set_ylabel("risk, as a part of the original's")
+    axes.xaxis.set_major_formatter(percent_tick)
+    axes.yaxis.set_major_formatter(percent_tick)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_title("Plans that were tried; numbers name those on the front")
+    axes.legend(loc="upper right")
     return figure

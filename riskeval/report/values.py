@@ -13,7 +13,6 @@ ROUNDING = (
     "Counts of records and expected numbers are rounded to multiples of five, below five to "
     "“< 5”; shares and mean risks accordingly. Numbers of single records are left out."
 )
-MET = {True: "met", False: "exceeded"}
 
 
 def visible(measurements: Iterable[Measurement], external: bool) -> list[Measurement]:
@@ -22,15 +21,7 @@ def visible(measurements: Iterable[Measurement], external: bool) -> list[Measure
 
 
 def shown(one: Measurement, external: bool = False) -> str:
-    """Return a measured value with its unit.
-
-    Examples
-    --------
-    >>> from riskeval.shared.measurement import MeasureInfo
-    >>> info = MeasureInfo("below_3", "file risk", "low", "records", "...")
-    >>> shown(Measurement(info, 12, records=400)), shown(Measurement(info, 3, records=400), True)
-    ('12 (3 %)', '< 5')
-    """
+    """Return a measured value with its unit, such as "12 (3 %)"; "< 5" for external readers."""
     unit, value = one.info.unit, one.value
     if external:
         if one.info.single:
@@ -48,13 +39,6 @@ def shown(one: Measurement, external: bool = False) -> str:
     if one.lower == one.lower:
         text += said(" ({low} to {high})", low=as_text(one.lower), high=as_text(one.upper))
     return text
-
-
-def judged(one: Measurement) -> str:
-    """Return whether the limit is met: "met", "exceeded", "does not apply" or a dash."""
-    if not one.applies:
-        return "does not apply"
-    return BLANK if one.within is None else MET[one.within]
 
 
 def limit_text(one: Measurement) -> str:

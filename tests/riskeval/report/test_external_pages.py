@@ -175,7 +175,7 @@ def test_limits_of_single_records_count_where_their_values_are_hidden(tmp_path) 
         data, {"coded": release}, keys=["reg", "age"], weights="w", limits=limits,
         sample_sizes=SAMPLE_SIZES, seed=1,
     )  # fmt: skip
-    facts = comparison_facts(external_view(compared), external=True)
+    facts = comparison_facts(compared, external=True)
     assert facts["verdicts"][0]["word"] == "exceeded"
     assert "Highest risk of a record" in facts["worst"][0]["sentence"]
     session = ProtectionSession(data.assign(w=2.0), keys=["reg", "age"], weights="w")

@@ -14,7 +14,6 @@ from riskeval.attacks.synthetic_risk import SyntheticRisk
 from riskeval.report.assessment import assessment_facts
 from riskeval.report.judgement import judgement_facts
 from riskeval.report.protection import protection_facts
-from riskeval.report.values import visible
 from synthpop.microdata.errors import InputError
 
 N = 300
@@ -97,7 +96,7 @@ def test_an_assessment_judges_by_the_limits_that_were_set() -> None:
     strict = assess(data, keys=["age", "sex"], limits={"k": 3, "record_risk": 1e-9})
     loose = assess(data, keys=["age", "sex"], limits={"k": 2, "record_risk": 1, "global_risk": 1})
     for result, word in ((strict, "exceeded"), (loose, "met")):
-        facts = assessment_facts(result, visible(result.measurements, False), False)
+        facts = assessment_facts(result, False)
         first = facts["verdicts"][0]
         assert first["word"] == word
         assert bool(facts["worst"]) == (word == "exceeded")
