@@ -32,6 +32,7 @@ DISTANCES: dict[str, Callable[[np.ndarray, np.ndarray], Distance]] = {
 LOGIT_BOUNDS = (0.0, 10.0)
 DISTANCE_LEVELS = ("person", "household")
 SHOWN_PROOF = 8
+PARAMETERS = {"tolerance": POSITIVE, "max_iterations": Whole(1)}
 
 Bounds = tuple[float, float]
 
@@ -169,11 +170,7 @@ def _check_options(
     check_choice(faults, "method", method, METHODS)
     if distance_over is not None:
         check_choice(faults, "distance_over", distance_over, DISTANCE_LEVELS)
-    check(
-        faults,
-        {"tolerance": POSITIVE, "max_iterations": Whole(1)},
-        {"tolerance": tolerance, "max_iterations": max_iterations},
-    )
+    check(faults, PARAMETERS, {"tolerance": tolerance, "max_iterations": max_iterations})
     for name, pair in (("bounds", bounds), ("weight_bounds", weight_bounds)):
         if pair is not None and not _is_pair(pair):
             faults.add(name, f"{pair!r} is not a pair (low, high) with low < high")
@@ -207,8 +204,7 @@ def _prepare(
 ) -> tuple[Controls, Problem, Problem, np.ndarray]:
     """Match margins, set the problem up and report everything that cannot work.
 
-    Returns the controls, the problem over units, the problem over groups of equal units, and the
-    group of each unit.
+    Returns the controls, the problem over units, that over groups of equal units, and the groups.
     """
     faults = Faults("calibrate")
     index = survey.household_index if survey.roles.household is not None else None
@@ -260,10 +256,6 @@ def set_up(
 ) -> Problem:
     """Return the calibration problem of matched controls over persons or whole households.
 
-    weights: float64 array, shape (n_persons,)
-    household_index: int64 array, shape (n_persons,)
-    bounds: pair of float
-    weight_bounds: pair of float, or None
     by_household: every household counts once in the distance, whatever its size
     """
     sizes = np.bincount(household_index).astype(np.float64)
@@ -284,14 +276,7 @@ def set_up(
         high = np.minimum(high, weight_bounds[1] / start)
         low = np.minimum(low, high)
     return Problem(
-        matrix=matrix,
-        start=start,
-        size=size,
-        targets=controls.targets,
-        margin=controls.margin,
-        importance=controls.importance,
-        low=low,
-        high=high,
+        matrix, start, size, controls.targets, controls.margin, controls.importance, low, high
     )
 
 

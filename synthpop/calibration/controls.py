@@ -26,22 +26,22 @@ LARGEST_ID = 1 << 62
 class Controls:
     """All cells of all margins, matched with the persons of a survey."""
 
-    # list of int32 arrays, one a margin, shape (n_persons,): control of each person; -1 where
-    # none
+    # one item a margin: control of each person, int32, shape (n_persons,), -1 where none; what is
+    # summed, float64, shape (n_persons,), None: persons; whether households count; its name
     cells: list[np.ndarray]
-    values: list[np.ndarray | None]  # list of float64 arrays or None, one a margin: what is summed
-    household_level: list[bool]  # list of bool, one a margin
-    names: list[str]  # list of str, one a margin
-    margin: np.ndarray  # int64 array, shape (n_controls,)
-    labels: list[str]  # list of str, shape (n_controls,)
-    # targets, importance: float64 arrays, shape (n_controls,)
+    values: list[np.ndarray | None]
+    household_level: list[bool]
+    names: list[str]
+    # one item a control, shape (n_controls,): number of its margin, label, total, importance
+    margin: np.ndarray
+    labels: list[str]
     targets: np.ndarray
     importance: np.ndarray
-    columns: list[tuple[str, ...]]  # list of tuples, one a margin: category columns
-    # list of int64 arrays, one a margin, shape (cells of the margin, columns): codes of the
-    # categories, the same in all margins
+    # one item a margin: category columns; codes of the categories, the same in all margins, int64,
+    # shape (cells of the margin, columns); the variable that is summed
+    columns: list[tuple[str, ...]]
     keys: list[np.ndarray]
-    variables: list[str | None]  # list of str or None, one a margin
+    variables: list[str | None]
 
     def matrix(self, household_index: np.ndarray, *, household_equal: bool = True) -> Any:
         """Return the matrix of all units by all controls; see `constraint_matrix`."""
@@ -76,17 +76,13 @@ def resolve_margins(
     keep_all: bool = False,
     part: bool = False,
 ) -> Controls | None:
-    """Match margins with the persons of a frame; note what does not fit.
+    """Match margins with the persons of a frame; note what does not fit. None: columns are absent.
 
-    frame: DataFrame, one row a person
-    margins: sequence of Margin
     faults: gets every fault; cells with a total of zero and nobody in them are left out without one
-    household_index: int64 array, shape (n_persons,), or None; None: the data have no households, so
-        that margins of households are a fault
+    household_index: None: the data have no households, so that margins of households are a fault
     keep_all: keep every cell as a control, also those that nobody is in and those with a total of
         zero: right where households are exchanged instead of weighted
     part: the frame is a part of the population: nobody of it need be in a margin
-    Returns Controls, or None where columns are absent.
     """
     codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]] = {}
     if not _check_present(frame, margins, faults, household_index is not None):
@@ -291,10 +287,8 @@ def _check_cells(
     )
     if values is None:
         forced = (counts > 0) & (targets == 0) & (margin.importance is None)
-        what, remedy = (
-            "total 0, but {n} persons of the sample are in it",
-            ("Drop these persons, or leave the cell out: weights must be positive."),
-        )
+        what = "total 0, but {n} persons of the sample are in it"
+        remedy = "Drop these persons, or leave the cell out: weights must be positive."
         _note(faults, margin, forced, targets, labels, what, remedy, counts)
     else:
         amount = np.nan_to_num(values[inside])

@@ -83,8 +83,7 @@ def _compare(
         faults.add(
             f"{controls.names[i]} and {controls.names[j]}",
             f"totals do not add up{where}: {number(sums[0][key], 10)} against "
-            f"{number(sums[1][key], 10)} "
-            f"(relative difference {gap[key]:.3g})",
+            f"{number(sums[1][key], 10)} (relative difference {gap[key]:.3g})",
             remedy="Scale one table to the other, give one of them an importance, or allow a "
             "larger tolerance.",
         )
@@ -111,8 +110,8 @@ def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults:
         faults.add(
             controls.label(int(k)),
             f"total {number(problem.targets[k], 8)} is out of reach: the sample has "
-            f"{number(start_totals[k], 8)}, and "
-            f"the bounds allow {number(least[k], 8)} to {number(most[k], 8)}",
+            f"{number(start_totals[k], 8)}, and the bounds allow {number(least[k], 8)} to "
+            f"{number(most[k], 8)}",
             remedy=f"Widen the bounds to hold {problem.targets[k] / start_totals[k]:.4g}, or give "
             "the margin an importance.",
         )

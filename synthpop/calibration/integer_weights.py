@@ -158,10 +158,8 @@ def round_weights(
 ) -> tuple[np.ndarray, int]:
     """Round weights of units so that the sums over the columns of a sparse matrix are kept.
 
-    matrix: scipy CSR matrix, shape (n_units, n_controls)
-    weights: float64 array, shape (n_units,)
-    Returns rounded: int64 array, shape (n_units,); ``floor(weights)`` or one more; changes: int;
-        swaps made after the first draw.
+    Returns ``floor(weights)`` or one more, int64, shape (n_units,), and the number of exchanges after
+    the first draw.
     """
     from synthpop.kernels.raking import repair_rounding
 

@@ -32,8 +32,6 @@ def solve_dual(
     """Find the ratios g of least distance that meet the controls.
 
     distance: with the bounds of the problem in it
-    tolerance: largest relative gap of a control
-    max_iterations: newton steps
     multipliers: float64 array, shape (n_controls,); where to start; default zeros, which is g = 1
     """
     # 1. Multipliers 0: every g is 1, the survey weights as they are.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Units with start weights, and controls on them.
-
-    low, high: float64 arrays, shape (n_units,); bounds of the ratio g of new to start weight
-    """
+    """Units with start weights, and controls on them."""
 
     # scipy CSR matrix, shape (n_units, n_controls): how much one unit counts for each control;
     # sorted indices, no duplicates
@@ -28,6 +25,7 @@ class Problem:
     margin: np.ndarray  # int64 array, shape (n_controls,): margin that each control belongs to
     # float64 array, shape (n_controls,): infinite where the control must be met
     importance: np.ndarray
+    # float64 arrays, shape (n_units,): bounds of the ratio g of new to start weight
     low: np.ndarray
     high: np.ndarray
 
@@ -48,20 +46,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What a solver returns.
+    """What a solver returns."""
 
-    g: float64 array, shape (n_units,); ratio of new to start weight
+    g: np.ndarray  # float64 array, shape (n_units,): ratio of new to start weight
     converged: bool
     iterations: int
-    gap: float; largest relative gap of a control (for balanced controls: of the balance)
-    proof: int array; controls of a combination that proves that no g within the bounds meets all;
-        else empty
-    """
-
-    g: np.ndarray
-    converged: bool
-    iterations: int
-    gap: float
+    gap: float  # largest relative gap of a control (for balanced controls: of the balance)
+    # int array: controls of a combination that no g within the bounds can meet; else empty
     proof: np.ndarray
 
 
@@ -74,23 +65,13 @@ def constraint_matrix(
     household_index: np.ndarray,
     household_equal: bool,
 ) -> Any:
-    """Build the sparse constraint matrix.
+    """Build the sparse constraint matrix, shape (n_units, n_controls).
 
     cells: one integer array a margin, shape (n_persons,); control of each person, -1 where none
     values: one float64 array or None a margin, shape (n_persons,); what is summed; None counts
     household_level: one bool a margin; True where the household counts once; its members then share
         it in equal parts
-    household_index: int64 array, shape (n_persons,)
     household_equal: units are households when True, persons when False
-    Returns scipy CSR matrix, shape (n_units, n_controls).
-
-    Examples
-    --------
-    >>> constraint_matrix(
-    ...     [np.array([0, 0, 1])], [None], [False], 2,
-    ...     household_index=np.array([0, 0, 1]), household_equal=True,
-    ... ).toarray().tolist()
-    [[2.0, 0.0], [0.0, 1.0]]
     """
     from scipy.sparse import csr_matrix
 
@@ -150,13 +131,11 @@ def group_units(problem: Problem) -> tuple[Problem, np.ndarray]:
     )
     if not is_twin or len(first) == matrix.shape[0]:
         return problem, np.arange(matrix.shape[0])
-    grouped = Problem(
+    grouped = replace(
+        problem,
         matrix=matrix[first],
         start=np.bincount(group, problem.start),
         size=problem.size[first],
-        targets=problem.targets,
-        margin=problem.margin,
-        importance=problem.importance,
         low=problem.low[first],
         high=problem.high[first],
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from synthpop.calibration.distances import Exponential
@@ -17,9 +19,7 @@ def solve_raking(problem: Problem, *, tolerance: float, max_iterations: int) -> 
     Both climb the same dual and reach the same weights, ``g = exp(a' lambda / q)``. Proportional
     fitting (Deming and Stephan 1940; for households with the geometric mean of the factors of
     the members) is used where every margin is a set of cells that do not overlap, without bounds.
-
-    tolerance: largest relative gap of a control
-    max_iterations: sweeps over all margins and Newton steps together
+    `max_iterations` counts sweeps over all margins and Newton steps together.
     """
     sweeps, multipliers = 0, np.zeros(len(problem.targets))
     if _fits(problem):
@@ -33,9 +33,7 @@ def solve_raking(problem: Problem, *, tolerance: float, max_iterations: int) -> 
         max_iterations=max_iterations - sweeps,
         multipliers=multipliers,
     )
-    return Solution(
-        solution.g, solution.converged, solution.iterations + sweeps, solution.gap, solution.proof
-    )
+    return replace(solution, iterations=solution.iterations + sweeps)
 
 
 def _fits(problem: Problem) -> bool:
@@ -80,9 +78,7 @@ def _proportional_fitting(
 def solve_updating(problem: Problem, *, tolerance: float, max_iterations: int) -> Solution:
     """Iterative proportional updating over controls of several levels (Ye et al. 2009).
 
-    problem: controls must be positive counts or sums of values that are not negative
-    tolerance: largest relative gap of a control
-    max_iterations: rounds over all controls
+    Controls must be positive counts or sums of values that are not negative.
     """
     from synthpop.kernels.raking import proportional_updating
 

@@ -90,19 +90,18 @@ class Calibration(Result):
 
     def summary(self) -> str:
         """Return what the weights do, in sentences."""
-        lines = [self.verdict()]
-        lines.append(
+        lines = [
+            self.verdict(),
             f"Ratios of new to start weight lie between {self.g.min():.4g} and "
             f"{self.g.max():.4g}. Design effect of unequal weights (Kish) "
             f"{self.design_effect:.4g}, {self.start_design_effect:.4g} before: the "
             f"{plural(len(self.weights), 'person counts', 'persons count')} as "
-            f"{count(self.effective_sample_size)}."
-        )
+            f"{count(self.effective_sample_size)}.",
+        ]
         if (self.weights <= 0).any():
             lines.append(
-                f"{count(int((self.weights <= 0).sum()))} weights are not positive; give "
-                "bounds such "
-                "as (0.1, 10) or use another method."
+                f"{count(int((self.weights <= 0).sum()))} weights are not positive; give bounds "
+                "such as (0.1, 10) or use another method."
             )
         return " ".join(lines)
 
@@ -117,8 +116,7 @@ class Calibration(Result):
                 f"NOT CONVERGED after {plural(self.iterations, 'iteration')} of {self.method}: "
                 f"largest relative error {largest:.3g} at {worst['margin']}: {worst['cell']} "
                 f"(target {number(worst['target'], 8)}, achieved "
-                f"{number(worst['achieved'], 8)}); tolerance "
-                f"{self.tolerance:g}."
+                f"{number(worst['achieved'], 8)}); tolerance {self.tolerance:g}."
             )
             if self.proof:
                 text += (

@@ -16,6 +16,7 @@ from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Between
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.survey import Survey
@@ -289,10 +290,7 @@ def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
 def _reduced(
     item: Margin, other_zones: pd.DataFrame, table: pd.DataFrame, zone: str
 ) -> Margin | None:
-    """Known totals of the zones that are done anew, less what the kept zones have.
-
-    None where the margin has nothing to say of them.
-    """
+    """Known totals of the zones that are done anew, less what the others have; None without any."""
     left = item.targets.copy()
     frame = item.frame.copy()
     rows = np.ones(len(frame), dtype=bool)
@@ -315,8 +313,7 @@ def _check_bands(
     for name, value in values.items():
         if isinstance(bands, Mapping) and name not in labels:
             faults.add("bands", f"{name!r} is not a margin", remedy=did_you_mean(name, labels))
-        number_given = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number_given or not 0 <= value < np.inf:
+        if not Between(0, None).allows(value):
             faults.add("bands", f"{name}: {value!r}", remedy="Give a share such as 0.02.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ from synthpop.microdata.text import plural
 Rate = float | Mapping[Any, float] | Callable[[pd.DataFrame], Any]
 
 
-def probabilities_of_rows(name: str, frame: pd.DataFrame, rate: Rate, by: str | None) -> np.ndarray:
-    """Probability of each row, shape (n,)."""
-    faults = Faults(name)
-    n = len(frame)
+def probabilities_of_rows(step: Any, frame: pd.DataFrame) -> np.ndarray:
+    """Probability of each row, shape (n,), by the `rate` of a step and its column `by`."""
+    faults = Faults(step.name)
+    rate, by, n = step.rate, step.by, len(frame)
     if callable(rate):
         p: np.ndarray = np.asarray(rate(frame), dtype=np.float64)
         if p.shape != (n,):
@@ -27,7 +27,7 @@ def probabilities_of_rows(name: str, frame: pd.DataFrame, rate: Rate, by: str | 
     elif isinstance(rate, Mapping):
         if by is None:
             remedy = "Name the column of the levels in rate."
-            raise InputError.of(name, "by", "is not given", remedy)
+            raise InputError.of(step.name, "by", "is not given", remedy)
         check_columns(faults, frame, [by], "by")
         faults.raise_if_any()
         levels = list(pd.unique(frame[by].dropna()))
@@ -44,27 +44,25 @@ def probabilities_of_rows(name: str, frame: pd.DataFrame, rate: Rate, by: str | 
     return p
 
 
-def affected_rows(
-    name: str, frame: pd.DataFrame, rate: Rate, by: str | None, whole: str | None, rng: Any
-) -> np.ndarray:
-    """Which rows are affected, shape (n,); members of a group together, by their first row."""
-    p = probabilities_of_rows(name, frame, rate, by)
-    if whole is None:
+def affected_rows(step: Any, frame: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Which rows a step hits, shape (n,); members of a group `whole` together, by the first row."""
+    p = probabilities_of_rows(step, frame)
+    if step.whole is None:
         return rng.random(len(frame)) < p
-    faults = Faults(name)
-    check_columns(faults, frame, [whole], "whole")
+    faults = Faults(step.name)
+    check_columns(faults, frame, [step.whole], "whole")
     faults.raise_if_any()
-    group = pd.factorize(frame[whole], use_na_sentinel=False)[0]
+    group = pd.factorize(frame[step.whole], use_na_sentinel=False)[0]
     first = np.unique(group, return_index=True)[1]
     return (rng.random(len(first)) < p[first])[group]
 
 
-def frame_to_change(name: str, survey: Survey, columns: Sequence[str]) -> pd.DataFrame:
-    """Return a copy of the frame whose `columns` may be replaced: they exist and have no role."""
-    faults = Faults(name)
-    check_columns(faults, survey.frame, columns, "columns")
-    role_columns = [column for column in columns if column in survey.roles.named().values()]
-    for column in role_columns:
-        faults.add(column, "has a role in the survey", remedy="Leave it as it is.")
+def frame_to_change(step: Any, survey: Survey) -> pd.DataFrame:
+    """Return a copy of the frame whose columns a step may replace: they exist and have no role."""
+    faults = Faults(step.name)
+    check_columns(faults, survey.frame, step.columns, "columns")
+    for column in step.columns:
+        if column in survey.roles.named().values():
+            faults.add(column, "has a role in the survey", remedy="Leave it as it is.")
     faults.raise_if_any()
     return survey.frame.copy(deep=False)

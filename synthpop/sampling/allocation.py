@@ -54,9 +54,8 @@ def allocate(
         what = f"are {len(share)}, the sizes {len(room)}"
         faults.add("shares", what, remedy="Give one share and one size a stratum.")
     if not faults and (room > MOST_UNITS).any():
-        faults.add(
-            "sizes", f"are above {count(MOST_UNITS)}", remedy="Give the units of each stratum."
-        )
+        what = f"are above {count(MOST_UNITS)}"
+        faults.add("sizes", what, remedy="Give the units of each stratum.")
     faults.raise_if_any()
     limit = room.astype(np.int64)
     floor = np.minimum(minimum, limit)

@@ -60,20 +60,19 @@ class ContaminateAtRandom:
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the contaminated survey."""
-        frame = frame_to_change(self.name, survey, self.columns)
-        hit = affected_rows(self.name, survey.frame, self.rate, self.by, self.whole, rng)
+        frame = frame_to_change(self, survey)
+        hit = affected_rows(self, survey.frame, rng)
         rows = np.flatnonzero(hit)
         group = np.arange(len(rows))
         if self.whole is not None:
             group = pd.factorize(frame[self.whole].iloc[rows], use_na_sentinel=False)[0]
         size = int(group.max()) + 1 if len(rows) else 0
         for column in self.columns:
-            if self.draw is None:
-                draws = rng.normal(self.mean, self.sd, size)
-            else:
-                draws = np.asarray(self.draw(rng, size), dtype=np.float64)
+            draws = (
+                rng.normal(self.mean, self.sd, size) if self.draw is None else self.draw(rng, size)
+            )
             values = as_numbers(frame[column]).copy()
-            values[rows] = draws[group]
+            values[rows] = np.asarray(draws, dtype=np.float64)[group]
             frame[column] = values
         return Survey(frame, **survey.roles.named())
 
@@ -115,8 +114,8 @@ class ContaminateDependent:
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the contaminated survey."""
-        frame = frame_to_change(self.name, survey, self.columns)
-        hit = affected_rows(self.name, survey.frame, self.rate, self.by, self.whole, rng)
+        frame = frame_to_change(self, survey)
+        hit = affected_rows(self, survey.frame, rng)
         for column in self.columns:
             values = as_numbers(frame[column]).copy()
             if self.change is None:

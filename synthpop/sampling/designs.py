@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -33,19 +33,26 @@ class Design(Protocol):
         """Return the plan for these units."""
 
 
-def _check_n(name: str, n: object) -> None:
-    if not Whole(0).allows(n):
-        raise InputError.of(name, "n", f"is {n!r}", f"Give {Whole(0).wanted}.")
+@dataclass(frozen=True)
+class SizedDesign:
+    """A design of n units; messages name it by `subject`."""
 
+    n: int
+    subject: ClassVar[str]
 
-def _check_room(name: str, n: int, units: Units) -> None:
-    if n > units.n:
-        what = f"is {n}, there are {plural(units.n, 'unit')}"
-        raise InputError.of(name, "n", what, "Draw fewer.")
+    def __post_init__(self) -> None:
+        if not Whole(0).allows(self.n):
+            raise InputError.of(self.subject, "n", f"is {self.n!r}", f"Give {Whole(0).wanted}.")
+
+    def check_room(self, units: Units) -> None:
+        """Raise an InputError where there are fewer than n units."""
+        if self.n > units.n:
+            what = f"is {self.n}, there are {plural(units.n, 'unit')}"
+            raise InputError.of(self.subject, "n", what, "Draw fewer.")
 
 
 @dataclass(frozen=True)
-class SimpleRandom:
+class SimpleRandom(SizedDesign):
     """Simple random sampling.
 
     Attributes
@@ -65,22 +72,19 @@ class SimpleRandom:
     (10, 100.0)
     """
 
-    n: int
     replace: bool = False
-
-    def __post_init__(self) -> None:
-        _check_n("simple random sample", self.n)
+    subject = "simple random sample"
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
         if self.replace:
             return ReplacementPlan(np.full(units.n, 1.0 / max(units.n, 1)), self.n)
-        _check_room("simple random sample", self.n, units)
+        self.check_room(units)
         return SimplePlan(units.n, self.n)
 
 
 @dataclass(frozen=True)
-class Systematic:
+class Systematic(SizedDesign):
     """Every (N / n)-th unit from a random start, a fractional step.
 
     Attributes
@@ -97,15 +101,12 @@ class Systematic:
     [10, 10, 10, 10, 10, 10, 10, 10, 10]
     """
 
-    n: int
     order: str | None = None
-
-    def __post_init__(self) -> None:
-        _check_n("systematic sample", self.n)
+    subject = "systematic sample"
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
-        _check_room("systematic sample", self.n, units)
+        self.check_room(units)
         if self.order is None:
             return SystematicPlan(units.n, self.n, None)
         codes = encode(units.column(self.order, "order"))[0]
@@ -113,7 +114,7 @@ class Systematic:
 
 
 @dataclass(frozen=True)
-class ProbabilityProportionalToSize:
+class ProbabilityProportionalToSize(SizedDesign):
     """Unequal probabilities, proportional to a size.
 
     Attributes
@@ -142,45 +143,40 @@ class ProbabilityProportionalToSize:
     90.0
     """
 
-    n: int
     size: str | None = None
     method: str = "conditional-poisson"
     replace: bool = False
+    subject = "sample with unequal probabilities"
 
     def __post_init__(self) -> None:
-        faults = Faults("sample with unequal probabilities")
-        check_choice(faults, "method", self.method, tuple(METHODS))
+        faults = Faults(self.subject)
+        check_choice(faults, "method", self.method, METHODS)
         faults.raise_if_any()
-        _check_n("sample with unequal probabilities", self.n)
+        super().__post_init__()
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
-        sizes = _sizes(units, self.size)
-        if self.replace:
-            return ReplacementPlan(_shares(sizes), self.n)
-        _check_room("sample with unequal probabilities", self.n, units)
-        return UnequalPlan(inclusion_probabilities(sizes, self.n), self.method)
+        sizes = self._sizes(units)
+        if not self.replace:
+            self.check_room(units)
+            return UnequalPlan(inclusion_probabilities(sizes, self.n), self.method)
+        if (sizes < 0).any() or not sizes.sum() > 0:
+            what = "is negative, or zero for all"
+            raise InputError.of(self.subject, "size", what, "Give positive sizes.")
+        return ReplacementPlan(sizes / sizes.sum(), self.n)
 
-
-def _shares(sizes: np.ndarray) -> np.ndarray:
-    if (sizes < 0).any() or not sizes.sum() > 0:
-        what, remedy = "is negative, or zero for all", "Give positive sizes."
-        raise InputError.of("sample with unequal probabilities", "size", what, remedy)
-    return np.asarray(sizes / sizes.sum())
-
-
-def _sizes(units: Units, name: str | None) -> np.ndarray:
-    if name is not None:
-        return units.numbers(name, "size")
-    if isinstance(units.source, ClusterSource):
-        sizes = units.source.sizes.astype(np.float64)
-        return sizes if units.rows is None else sizes[units.rows]
-    what, remedy = "is needed where no clusters are drawn", "Name a column."
-    raise InputError.of("sample with unequal probabilities", "size", what, remedy)
+    def _sizes(self, units: Units) -> np.ndarray:
+        if self.size is not None:
+            return units.numbers(self.size, "size")
+        if isinstance(units.source, ClusterSource):
+            sizes = units.source.sizes.astype(np.float64)
+            return sizes if units.rows is None else sizes[units.rows]
+        what = "is needed where no clusters are drawn"
+        raise InputError.of(self.subject, "size", what, "Name a column.")
 
 
 @dataclass(frozen=True)
-class Balanced:
+class Balanced(SizedDesign):
     """Cube method: Horvitz-Thompson totals of the auxiliary columns are those of the population.
 
     Attributes
@@ -201,17 +197,17 @@ class Balanced:
     True
     """
 
-    n: int
     auxiliary: Sequence[str]
     size: str | None = None
+    subject = "balanced sample"
 
     def __post_init__(self) -> None:
-        _check_n("balanced sample", self.n)
+        super().__post_init__()
         object.__setattr__(self, "auxiliary", listed_names(self.auxiliary))
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
-        _check_room("balanced sample", self.n, units)
+        self.check_room(units)
         if self.size is None:
             p = np.full(units.n, self.n / max(units.n, 1))
         else:

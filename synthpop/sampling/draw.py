@@ -78,7 +78,7 @@ def _walk(design: Any) -> list[Any]:
     if isinstance(design, Stratified):
         within = design.design_by_stratum
         designs = list(within.values()) if hasattr(within, "values") else [within]
-        inner = next((part for part in designs if hasattr(part, "plan")), design.within)
+        inner = next((one for one in designs if hasattr(one, "plan")), design.within)
         return [design, *_walk(inner)]
     return [design]
 
@@ -105,22 +105,23 @@ def prepare(
         raise InputError.of("sample", "design", what, "Give SimpleRandom(n) ...")
     source = open_source(population, columns)
     designs = _walk(design)
-    clusters = [part.unit for part in designs if isinstance(part, Cluster)]
+    clusters = [one.unit for one in designs if isinstance(one, Cluster)]
     final = _final(design)
     if household is None and isinstance(final, Cluster):
         household = final.unit
-    strata = next((tuple(part.names) for part in designs if isinstance(part, Stratified)), ())
+    strata = next((tuple(one.names) for one in designs if isinstance(one, Stratified)), ())
     name = None if not strata else (strata[0] if len(strata) == 1 else STRATUM)
     plan = design.plan(Units(source))
     psu = clusters[0] if clusters else None
     return Sampler(source, plan, household, name, psu, strata, _replaced(designs, household, psu))
 
 
-def _replaced(every: list[Any], household: str | None, psu: str | None) -> tuple[str, ...]:
+def _replaced(designs: list[Any], household: str | None, psu: str | None) -> tuple[str, ...]:
     """Roles of the units that are drawn with replacement."""
-    units = [part.unit for part in every if isinstance(part, Cluster) and with_replacement(part)]
-    if not any(with_replacement(part) for part in every):
+    replacing = [design for design in designs if with_replacement(design)]
+    if not replacing:
         return ()
+    units = [design.unit for design in replacing if isinstance(design, Cluster)]
     roles = {"household": household, "psu": psu}
     # a household is repeated where it, or a unit that holds it, is drawn again
     repeated = [role for role, name in roles.items() if name in units]

@@ -48,7 +48,7 @@ class MissingUnits:
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the survey of those who answered."""
-        keep = ~affected_rows(self.name, survey.frame, self.rate, self.by, self.whole, rng)
+        keep = ~affected_rows(self, survey.frame, rng)
         if not keep.any():
             raise InputError.of(self.name, "rate", "nobody answered", "Lower it.")
         return Survey(survey.frame[keep], **survey.roles.named())
@@ -92,10 +92,10 @@ class MissingItems:
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the survey with holes."""
-        frame = frame_to_change(self.name, survey, self.columns)
+        frame = frame_to_change(self, survey)
         hit = None
         for column in self.columns:
             if hit is None or not self.together:
-                hit = affected_rows(self.name, survey.frame, self.rate, self.by, self.whole, rng)
+                hit = affected_rows(self, survey.frame, rng)
             frame[column] = frame[column].mask(hit)
         return Survey(frame, **survey.roles.named())

@@ -6,14 +6,8 @@ import numpy as np
 import pandas as pd
 
 MEASURES = (
-    "bias",
-    "relative_bias",
-    "variance",
-    "rmse",
-    "coverage",
-    "length",
-    "standard_error_ratio",
-)
+    "bias", "relative_bias", "variance", "rmse", "coverage", "length", "standard_error_ratio",
+)  # fmt: skip
 
 
 def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[str, float]:

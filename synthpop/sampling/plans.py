@@ -18,9 +18,9 @@ from synthpop.sampling.balanced import draw_balanced
 from synthpop.sampling.conditional_poisson import working_probabilities
 from synthpop.sampling.pps import (
     EDGE,
-    _rejective,
     draw_unequal,
     joint_probabilities,
+    rejective,
     systematic_joint,
 )
 from synthpop.sampling.source import ClusterSource
@@ -52,28 +52,42 @@ def unknown_joint(design: str) -> InputError:
     return InputError.of("joint probabilities", "design", what, remedy)
 
 
+def _in_order(positions: np.ndarray, p: np.ndarray) -> Selection:
+    order = np.argsort(positions, kind="stable")
+    return positions[order], p[order]
+
+
 @dataclass(frozen=True)
-class SimplePlan:
-    """Simple random sampling without replacement."""
+class EqualPlan:
+    """n of the units, all with the same probability."""
 
     n_units: int
     n: int
 
-    def draw(self, rng: np.random.Generator) -> Selection:
-        """Return n distinct positions."""
-        rows = np.sort(rng.choice(self.n_units, self.n, replace=False, shuffle=False))
-        return rows, np.full(self.n, self.n / max(self.n_units, 1))
+    @property
+    def share(self) -> float:
+        """Probability of every unit, n / N."""
+        return self.n / max(self.n_units, 1)
 
     def probabilities(self) -> np.ndarray:
         """Return n / N for all."""
-        return np.full(self.n_units, self.n / max(self.n_units, 1))
+        return np.full(self.n_units, self.share)
+
+
+@dataclass(frozen=True)
+class SimplePlan(EqualPlan):
+    """Simple random sampling without replacement."""
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return n distinct positions."""
+        rows = np.sort(rng.choice(self.n_units, self.n, replace=False, shuffle=False))
+        return rows, np.full(self.n, self.share)
 
     def joint(self) -> np.ndarray:
         """Return n (n - 1) / (N (N - 1)) off the diagonal."""
         size = self.n_units
-        pair = self.n * (self.n - 1) / max(size * (size - 1), 1)
-        joint = np.full((size, size), pair)
-        np.fill_diagonal(joint, self.n / max(size, 1))
+        joint = np.full((size, size), self.n * (self.n - 1) / max(size * (size - 1), 1))
+        np.fill_diagonal(joint, self.share)
         return joint
 
 
@@ -120,11 +134,9 @@ class ReplacementPlan(ProbabilityPlan):
 
 
 @dataclass(frozen=True)
-class SystematicPlan:
+class SystematicPlan(EqualPlan):
     """Every (N / n)-th unit from a random start."""
 
-    n_units: int
-    n: int
     order: np.ndarray | None
 
     def draw(self, rng: np.random.Generator) -> Selection:
@@ -133,11 +145,7 @@ class SystematicPlan:
         ranks = np.floor((rng.random() + np.arange(self.n)) * step).astype(np.int64)
         ranks = np.minimum(ranks, self.n_units - 1)
         rows = ranks if self.order is None else np.sort(self.order[ranks])
-        return rows, np.full(self.n, self.n / max(self.n_units, 1))
-
-    def probabilities(self) -> np.ndarray:
-        """Return n / N for all."""
-        return np.full(self.n_units, self.n / max(self.n_units, 1))
+        return rows, np.full(self.n, self.share)
 
     def joint(self) -> np.ndarray:
         """Return the share of starts that hit both; many are zero."""
@@ -167,7 +175,7 @@ class UnequalPlan(ProbabilityPlan):
             if "p" not in self._working:
                 self._working["p"] = working_probabilities(self.p[unsure])
             n = round(float(self.p[unsure].sum()))
-            chosen = _rejective(self._working["p"], n, rng)
+            chosen = rejective(self._working["p"], n, rng)
             rows = np.sort(np.concatenate([rows, unsure[chosen]]))
         return rows, self.p[rows]
 
@@ -205,9 +213,7 @@ class StratifiedPlan:
         """Return the draws of all strata."""
         drawn = [(rows, plan.draw(rng)) for rows, plan in self.parts]
         positions = np.concatenate([rows[chosen] for rows, (chosen, _) in drawn])
-        p = np.concatenate([p for _, (_, p) in drawn])
-        order = np.argsort(positions, kind="stable")
-        return positions[order], p[order]
+        return _in_order(positions, np.concatenate([p for _, (_, p) in drawn]))
 
     def probabilities(self) -> np.ndarray:
         """Return those of the strata."""
@@ -254,8 +260,7 @@ class ClusterPlan(_PlanOfClusters):
         rows, which = self.clusters.members(chosen)
         if self.clusters.order is None:
             return rows, p[which]
-        order = np.argsort(rows, kind="stable")
-        return rows[order], p[which][order]
+        return _in_order(rows, p[which])
 
     def probabilities(self) -> np.ndarray:
         """Return the probability of the cluster for each unit."""
@@ -300,8 +305,7 @@ class CollectPlan(_PlanOfClusters):
         drawn, _ = self.plan.draw(rng)
         chosen = np.unique(self._cluster[drawn])
         rows, which = self.clusters.members(chosen)
-        order = np.argsort(rows, kind="stable")
-        return rows[order], chance[chosen][which][order]
+        return _in_order(rows, chance[chosen][which])
 
     def probabilities(self) -> np.ndarray:
         """Return the probability of the cluster for each unit."""
@@ -341,9 +345,7 @@ class TwoStagePlan:
             inside, inner = self._plan(cluster).draw(rng)
             rows.append(self._members(cluster)[inside])
             probabilities.append(outer * inner)
-        positions = np.concatenate(rows)
-        order = np.argsort(positions, kind="stable")
-        return positions[order], np.concatenate(probabilities)[order]
+        return _in_order(np.concatenate(rows), np.concatenate(probabilities))
 
     def probabilities(self) -> np.ndarray:
         """Return products of the two stages."""

@@ -58,12 +58,12 @@ def inclusion_probabilities(size: npt.ArrayLike, n: int) -> np.ndarray:
     x = as_numbers(faults, size, "size")
     faults.raise_if_any()
     is_invalid = ~(np.isfinite(x) & (x >= 0))
+    n_positive = int((x > 0).sum())
     if is_invalid.any():
         faults.add("size", "missing, infinite or negative", rows=np.flatnonzero(is_invalid))
-    elif not 0 <= n <= int((x > 0).sum()):
-        faults.add(
-            "n", f"is {n}, {plural(int((x > 0).sum()), 'unit has', 'units have')} a positive size"
-        )
+    elif not 0 <= n <= n_positive:
+        what = f"is {n}, {plural(n_positive, 'unit has', 'units have')} a positive size"
+        faults.add("n", what)
     faults.raise_if_any()
     if n == 0:
         return np.zeros(len(x))
@@ -88,11 +88,8 @@ def _inside(faults: Faults, probabilities: npt.ArrayLike, fixed: bool) -> tuple[
         faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(is_invalid))
     total = float(p[~is_invalid].sum())
     if fixed and not faults and not is_invalid.any() and abs(total - round(total)) > 1e-6:
-        faults.add(
-            "probabilities",
-            f"sum to {total:.6g}",
-            remedy="A sample of fixed size needs a whole number.",
-        )
+        remedy = "A sample of fixed size needs a whole number."
+        faults.add("probabilities", f"sum to {total:.6g}", remedy=remedy)
     faults.raise_if_any()
     return np.clip(p, 0.0, 1.0), round(total)
 
@@ -138,7 +135,7 @@ def draw_unequal(
     4
     """
     faults = Faults("sample")
-    check_choice(faults, "method", method, tuple(METHODS))
+    check_choice(faults, "method", method, METHODS)
     faults.raise_if_any()
     fixed = method not in ("poisson", "systematic", "random-systematic")
     p, n = _inside(faults, probabilities, fixed)
@@ -208,10 +205,11 @@ def tille(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def conditional_poisson(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Poisson samples with the working probabilities, until the size is right."""
-    return _rejective(working_probabilities(p), round(p.sum()), rng)
+    return rejective(working_probabilities(p), round(p.sum()), rng)
 
 
-def _rejective(p: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+def rejective(p: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Poisson samples with probabilities p, until one has n units."""
     from synthpop.kernels import sampling as kernels
 
     out = np.zeros(len(p), dtype=np.int8)
@@ -232,17 +230,16 @@ def sampford(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     bound = float(np.sort(1 - p)[-n:].sum())
     for _ in range(SAMPFORD_TRIES):
         # 2. A conditional Poisson sample with odds p / (1 - p), accepted by its sum of 1 - p.
-        chosen = _rejective(p, n, rng)
+        chosen = rejective(p, n, rng)
         if rng.random() * bound <= float((1 - p[chosen]).sum()):
             return chosen
     # 3. Rarely accepted: draw the same design directly.
     if len(p) * n <= MOST_CELLS:
         return sampford_direct(p, rng)
     warnings.warn(
-        f"Sampford samples of {count(n)} from {count(len(p))} units with such sizes are too "
-        "rare to be drawn:"
-        " the pivotal method was used, which has the same inclusion probabilities but other joint "
-        "ones",
+        f"Sampford samples of {count(n)} from {count(len(p))} units with such sizes are too rare "
+        "to be drawn: the pivotal method was used, which has the same inclusion probabilities but "
+        "other joint ones",
         SparseDataWarning,
         stacklevel=2,
     )
@@ -297,15 +294,10 @@ def log_symmetric(log_odds: np.ndarray, n: int) -> np.ndarray:
 
 
 METHODS: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {
-    "systematic": systematic,
-    "random-systematic": random_systematic,
-    "poisson": poisson,
-    "conditional-poisson": conditional_poisson,
-    "sampford": sampford,
-    "brewer": brewer,
-    "tille": tille,
-    "pivotal": pivotal,
-}
+    "systematic": systematic, "random-systematic": random_systematic, "poisson": poisson,
+    "conditional-poisson": conditional_poisson, "sampford": sampford, "brewer": brewer,
+    "tille": tille, "pivotal": pivotal,
+}  # fmt: skip
 
 
 def joint_probabilities(probabilities: npt.ArrayLike, *, method: str) -> np.ndarray:
@@ -332,7 +324,7 @@ def joint_probabilities(probabilities: npt.ArrayLike, *, method: str) -> np.ndar
     [0.5, 0.1667, 0.1667, 0.1667]
     """
     faults = Faults("joint probabilities")
-    check_choice(faults, "method", method, tuple(JOINT))
+    check_choice(faults, "method", method, JOINT)
     faults.raise_if_any()
     p, _ = _inside(faults, probabilities, method not in ("poisson", "systematic"))
     joint = np.outer(p, p)
@@ -379,9 +371,6 @@ def tille_joint(p: np.ndarray) -> np.ndarray:
 
 
 JOINT: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "poisson": poisson_joint,
-    "conditional-poisson": conditional_joint,
-    "sampford": sampford_joint,
-    "tille": tille_joint,
-    "systematic": systematic_joint,
-}
+    "poisson": poisson_joint, "conditional-poisson": conditional_joint,
+    "sampford": sampford_joint, "tille": tille_joint, "systematic": systematic_joint,
+}  # fmt: skip

@@ -93,14 +93,14 @@ class Repetition:
             for inner in self.missing:
                 labels = {"contamination": outer.label, "missing": inner.label}
                 try:
-                    part = self._applied(
+                    answered = self._applied(
                         dirty, repetition, "missing", inner.steps, self._shift(outer)
                     )
-                    part = calibrated(part, self.calibrate)
+                    answered = calibrated(answered, self.calibrate)
                 except Exception as problem:  # noqa: BLE001  (functions of the user)
                     rows += self._failed(repetition, labels, "", problem)
                     continue
-                rows += self._estimated(repetition, labels, part, truth)
+                rows += self._estimated(repetition, labels, answered, truth)
         return rows
 
     def _shift(self, outer: Level) -> int:

@@ -59,9 +59,8 @@ class SampleSetup(Result):
         if not 0 <= number < self.n_samples:
             what = f"is {number}, there are {self.n_samples}"
             raise InputError.of("sample set-up", "number", what)
-        inside = slice(self._starts[number], self._starts[number + 1])
-        part = self.samples.iloc[inside]
-        return part["row"].to_numpy(), part["probability"].to_numpy()
+        sample = self.samples.iloc[self._starts[number] : self._starts[number + 1]]
+        return sample["row"].to_numpy(), sample["probability"].to_numpy()
 
     def sampler(self, population: Any, columns: Sequence[str] | None = None) -> Sampler:
         """Return a sampler for the population that the samples were drawn from.

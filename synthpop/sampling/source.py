@@ -83,11 +83,7 @@ def _take_rows(names: list[str], rows: np.ndarray, frames: NumberedFrames) -> pd
 
 
 def open_source(population: Any, columns: Sequence[str] | None = None) -> SamplingFrame:
-    """Return the rows of a frame, a Survey, or an object with ``iter_blocks``.
-
-    population: DataFrame, Arrow table, Survey or Population
-    columns: keep these only
-    """
+    """Return rows of a frame, a Survey, or an object with ``iter_blocks``, all columns or some."""
     blocks = reads_blocks(population)
     frame = None if blocks else as_unique_frame(population, "population")
     if columns is not None:
@@ -112,14 +108,10 @@ def unless_stored(population: Any, columns: Sequence[str] | None = None) -> Any:
 
 @dataclass(frozen=True)
 class Units:
-    """Some rows of a source, as units to draw from.
+    """Some rows of a source, as units to draw from."""
 
     source: SamplingFrame
-    rows: int array, shape (n,), or None; positions in the source; None for all
-    """
-
-    source: SamplingFrame
-    rows: np.ndarray | None = None
+    rows: np.ndarray | None = None  # positions in the source, shape (n,); None: all
 
     @property
     def n(self) -> int:
@@ -187,9 +179,8 @@ class ClusterSource:
         values = units.column(name, "unit")
         rows = np.flatnonzero(values.isna().to_numpy())
         if len(rows):
-            raise InputError.of(
-                "design", name, "unit is missing", "Every row needs one.", rows=rows
-            )
+            remedy = "Every row needs one."
+            raise InputError.of("design", name, "unit is missing", remedy, rows=rows)
         code = pd.factorize(values)[0]
         grouped = bool(np.all(code[1:] >= code[:-1]))
         self.units = units

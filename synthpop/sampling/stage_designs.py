@@ -11,7 +11,7 @@ import numpy as np
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.text import plural
-from synthpop.sampling.allocation import Allocation, Fixed, Neyman, Power, Proportional
+from synthpop.sampling.allocation import Allocation
 from synthpop.sampling.designs import SimpleRandom
 from synthpop.sampling.plans import ClusterPlan, CollectPlan, Plan, StratifiedPlan, TwoStagePlan
 from synthpop.sampling.source import ClusterSource, Units
@@ -150,61 +150,56 @@ class Stratified:
         codes, labels = units.codes(self.names, "stratum")
         order = np.argsort(codes, kind="stable")
         ends = np.searchsorted(codes[order], np.arange(len(labels) + 1))
-        parts = [order[ends[h] : ends[h + 1]] for h in range(len(labels))]
-        inside = [units.subset(rows) for rows in parts]
-        plans = self._plans(inside, labels)
-        return StratifiedPlan(units.n, tuple(zip(parts, plans, strict=True)))
+        rows = [order[ends[h] : ends[h + 1]] for h in range(len(labels))]
+        plans = self._plans([units.subset(positions) for positions in rows], labels)
+        return StratifiedPlan(units.n, tuple(zip(rows, plans, strict=True)))
 
     def _plans(self, inside: list[Units], labels: list[Any]) -> list[Plan]:
-        by_stratum = self.design_by_stratum
-        if isinstance(by_stratum, Mapping):
-            designs = self._given(by_stratum, labels)
-        elif isinstance(by_stratum, (int, np.integer)):
-            designs = [with_size(self.within, int(by_stratum)) for _ in labels]
-        elif isinstance(by_stratum, (Fixed, Proportional, Neyman, Power)):
-            designs = self._allocated(by_stratum, inside)
+        wanted = self.design_by_stratum
+        if isinstance(wanted, Mapping):
+            _check_strata(wanted, labels)
+            designs = [wanted[label] for label in labels]
+        elif isinstance(wanted, Allocation):
+            designs = self._sizes(wanted, inside)
         else:
-            designs = [by_stratum for _ in labels]
+            designs = [wanted for _ in labels]
         faults = Faults("stratified sample")
         plans: list[Plan] = []
-        for label, design, part in zip(labels, designs, inside, strict=True):
-            room = frame_of(design, part).n
+        for label, design, units in zip(labels, designs, inside, strict=True):
+            if isinstance(design, (int, np.integer)):
+                design = with_size(self.within, int(design))
+            room = frame_of(design, units).n
             n_units = size_of(design)
             if n_units is not None and n_units > room and not with_replacement(design):
                 what = f"has {plural(room, 'unit')}, {n_units} are wanted"
                 faults.add(f"stratum {label!r}", what, remedy="Fewer.")
             elif not faults:
-                plans.append(design.plan(part))
+                plans.append(design.plan(units))
         faults.raise_if_any()
         return plans
 
-    def _given(self, wanted: Mapping[Any, Any], labels: list[Any]) -> list[Any]:
-        faults = Faults("stratified sample")
-        for label in labels:
-            if label not in wanted:
-                faults.add(f"stratum {label!r}", "has no design", remedy="Give 0 to leave it out.")
-        for label in wanted:
-            if label not in labels:
-                remedy = did_you_mean(label, labels)
-                faults.add(f"stratum {label!r}", "is not in the population", remedy=remedy)
-        faults.raise_if_any()
-        return [
-            with_size(self.within, int(wanted[label]))
-            if isinstance(wanted[label], (int, np.integer))
-            else wanted[label]
-            for label in labels
-        ]
-
-    def _allocated(self, allocation: Allocation, inside: list[Units]) -> list[Any]:
-        frames = [frame_of(self.within, part) for part in inside]
+    def _sizes(self, allocation: Allocation, inside: list[Units]) -> list[int]:
+        frames = [frame_of(self.within, units) for units in inside]
         counts = np.array([frame.n for frame in frames])
         moments: dict[str, np.ndarray] = {}
         if allocation.variable is not None:
             values = [frame.numbers(allocation.variable, "variable") for frame in frames]
             moments["total"] = np.array([x.sum() for x in values])
             moments["sd"] = np.array([x.std(ddof=1) if len(x) > 1 else 0.0 for x in values])
-        sizes = allocation.sizes(counts, moments)
-        return [with_size(self.within, int(n)) for n in sizes]
+        sizes: list[int] = allocation.sizes(counts, moments).tolist()
+        return sizes
+
+
+def _check_strata(wanted: Mapping[Any, Any], labels: list[Any]) -> None:
+    faults = Faults("stratified sample")
+    for label in labels:
+        if label not in wanted:
+            faults.add(f"stratum {label!r}", "has no design", remedy="Give 0 to leave it out.")
+    for label in wanted:
+        if label not in labels:
+            remedy = did_you_mean(label, labels)
+            faults.add(f"stratum {label!r}", "is not in the population", remedy=remedy)
+    faults.raise_if_any()
 
 
 def with_replacement(design: Any) -> bool:

@@ -261,15 +261,12 @@ def _check(
         if not callable(function):
             faults.add(name, "is not a function", remedy="Give a function of a survey.")
     check(faults, PARAMETERS, {"repetitions": repetitions, "level": level})
-    if (
-        Whole(1).allows(repetitions)
-        and isinstance(design, SampleSetup)
-        and repetitions > design.n_samples
-    ):
-        what = f"is {repetitions}, the set-up has {plural(design.n_samples, 'sample')}"
-        faults.add("repetitions", what, remedy="Give as many or fewer.")
-    if callable(population) and isinstance(design, SampleSetup):
-        faults.add("design", "samples of another population", remedy="Give a design, or None.")
+    if isinstance(design, SampleSetup):
+        if Whole(1).allows(repetitions) and repetitions > design.n_samples:
+            what = f"is {repetitions}, the set-up has {plural(design.n_samples, 'sample')}"
+            faults.add("repetitions", what, remedy="Give as many or fewer.")
+        if callable(population):
+            faults.add("design", "samples of another population", remedy="Give a design, or None.")
     if not callable(population) and design is None:
         faults.add("design", "is not given", remedy="Give SimpleRandom(n) ...")
     faults.raise_if_any()
@@ -279,7 +276,7 @@ def _known_truth(truth: Mapping[str, Any]) -> dict[tuple[str, Any], float]:
     return {
         (name, domain): number
         for name, value in truth.items()
-        for domain, number, *_ in numbers_of(value, 0.95)
+        for domain, number, *_ in numbers_of(value, 0.95)  # of which the level changes nothing
     }
 
 
@@ -300,16 +297,8 @@ def _identity(
     calibrate = job.calibrate
     if calibrate is not None and not callable(calibrate):
         calibrate = list(calibrate)
+    truth = sorted((str(key), value) for key, value in (job.truth or {}).items())
     return digest(
-        content,
-        design,
-        steps,
-        calibrate,
-        job.estimators,
-        job.streams.seed,
-        job.level,
-        job.grid,
-        sorted(((str(key), value) for key, value in (job.truth or {}).items())),
-        household,
-        None if columns is None else list(columns),
-    )
+        content, design, steps, calibrate, job.estimators, job.streams.seed, job.level, job.grid,
+        truth, household, None if columns is None else list(columns),
+    )  # fmt: skip

@@ -44,13 +44,7 @@ class DrawnSamples:
     ) -> Iterator[tuple[Sequence[int], Sample]]:
         """Yield repetitions that are in memory together, and what draws each of them."""
         if not isinstance(self.sampler.source, PopulationSource):
-            yield (
-                repetitions,
-                lambda number, rng: (
-                    self.sampler.survey(*self._positions(number, rng)),
-                    None,
-                ),
-            )
+            yield repetitions, self._sample
             return
         draws: dict[int, tuple[np.ndarray, np.ndarray] | Exception] = {}
         n_rows = 0
@@ -67,6 +61,9 @@ class DrawnSamples:
                 draws, n_rows = {}, 0
         if draws:
             yield list(draws), self._read(draws)
+
+    def _sample(self, number: int, rng: np.random.Generator) -> tuple[Survey, None]:
+        return self.sampler.survey(*self._positions(number, rng)), None
 
     def _positions(self, number: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         if self.setup is not None:
