@@ -61,13 +61,8 @@ class Aligned:
 
 
 def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Aligned:
-    """Bring original and release to the levels that both have.
+    """Bring original and release to the levels that both have; `roles`: variable -> its role.
 
-    original: DataFrame, n records
-    roles: variable -> "key", "numeric", "sensitive" or another role
-
-    Notes
-    -----
     A column that is numeric in both is compared as it is. Other columns: where every record of the
     original level a became level b, a is compared as b (learned from linked records, or given with
     the release). Without such a rule the levels are taken as they are, and a column without a
@@ -78,52 +73,31 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
     not_compared: dict[str, str] = {}
     rules: dict[str, Mapping[Any, Any]] = {}
     for name, role in roles.items():
-        row: dict[str, Any] = {"release": side.name, "variable": name, "role": role}
-        if name not in side.frame:
-            not_compared[name] = "is not in the release"
-            levels = len(encode(original[name])[1])
-            rows.append(row | _row(False, not_compared[name], levels, 0, 0))
-            continue
-        one, two = original[name], side.frame[name]
-        if role == "numeric":
-            if not is_number(side.frame[name]):
-                not_compared[name] = "is not numeric in the release"
-                rows.append(row | _row(False, not_compared[name], 0, 0, 0))
-                continue
-            x[name], y[name] = one, two
-            keys[name] = one
-            rows.append(row | _row(True, "as numbers", 0, 0, 0))
-            continue
-        matched = match_levels(one, two, side.rows, side.levels.get(name))
-        if matched.reason:
-            not_compared[name] = matched.reason
-        else:
-            numeric = is_number(original[name]) and is_number(side.frame[name])
-            y[name], keys[name] = matched.y, matched.x
-            x[name] = one if numeric else matched.x
+        before, after = original[name], side.frame.get(name)
+        how, reason, counts = "as numbers", "", (0, 0, 0)
+        if after is None:
+            reason, counts = "is not in the release", (len(encode(before)[1]), 0, 0)
+        elif role != "numeric":
+            matched = match_levels(before, after, side.rows, side.levels.get(name))
+            how, reason, counts = matched.how, matched.reason, matched.counts
+            if not reason:
+                x[name] = before if is_number(before) and is_number(after) else matched.x
+                y[name], keys[name] = matched.y, matched.x
             if matched.rule is not None:
                 rules[name] = matched.rule
-        rows.append(row | _row(not matched.reason, matched.reason or matched.how, *matched.counts))
-    length, m = len(original), len(side.frame)
+        elif is_number(after):
+            x[name], y[name], keys[name] = before, after, before
+        else:
+            reason = "is not numeric in the release"
+        if reason:
+            not_compared[name] = reason
+        cells = (side.name, name, role, not reason, reason or how, *counts)
+        rows.append(dict(zip(COLUMNS, cells, strict=True)))
+    index, released = pd.RangeIndex(len(original)), pd.RangeIndex(len(side.frame))
     return Aligned(
-        side,
-        pd.DataFrame(x, index=pd.RangeIndex(length)),
-        pd.DataFrame(y, index=pd.RangeIndex(m)),
-        pd.DataFrame(keys, index=pd.RangeIndex(length)),
-        rows,
-        not_compared,
-        rules,
-    )
-
-
-def _row(compared: bool, how: str, original: int, release: int, shared: int) -> dict[str, Any]:
-    return {
-        "compared": compared,
-        "how": how,
-        "levels_original": original,
-        "levels_release": release,
-        "levels_shared": shared,
-    }
+        side, pd.DataFrame(x, index=index), pd.DataFrame(y, index=released),
+        pd.DataFrame(keys, index=index), rows, not_compared, rules,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,15 +118,7 @@ class MatchedLevels:
 def match_levels(
     x: pd.Series, y: pd.Series, rows: np.ndarray | None, declared: Mapping[Any, Any] | None = None
 ) -> MatchedLevels:
-    """Bring one column of both files to common levels.
-
-    Examples
-    --------
-    >>> ages = pd.Series([21, 25, 64, 67])
-    >>> found = match_levels(ages, pd.Series(["young", "young", "old", None]), np.arange(4))
-    >>> found.x.tolist()[:3], found.how
-    (['young', 'young', 'old'], '4 levels of the original count as 2; 1 has no counterpart')
-    """
+    """Bring one column of both files to common levels."""
     x_codes, x_levels = _used(x)
     y_codes, y_levels = _used(y)
     counts = (len(x_levels), len(y_levels))
@@ -171,17 +137,15 @@ def match_levels(
     if rule is None and rows is not None:
         rule = learn(x_codes[rows], y_codes, x_levels, y_levels)
     if rule is not None:
-        return _mapped(x_codes, x_levels, y, y_levels, rule, counts)
+        return _mapped(x_codes, x_levels, y_codes, y_levels, rule, counts)
     if not both:
         reason = "has no level in common with the original"
         reason += "" if rows is None else ", and one level became several"
         return MatchedLevels(x, y, "", reason, (*counts, 0))
     new = len(y_levels) - len(both)
-    how = (
-        "the same levels"
-        if len(x_levels) == len(y_levels) == len(both)
-        else (f"{plural(len(both), 'level')} in common")
-    )
+    how = f"{plural(len(both), 'level')} in common"
+    if len(x_levels) == len(y_levels) == len(both):
+        how = "the same levels"
     if new:
         how += f"; {new} of the release are not in the original"
         near = near_levels(y_levels, x_levels)
@@ -240,11 +204,6 @@ def learn(
 
     None where one level became several, where nothing changed, or where a rule on the same levels
     is not a coarsening (as after an exchange of values).
-
-    Examples
-    --------
-    >>> learn(np.array([0, 1, 2]), np.array([0, 0, 1]), ("a", "b", "c"), ("a+b", "c"))
-    {'a': 'a+b', 'b': 'a+b', 'c': 'c'}
     """
     known = (x >= 0) & (y >= 0)
     pairs = np.unique(x[known] * max(len(y_levels), 1) + y[known])
@@ -263,32 +222,23 @@ def learn(
 def _mapped(
     x_codes: np.ndarray,
     x_levels: tuple[Any, ...],
-    y: pd.Series,
+    y_codes: np.ndarray,
     y_levels: tuple[Any, ...],
     rule: Mapping[Any, Any],
     counts: tuple[int, int],
 ) -> MatchedLevels:
-    codes = _in_order(y, y_levels)
-    levels: tuple[Any, ...] = (
-        *codes,
-        *(b for b in dict.fromkeys(rule.values()) if b not in set(codes)),
+    levels = list(dict.fromkeys([*y_levels, *rule.values()]))
+    code_of = {level: code for code, level in enumerate(levels)}
+    table = np.array([code_of.get(rule.get(level), -1) for level in x_levels] + [-1])
+    x, y = (
+        pd.Series(pd.Categorical.from_codes(codes, pd.Index(levels)))
+        for codes in (table[x_codes], y_codes)
     )
-    categories: Any = pd.Index(list(levels), dtype=None if levels else object)
-    place = {level: code for code, level in enumerate(levels)}
-    table = np.array([place.get(rule.get(a), -1) for a in x_levels] + [-1])
-    x = pd.Series(pd.Categorical.from_codes(table[x_codes], categories))
-    used = np.array([place[level] for level in y_levels] + [-1])
-    coded = pd.Series(pd.Categorical.from_codes(used[_used(y)[0]], categories))
     n_unmapped = sum(level not in rule for level in x_levels)
     how = f"{plural(len(x_levels), 'level')} of the original count as {len(set(rule.values()))}"
     if n_unmapped:
         how += f"; {n_unmapped} {'has' if n_unmapped == 1 else 'have'} no counterpart"
-    shared = len(common_levels(x, coded)[0])
+    shared = len(common_levels(x, y)[0])
     if not shared:
-        return MatchedLevels(x, coded, "", "has no level in common with the original", (*counts, 0))
-    return MatchedLevels(x, coded, how, "", (*counts, shared), rule)
-
-
-def _in_order(y: pd.Series, levels: tuple[Any, ...]) -> tuple[Any, ...]:
-    used = set(levels)
-    return tuple(level for level in encode(y)[1] if level in used)
+        return MatchedLevels(x, y, "", "has no level in common with the original", (*counts, 0))
+    return MatchedLevels(x, y, how, "", (*counts, shared), rule)

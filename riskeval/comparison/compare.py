@@ -218,7 +218,7 @@ def _sides(
 def _result(
     measured: list[MeasuredRelease], request: CompareRequest, weights: str | None
 ) -> Comparison:
-    by_release = {side.name: {one.key: one for one in ones} for side, ones, *_ in measured}
+    by_release = {of.side.name: {one.key: one for one in of.measurements} for of in measured}
     of_original = by_release[ORIGINAL]
     utilities = {
         key: one
@@ -239,7 +239,7 @@ def _result(
     measures = pd.DataFrame(
         [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
     )
-    infos = pd.DataFrame([_info(side, few) for side, *_, few in measured])
+    infos = pd.DataFrame([_info(of.side, of.changes) for of in measured])
     wide = measures.pivot(index="release", columns="name", values="value")
     wide = wide.reindex(index=infos["release"], columns=list(dict.fromkeys(measures["name"])))
     wide.columns.name = None
@@ -249,9 +249,9 @@ def _result(
     return Comparison(
         table=head.join(wide),
         measures=measures.reset_index(drop=True),
-        overlaps=_stacked([item[2] for item in measured], OVERLAPS),
-        regressions=_stacked([item[3] for item in measured], REGRESSIONS),
-        shared=pd.DataFrame([row for item in measured for row in item[4]], columns=list(COLUMNS)),
+        overlaps=_stacked([of.overlaps for of in measured], OVERLAPS),
+        regressions=_stacked([of.regressions for of in measured], REGRESSIONS),
+        shared=pd.DataFrame([row for of in measured for row in of.shared], columns=list(COLUMNS)),
         releases=infos,
         roles={
             "keys": request.keys, "numeric": request.numeric, "sensitive": request.sensitive,

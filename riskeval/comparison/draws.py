@@ -17,13 +17,6 @@ def mean_of_draws(draws: Sequence[Sequence[Measurement]]) -> list[Measurement]:
     """Return each number of the first file as the mean over all files that have it.
 
     `lower` and `upper` are the t interval of that mean; `note` has the range.
-
-    Examples
-    --------
-    >>> from riskeval.shared.measurement import MeasureInfo
-    >>> info = MeasureInfo("disco", "attribution risk", "low", "share", "...")
-    >>> mean_of_draws([[Measurement(info, 0.2)], [Measurement(info, 0.4)]])[0].value.__round__(2)
-    0.3
     """
     from scipy.stats import t
 
@@ -41,11 +34,8 @@ def mean_of_draws(draws: Sequence[Sequence[Measurement]]) -> list[Measurement]:
         mean = float(values.mean())
         half = float("nan")
         if len(values) > 1:
-            half = float(
-                t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)
-                * values.std(ddof=1)
-                / len(values) ** 0.5
-            )
+            factor = t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)
+            half = float(factor * values.std(ddof=1) / len(values) ** 0.5)
         bounds = (mean - half, mean + half)
         if first.info.unit in ("share", "probability"):
             bounds = (max(bounds[0], 0.0), min(bounds[1], 1.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -172,12 +173,15 @@ def _estimate(
         )
     except InputError as problem:
         return _nothing(aligned, item, f"{problem.faults[0].where}: {problem.faults[0].what}")
-    sizes = domain_sizes(x[x[item.variable].notna()], by)
+    known = x[x[item.variable].notna()]
+    sizes = Counter({OVERALL: len(known)})
+    if by is not None:
+        sizes.update(domain_labels(known, by))
     safe = _safe_domains(request, aligned, item, x, by)
     table = result.table.assign(
         release=aligned.side.name,
         variable=item.variable,
-        records=[sizes.get(str(domain), 0) for domain in result.table["domain"]],
+        records=[sizes[str(domain)] for domain in result.table["domain"]],
         safe=[str(domain) in safe for domain in result.table["domain"]],
         note="; ".join(notes),
     )
@@ -251,13 +255,7 @@ def _is_inside(item: Indicators, others: Sequence[Indicators]) -> bool:
 
 
 def domain_labels(frame: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
-    """Label of the domain of each record, as in `domain_sizes`; None where a level is missing.
-
-    Examples
-    --------
-    >>> domain_labels(pd.DataFrame({"sex": ["f", None], "part": [*"ab"]}), ["sex", "part"]).tolist()
-    ['f:a', None]
-    """
+    """Label of the domain of each record, such as "f:a"; None where a level is missing."""
     columns, levels = zip(*(encode(frame[name]) for name in by), strict=True)
     codes = np.column_stack(columns)
     cells, n_cells = cell_ids(codes, [len(names) for names in levels])
@@ -268,23 +266,6 @@ def domain_labels(frame: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
         parts = [str(names[code]) for names, code in zip(levels, cell_codes, strict=True)]
         labels[cell] = None if min(cell_codes) < 0 else ":".join(parts)
     return labels[cells]
-
-
-def domain_sizes(frame: pd.DataFrame, by: Sequence[str] | None) -> dict[str, int]:
-    """Records of each domain, and of all.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"sex": list("ffm"), "part": list("aba")})
-    >>> domain_sizes(table, ["sex", "part"])
-    {'all': 3, 'f:a': 1, 'f:b': 1, 'm:a': 1}
-    """
-    sizes = {OVERALL: len(frame)}
-    if by is not None:
-        for levels, count in frame.groupby(list(by), observed=True).size().items():
-            parts = levels if isinstance(levels, tuple) else (levels,)
-            sizes[":".join(str(part) for part in parts)] = int(count)
-    return sizes
 
 
 def _nothing(aligned: Aligned, item: Indicators, why: str) -> pd.DataFrame:

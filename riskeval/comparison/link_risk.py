@@ -79,9 +79,9 @@ def _linkage(
     note: str,
     streams: Streams,
 ) -> Measurement:
-    part = drawn(len(y), request.sample_sizes.linkage, streams, "linkage")
+    sample = drawn(len(y), request.sample_sizes.linkage, streams, "linkage")
     first = x.assign(**{RECORD: np.arange(len(x))})
-    second = y.iloc[part].assign(**{RECORD: rows[part]})
+    second = y.iloc[sample].assign(**{RECORD: rows[sample]})
     linkage = record_linkage(first, second, names, identifier=RECORD)
     missing = int(second[names].isna().any(axis=1).sum())
     judged = _judged(missing, linkage.n_unjudged, len(second), linkage.rate_judged)
@@ -91,12 +91,12 @@ def _linkage(
         records=len(second),
         baseline=min(2 * linkage.chance, 1.0),
         against="linking at random",
-        note=joined(note, judged, _part(part, y)),
+        note=joined(note, judged, _sampled(sample, y)),
     )
 
 
-def _part(part: np.ndarray, y: pd.DataFrame) -> str:
-    return f"{plural(len(part), 'record')} drawn at random" if len(part) < len(y) else ""
+def _sampled(sample: np.ndarray, y: pd.DataFrame) -> str:
+    return f"{plural(len(sample), 'record')} drawn at random" if len(sample) < len(y) else ""
 
 
 def _outliers(
@@ -108,13 +108,13 @@ def _outliers(
     streams: Streams,
 ) -> Measurement:
     """RMDID2 with the defaults of `mahalanobis_disclosure`."""
-    part = drawn(len(y), request.sample_sizes.outliers, streams, "outliers")
-    one, two = (numbers(side, names)[part] for side in (x, y))
+    sample = drawn(len(y), request.sample_sizes.outliers, streams, "outliers")
+    one, two = (numbers(frame, names)[sample] for frame in (x, y))
     known = ~(np.isnan(one) | np.isnan(two))
     judged = known.any(axis=1)
     if judged.sum() < 2:
         return not_measured(INFOS[2:], "fewer than two records have a value in both files")[0]
-    zx, zy = (standardised(side, np.where(known, side, np.nan)) for side in (one, two))
+    zx, zy = (standardised(values, np.where(known, values, np.nan)) for values in (one, two))
     digest = sha256(zx.tobytes()).hexdigest()
     if digest not in request.scatters:
         request.scatters[digest] = scatter_of(zx)
@@ -124,14 +124,10 @@ def _outliers(
     rate_judged = float(alone.sum() / judged.sum())
     unjudged = int((~judged).sum())
     missing = int((~known).any(axis=1).sum())
+    reading = _judged(missing, unjudged, len(sample), rate_judged)
     return Measurement(
         MAHALANOBIS,
-        float(alone.sum() / len(part)),
-        records=len(part),
-        note=joined(
-            note,
-            scatter.fallback,
-            _judged(missing, unjudged, len(part), rate_judged),
-            _part(part, y),
-        ),
+        float(alone.sum() / len(sample)),
+        records=len(sample),
+        note=joined(note, scatter.fallback, reading, _sampled(sample, y)),
     )

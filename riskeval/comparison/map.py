@@ -65,9 +65,8 @@ class RiskUtilityMap(Result):
             text += f": {', '.join(front['release'])}"
         others = known[~known["pareto"]]
         if len(others):
-            text += (
-                f". Another release is at least as good in both as {', '.join(others['release'])}"
-            )
+            worse = ", ".join(others["release"])
+            text += f". Another release is at least as good in both as {worse}"
         absent = self.frame[~_complete(self.frame)]
         if len(absent):
             text += f". Not on the map, since a value is missing: {', '.join(absent['release'])}"
@@ -86,11 +85,6 @@ def pareto_front(risk: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Return which points are on the Pareto front: bool, shape (n,); points with NaN never are.
 
     A point is off the front when another has no more risk and no less gain, and differs in one.
-
-    Examples
-    --------
-    >>> pareto_front(np.array([0.1, 0.2, 0.2]), np.array([0.5, 0.9, 0.4])).tolist()
-    [True, True, False]
     """
     known = ~(np.isnan(risk) | np.isnan(gain))
     front: np.ndarray = known.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -29,9 +29,17 @@ from riskeval.shared.measurement import Measurement
 from riskeval.shared.show import ORIGINAL
 from synthpop.microdata.events import Event, Listener
 
-MeasuredRelease = tuple[
-    Side, list[Measurement], pd.DataFrame, pd.DataFrame, list[dict[str, Any]], list[str]
-]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredRelease:
+    """What was measured on a release, or on one file of it."""
+
+    side: Side
+    measurements: list[Measurement]  # risks before utility
+    overlaps: pd.DataFrame
+    regressions: pd.DataFrame
+    shared: list[dict[str, Any]]  # one row a variable: see `Aligned`
+    changes: list[str]  # variables that changed in few records
 
 
 def measure_releases(
@@ -68,8 +76,11 @@ def measure_releases(
 
     results = iter(Parallel(n_jobs=workers, backend="threading")(delayed(run)(*t) for t in tasks))
     measured = {side.name: list[MeasuredRelease]() for side in sides}
-    for side, file in files:
-        measured[side.name].append(_joined(file.side, next(results), next(results)))
+    for side, _ in files:
+        attacks, others = next(results), next(results)
+        every = [*attacks, *others.measurements]
+        every.sort(key=lambda one: one.info.group == "utility")
+        measured[side.name].append(replace(others, measurements=every))
     return [_mean(measured[side.name]) for side in sides]
 
 
@@ -98,29 +109,16 @@ class FileOfRelease:
 Part = Callable[[CompareRequest, Aligned], Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OtherMeasures:
-    """What is measured on a file beside the attacks of the registry."""
-
-    risks: list[Measurement]
-    utilities: list[Measurement]
-    overlaps: pd.DataFrame
-    regressions: pd.DataFrame
-    shared: list[dict[str, Any]]
-    changes: list[str]
-
-
-def other_measures(request: CompareRequest, aligned: Aligned) -> OtherMeasures:
+def other_measures(request: CompareRequest, aligned: Aligned) -> MeasuredRelease:
     """Measure all but the attacks of the registry; of the original, its risk alone."""
     side = aligned.side
     risks = file_risk(request, side.frame, side.weights, side.kind) + link_risk(request, aligned)
     if side.kind == ORIGINAL:
-        return OtherMeasures(risks, [], empty(OVERLAPS), empty(REGRESSIONS), [], [])
+        return MeasuredRelease(side, risks, empty(OVERLAPS), empty(REGRESSIONS), [], [])
     estimates, overlaps = compare_estimates(request, aligned)
     coefficients, regressions = compare_regressions(request, aligned)
-    utilities = [*loss(request, aligned), *estimates, *coefficients]
-    changes = few_changes(aligned)
-    return OtherMeasures(risks, utilities, overlaps, regressions, aligned.shared, changes)
+    every = [*risks, *loss(request, aligned), *estimates, *coefficients]
+    return MeasuredRelease(side, every, overlaps, regressions, aligned.shared, few_changes(aligned))
 
 
 def empty(columns: Sequence[str]) -> pd.DataFrame:
@@ -128,18 +126,13 @@ def empty(columns: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(columns=list(columns))
 
 
-def _joined(side: Side, attacks: list[Measurement], others: OtherMeasures) -> MeasuredRelease:
-    measured = [*others.risks, *attacks, *others.utilities]
-    return side, measured, others.overlaps, others.regressions, others.shared, others.changes
-
-
 def _mean(draws: Sequence[MeasuredRelease]) -> MeasuredRelease:
     """Return the release with the mean of each number over its files."""
-    side, measured, overlaps, regressions, shared, _ = draws[0]
-    changes = list(dict.fromkeys(name for draw in draws for name in draw[5]))
-    if len(draws) > 1:
-        measured = mean_of_draws([draw[1] for draw in draws])
-    return side, measured, overlaps, regressions, shared, changes
+    return replace(
+        draws[0],
+        measurements=mean_of_draws([draw.measurements for draw in draws]),
+        changes=list(dict.fromkeys(name for draw in draws for name in draw.changes)),
+    )
 
 
 PARTS: tuple[Part, ...] = (attribution_risk, other_measures)

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, check_size, is_number
 from synthpop.microdata.native import library_of
 from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.parameters import is_number as is_finite_number
 from synthpop.microdata.text import count, plural
 
 KINDS = ("perturbed", "synthetic")
@@ -110,9 +112,8 @@ def read_release(
 ) -> Side | None:
     """Read one release; note faults and return None where it cannot be used.
 
-    original: DataFrame, n records; rows numbered from 0; `index` has its labels
+    index: labels of the original's records, which are numbered from 0
     variables: names that tell whether rows are the same units
-    weights: column of the original's weights
     others: further columns that are used; of a `Population` those that are not are left unread
     """
     release = item if isinstance(item, Release) else Release(item)
@@ -184,8 +185,7 @@ def _frame(
 def _parameter(faults: Faults, name: str, value: Any) -> float:
     if value is None:
         return float("nan")
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not np.isfinite(value):
+    if not is_finite_number(value):
         faults.add(f"parameter of {name}", f"is {value!r}", remedy="Give a number.")
         return float("nan")
     return float(value)
@@ -222,14 +222,7 @@ def _weights(
         if not check_columns(faults, frame, [used], f"weights of {name}"):
             return None
         return check_weights(faults, frame[used], f"{used} of {name}")
-    values = pd.Series(np.asarray(weights))
-    if len(values) != len(frame):
-        faults.add(
-            f"weights of {name}",
-            f"{plural(len(values), 'entry', 'entries')} for {plural(len(frame), 'record')}",
-        )
-        return None
-    return check_weights(faults, values, f"weights of {name}")
+    return read_weights(faults, frame, weights, f"weights of {name}")
 
 
 def _rows(
@@ -260,25 +253,19 @@ def _rows(
         notes += [how] if how else []
         return rows
     index, labels_of_release = labels
-    named = labels_of_release is not None and not labels_of_release.equals(
-        pd.RangeIndex(len(frame))
-    )
     if (
         release.kind != "synthetic"
-        and named
         and labels_of_release is not None
+        and not labels_of_release.equals(pd.RangeIndex(len(frame)))
         and labels_of_release.nlevels == index.nlevels
         and labels_of_release.isin(index).all()
     ):
         notes.append("linked by the labels of the index")
         return _by_labels(faults, name, index, labels_of_release)
     if release.linkable:
+        records = f"{plural(len(frame), 'record')} against {count(len(original))}"
         remedy = "Name the records with identifier, or do not call it linkable."
-        what = (
-            f"{plural(len(frame), 'record')} against {count(len(original))} cannot be linked row "
-            "by row"
-        )
-        faults.add(name, what, remedy=remedy)
+        faults.add(name, f"{records} cannot be linked row by row", remedy=remedy)
     return None
 
 
@@ -337,12 +324,6 @@ def agreement(x: pd.DataFrame, y: pd.DataFrame, variables: tuple[str, ...]) -> f
     Kruskal's lambda (others: how much better the level of one file tells that of the other than
     the commonest level does, so that recoded columns agree), over records with both values.
     Columns with nearly as many levels as records tell nothing and are left out.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"a": range(8), "b": list("ppppqqqq")})
-    >>> round(agreement(table, table.assign(b=list("rrrrssss")), ("a", "b")), 6)
-    1.0
     """
     shares = []
     for name in variables:

@@ -16,7 +16,7 @@ from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.formula import read_formula
 from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.parameters import OneOf, Whole, check, check_choice
 from synthpop.microdata.robust import Scatter
 
 
@@ -140,9 +140,7 @@ class CompareRequest:
 
 def domains_of(item: Indicators) -> tuple[str, ...]:
     """Columns of the domains of an estimate."""
-    if item.by is None:
-        return ()
-    return listed_names(item.by)
+    return () if item.by is None else listed_names(item.by)
 
 
 def columns_of(item: Regression) -> tuple[str, ...]:
@@ -242,18 +240,10 @@ def read_sample_sizes(faults: Faults, sizes: Any) -> SampleSizes:
     )
     if sample_sizes is None:
         return SampleSizes()
-    check_choice(faults, "sample_sizes model", sample_sizes.model, MODELS)
     for one in fields(sample_sizes):
-        if one.name == "model":
-            continue
-        value = getattr(sample_sizes, one.name)
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < 100:
-            faults.add(
-                f"sample_sizes {one.name}",
-                f"is {value!r}",
-                remedy="Give a whole number from 100 on.",
-            )
+        constraint = OneOf(*MODELS) if one.name == "model" else Whole(100)
+        value = {f"sample_sizes {one.name}": getattr(sample_sizes, one.name)}
+        check(faults, dict.fromkeys(value, constraint), value)
     return sample_sizes
 
 

@@ -28,17 +28,8 @@ LEAST = 0.01
 def worst_risk(
     release: Mapping[str, Measurement], original: Mapping[str, Measurement]
 ) -> Measurement:
-    """Return the largest normalised risk, with the intruder who reaches it.
-
-    Examples
-    --------
-    >>> info = MeasureInfo("disco", "attribution risk", "low", "share", "...", title="DiSCO")
-    >>> mine, all_of_it = Measurement(info, 0.1), Measurement(info, 0.4)
-    >>> worst = worst_risk({"disco": mine}, {"disco": all_of_it})
-    >>> worst.value, worst.note
-    (0.25, 'DiSCO: 0.1 against 0.4 of the original')
-    """
-    parts: dict[str, float] = {}
+    """Return the largest normalised risk, with the intruder who reaches it."""
+    shares: dict[str, float] = {}
     for key, one in release.items():
         yardstick = original.get(key)
         if one.info.group not in ("link risk", "attribution risk") or yardstick is None:
@@ -48,13 +39,13 @@ def worst_risk(
         if one.value != one.value or yardstick.value != yardstick.value:
             continue
         if excess(yardstick) >= LEAST:
-            parts[key] = min(max(excess(one), 0.0) / excess(yardstick), 1.0)
-    if not parts:
+            shares[key] = min(max(excess(one), 0.0) / excess(yardstick), 1.0)
+    if not shares:
         return Measurement(WORST_RISK, float("nan"), note="no risk could be measured on both files")
-    key = max(parts, key=lambda name: parts[name])
+    key = max(shares, key=lambda name: shares[name])
     one = release[key]
     note = f"{one.title}: {number(one.value)} against {number(original[key].value)} of the original"
-    return Measurement(WORST_RISK, parts[key], records=one.records, note=note)
+    return Measurement(WORST_RISK, shares[key], records=one.records, note=note)
 
 
 def excess(one: Measurement) -> float:

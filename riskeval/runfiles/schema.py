@@ -95,15 +95,7 @@ NEXT = """Read next: [protect a survey](../tutorials/protect.md),
 
 
 def plan_schema(plan: str) -> dict[str, Any]:
-    """Return the JSON schema of a run file.
-
-    Examples
-    --------
-    >>> sorted(plan_schema("assess")["properties"])
-    ['assess', 'data', 'limits', 'options', 'report']
-    >>> plan_schema("judge")["required"]
-    ['data', 'synthetic', 'intruder']
-    """
+    """Return the JSON schema of a run file."""
     properties = {name: schema_of(kind) for name, kind in TABLES[plan].items()}
     if plan in ("assess", "compare"):
         limits = properties["limits"]

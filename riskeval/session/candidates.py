@@ -32,13 +32,6 @@ def key_recodings(values: pd.Series, wanted: Sequence[Any] | None = None) -> lis
     Classes of equal width for numbers; for categories the rarest ones joined, two, three and more
     of them (neighbours only where the categories are ordered). `wanted` are breaks or mappings to
     take instead.
-
-    Examples
-    --------
-    >>> ages = pd.Series(range(80), name="age")
-    >>> verb, arguments = key_recodings(ages)[0]
-    >>> verb, arguments["breaks"][:3], arguments["breaks"][-2:]
-    ('global_recode', [0, 4, 9], [74, inf])
     """
     name = str(values.name)
     if wanted is not None:
@@ -54,13 +47,7 @@ def is_amount(values: pd.Series) -> bool:
 
 
 def number_treatments(names: Sequence[str]) -> list[list[Arguments]]:
-    """Return ways to mask numeric keys, the first of which leaves them as they are.
-
-    Examples
-    --------
-    >>> len(number_treatments([])), number_treatments(["income"])[1]
-    (1, [('add_noise', {'level': 0.0025})])
-    """
+    """Return ways to mask numeric keys, the first of which leaves them as they are."""
     ways: list[list[Arguments]] = [[]]
     if names:
         ways += [[("add_noise", {"level": level})] for level in NOISE]
@@ -70,13 +57,7 @@ def number_treatments(names: Sequence[str]) -> list[list[Arguments]]:
 
 
 def group_sizes(k: int) -> list[int]:
-    """Return sizes that local suppression asks for: the limit itself first, then stricter ones.
-
-    Examples
-    --------
-    >>> group_sizes(3)
-    [3, 4, 5, 6, 8, 10, 15, 20, 30]
-    """
+    """Return sizes that local suppression asks for: the limit itself first, then stricter ones."""
     stricter = (k + 1, k + 2, 2 * k, 3 * k - 1, 3 * k + 1, 5 * k, 7 * k - 1, 10 * k)
     return list(dict.fromkeys([k, *stricter]))
 

@@ -15,15 +15,7 @@ from synthpop.microdata.frames import as_numbers
 def role_losses(
     original: pd.DataFrame, released: pd.DataFrame, roles: SessionRoles
 ) -> dict[str, float]:
-    """Return the loss of each key, numeric key, sensitive and post-randomised column.
-
-    Examples
-    --------
-    >>> before = pd.DataFrame({"sex": [*"mfmf"], "income": [1.0, 2.0, 3.0, 4.0]})
-    >>> after = pd.DataFrame({"sex": [*"mmmm"], "income": [1.5, 1.5, 3.5, 3.5]})
-    >>> role_losses(before, after, SessionRoles(("sex",), ("income",)))
-    {'sex': 1.0, 'income': 0.5}
-    """
+    """Return the loss of each key, numeric key, sensitive and post-randomised column."""
     categories = dict.fromkeys([*roles.keys, *roles.sensitive, *roles.pram])
     losses = {n: category_loss(original[n], released[n]) for n in categories}
     return {**losses, **{n: number_loss(original[n], released[n]) for n in roles.numeric}}
@@ -34,33 +26,23 @@ def category_loss(original: pd.Series, released: pd.Series) -> float:
 
     X is the original and Y the released column; a missing value of Y is a category, records whose
     X is missing are left out. 0 where X has one category only.
-
-    Examples
-    --------
-    >>> category_loss(pd.Series([1, 2, 3, 4]), pd.Series(["1-2", "1-2", "3-4", "3-4"]))
-    0.5
     """
     before, after = encode(original)[0], encode(released)[0]
     filled = before >= 0
     pairs = np.column_stack([before[filled], after[filled]]).astype(np.int64)
-    whole = _entropy(np.bincount(pairs[:, 0], minlength=1))
-    if whole <= 0:
+    of_original = _entropy(np.bincount(pairs[:, 0], minlength=1))
+    if of_original <= 0:
         return 0.0
-    joint = _entropy(np.bincount(cell_ids(pairs)[0]))
-    alone = _entropy(np.bincount(pairs[:, 1] + 1, minlength=1))
-    return float(min(max((joint - alone) / whole, 0.0), 1.0))
+    of_both = _entropy(np.bincount(cell_ids(pairs)[0]))
+    of_release = _entropy(np.bincount(pairs[:, 1] + 1, minlength=1))
+    return float(min(max((of_both - of_release) / of_original, 0.0), 1.0))
 
 
 def number_loss(original: pd.Series, released: pd.Series) -> float:
     """Return the mean absolute change as a part of what the median in place of all would cost.
 
     A missing released value counts as the median; records without an original value are left out.
-    1 where the released column holds no numbers, at most 1, 0 for a constant.
-
-    Examples
-    --------
-    >>> number_loss(pd.Series([1.0, 2.0, 3.0]), pd.Series([1.0, None, 3.5]))
-    0.25
+    The loss of a category where the released column holds no numbers; at most 1, 0 for a constant.
     """
     if not pd.api.types.is_numeric_dtype(released.dtype):
         return category_loss(original, released)

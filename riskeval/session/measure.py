@@ -54,19 +54,19 @@ def compare_risks(
 ) -> BeforeAfter:
     """Put the risks of two files side by side; `uncertain`: keys were exchanged at random."""
     columns = {
-        "original": {one.key: one for one in before},
-        "current": {one.key: one for one in now},
+        file: {one.key: one for one in measured}
+        for file, measured in (("original", before), ("current", now))
     }
     table = pd.DataFrame(
-        {side: {key: one.value for key, one in both.items()} for side, both in columns.items()}
+        {file: {key: one.value for key, one in ones.items()} for file, ones in columns.items()}
     )
-    first, last = (float(table[side]["expected_reidentifications"]) for side in columns)
+    first, last = (float(table[file]["expected_reidentifications"]) for file in columns)
     current = table["current"]
     if np.isnan([first, last, current["below_3"], current.get("below_3_after_recovery", 0)]).any():
         text = "The risks of the two files are not defined on these data."
         return BeforeAfter(table, text, columns)
-    below = int(table["current"]["below_3"])
-    again = int(table["current"].get("below_3_after_recovery", below))
+    below = int(current["below_3"])
+    again = int(current.get("below_3_after_recovery", below))
     text = (
         f"{first:.2f} re-identifications were expected in the original file, {last:.2f} now; "
         f"{plural(below, 'record matches', 'records match')} fewer than 3 on "
@@ -177,16 +177,6 @@ def in_released_levels(
 
     A column is recoded when each of its levels stands for one level of the file, wherever the file
     has a value: an intruder who reads back "30-44" is right about somebody of 31.
-
-    Examples
-    --------
-    >>> before = pd.DataFrame({"age": [31, 33, 50]})
-    >>> after = pd.DataFrame({"age": ["young", "young", None]})
-    >>> in_released_levels(before, after, ["age"])
-         age
-    0  young
-    1  young
-    2     50
     """
     truth = original.copy(deep=False)
     for name in names:

@@ -15,52 +15,31 @@ from synthpop.microdata.formula import Allowed, read_formula
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.methods import method_type
 
+
+def _roles(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+OF_HOUSEHOLDS = _roles("household", "household_variables", "components")
+OF_NUMBERS = {"variables": "numeric"} | OF_HOUSEHOLDS
 FROM_ROLES: dict[str, dict[str, str]] = {
-    "local_suppression": {
-        "keys": "keys", "strata": "strata", "linked": "linked", "household": "household",
-        "household_variables": "household_variables", "household_keys": "household_keys",
-        "weights": "weights", "components": "components",
-    },
-    "suppress_risky": {"household": "household", "weights": "weights"},
-    "mondrian": {"keys": "keys", "household": "household"},
-    "local_recoding": {
-        "keys": "keys", "household": "household", "household_variables": "household_variables",
-        "household_keys": "household_keys",
-    },
-    "pram": {
-        "columns": "pram", "strata": "strata", "household": "household",
-        "household_variables": "household_variables",
-    },
-    "record_swap": {
-        "household": "household", "risk_keys": "keys", "household_keys": "household_keys",
-    },
-    "top_bottom_code": {"household": "household", "components": "components"},
-    "microaggregate": {
-        "variables": "numeric", "strata": "strata", "household": "household",
-        "household_variables": "household_variables", "components": "components",
-    },
-    "add_noise": {
-        "variables": "numeric", "household": "household",
-        "household_variables": "household_variables", "components": "components",
-    },
-    "rank_swap": {
-        "variables": "numeric", "household": "household",
-        "household_variables": "household_variables", "components": "components",
-    },
-    "shuffle": {
-        "household": "household", "household_variables": "household_variables",
-        "components": "components",
-    },
-    "minimal_generalization": {
-        "household": "household", "household_keys": "household_keys",
-    },
-    "mv_top_code": {
-        "variables": "numeric", "household": "household",
-        "household_variables": "household_variables", "components": "components",
-    },
-    "merge_household_file": {"household": "household"},
-    "weights": {"column": "weights", "strata": "strata", "household": "household"},
-}  # fmt: skip
+    "local_suppression": _roles("keys", "strata", "linked", "weights", "household_keys")
+    | OF_HOUSEHOLDS,
+    "suppress_risky": _roles("household", "weights"),
+    "mondrian": _roles("keys", "household"),
+    "local_recoding": _roles("keys", "household", "household_variables", "household_keys"),
+    "pram": {"columns": "pram"} | _roles("strata", "household", "household_variables"),
+    "record_swap": {"risk_keys": "keys"} | _roles("household", "household_keys"),
+    "top_bottom_code": _roles("household", "components"),
+    "microaggregate": OF_NUMBERS | _roles("strata"),
+    "add_noise": OF_NUMBERS,
+    "rank_swap": OF_NUMBERS,
+    "shuffle": OF_HOUSEHOLDS,
+    "minimal_generalization": _roles("household", "household_keys"),
+    "mv_top_code": OF_NUMBERS,
+    "merge_household_file": _roles("household"),
+    "weights": {"column": "weights"} | _roles("strata", "household"),
+}
 """Arguments of verbs that a role fills when they are not given."""
 
 KNOWN_OF_HIERARCHIES = ("minimal_generalization", "household_keys")
@@ -95,13 +74,7 @@ class SessionRoles:
 def fill_from_roles(
     verb: str, values: dict[str, Any], allowed: Sequence[str], roles: SessionRoles
 ) -> dict[str, Any]:
-    """Return the arguments of a verb with those that roles answer.
-
-    Examples
-    --------
-    >>> fill_from_roles("mondrian", {"k": 3}, ["keys", "k"], SessionRoles(("age",)))
-    {'k': 3, 'keys': ['age']}
-    """
+    """Return the arguments of a verb with those that roles answer."""
     filled = dict(values)
     for name, role in FROM_ROLES.get(verb, {}).items():
         value = roles.argument(role)
@@ -129,16 +102,11 @@ def _subjects(values: Mapping[str, Any]) -> list[str]:
     return list(listed_names(values[name]))
 
 
-def names(value: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one name or several as a tuple."""
-    return listed_names(value)
-
-
 def pairs(
     value: Mapping[str, str | Sequence[str]] | None,
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return a mapping of a column to columns as pairs."""
-    return tuple((key, names(columns)) for key, columns in (value or {}).items())
+    return tuple((key, listed_names(columns)) for key, columns in (value or {}).items())
 
 
 def check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:

@@ -265,9 +265,9 @@ class _Search:
         """Return the risks as parts of those of the original."""
         scored = {*SCORED, *(name for name in self.limits if name not in LIMITS)}
         return {
-            name: trial.values[name] / whole
-            for name, whole in self.original.values.items()
-            if name in scored and whole > 0 and name in trial.values
+            name: trial.values[name] / risk
+            for name, risk in self.original.values.items()
+            if name in scored and risk > 0 and name in trial.values
         }
 
     def _loss(self, trial: PlanTrial) -> float:

@@ -17,13 +17,14 @@ from riskeval.session.measure import (
     individual_risk_of,
     risk_measurements,
 )
-from riskeval.session.roles import SessionRoles, check_roles, names, pairs
+from riskeval.session.roles import SessionRoles, check_roles, pairs
 from riskeval.session.running import prepare_step, run_step
 from riskeval.session.script import write_script
 from riskeval.session.steps import Step, history_of
 from riskeval.session.store import FILES, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import in_library, library_of
 from synthpop.microdata.page import check_page
 from synthpop.microdata.parameters import Whole, check
@@ -124,16 +125,16 @@ class ProtectionSession(SessionVerbs, Shown):
         components: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.roles = SessionRoles(
-            names(keys),
-            names(numeric),
+            listed_names(keys),
+            listed_names(numeric),
             weights,
             household,
-            names(() if strata is None else strata),
-            names(sensitive),
+            listed_names(() if strata is None else strata),
+            listed_names(sensitive),
             pairs(linked),
-            names(pram),
-            names(household_variables),
-            names(household_keys),
+            listed_names(pram),
+            listed_names(household_variables),
+            listed_names(household_keys),
             pairs(components),
         )
         self._library = library_of(data)

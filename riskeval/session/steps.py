@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.methods import Method
 
 
@@ -37,9 +37,8 @@ class Step:
 
 def _key(where: str, key: Any) -> Any:
     if isinstance(key, (tuple, frozenset)):
-        faults = Faults("ProtectionSession")
-        faults.add(where, f"{key!r} is not a name or number", remedy="Give one value as the key.")
-        faults.raise_if_any()
+        what, remedy = f"{key!r} is not a name or number", "Give one value as the key."
+        raise InputError.of("ProtectionSession", where, what, remedy)
     return plain(where, key)
 
 
@@ -48,11 +47,6 @@ def plain(where: str, value: Any) -> Any:
 
     Arrays and series become lists, a method with options becomes a table, a result with the array
     ``risk`` becomes that list.
-
-    Examples
-    --------
-    >>> plain("x", {"a": np.array([1, 2]), "b": (None, np.float64(0.5))})
-    {'a': [1, 2], 'b': [None, 0.5]}
     """
     if isinstance(value, np.generic):
         return plain(where, value.item())
@@ -73,19 +67,12 @@ def plain(where: str, value: Any) -> Any:
         return [plain(where, item) for item in value]
     if hasattr(value, "risk"):
         return plain(where, value.risk)
-    faults = Faults("ProtectionSession")
-    faults.add(where, f"a {type(value).__name__} cannot be recorded", remedy="Give plain values.")
-    raise faults.error(faults.subject, faults.found)
+    what = f"a {type(value).__name__} cannot be recorded"
+    raise InputError.of("ProtectionSession", where, what, "Give plain values.")
 
 
 def to_json(value: Any) -> Any:
-    """Return a plain value as JSON values that `from_json` reads back without loss.
-
-    Examples
-    --------
-    >>> from_json(to_json({1: [float("inf"), "a"]}))
-    {1: [inf, 'a']}
-    """
+    """Return a plain value as JSON values that `from_json` reads back without loss."""
     if isinstance(value, float) and not math.isfinite(value):
         return {"type": "float", "value": str(value)}
     if isinstance(value, list):
@@ -121,13 +108,7 @@ def from_json(value: Any) -> Any:
 
 
 def source(value: Any) -> str:
-    """Return a plain value as Python source.
-
-    Examples
-    --------
-    >>> source({"breaks": [0, float("inf")]})
-    "{'breaks': [0, float('inf')]}"
-    """
+    """Return a plain value as Python source."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
     if isinstance(value, list):

@@ -19,7 +19,7 @@ from synthpop.microdata.atomic import is_temporary, replacing, write_text
 from synthpop.microdata.errors import Faults, InputError, OutputError
 from synthpop.microdata.hashed import with_hash, without_hash
 from synthpop.microdata.native import Library
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.parameters import Whole, check_choice
 from synthpop.microdata.version import __version__
 
 FILES = ("session.json", "original.parquet")
@@ -52,15 +52,12 @@ def write_session(
         raise OutputError(f"{folder} is a file; give a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        other = [
-            item.name
-            for item in folder.iterdir()
-            if item.name not in FILES and not is_temporary(item, *FILES)
-        ]
+        names = [item.name for item in folder.iterdir() if not is_temporary(item, *FILES)]
     except OSError as error:
         raise OutputError(f"{folder} cannot be used: {error}") from error
-    if other:
-        raise OutputError(f"{folder} holds other files ({other[0]}, ...); give a new folder")
+    for name in names:
+        if name not in FILES:
+            raise OutputError(f"{folder} holds other files ({name}, ...); give a new folder")
     with replacing(folder / FILES[1], private=True) as draft:
         _to_parquet(original, draft)
         digest = hashlib.sha256(draft.read_bytes()).hexdigest()
@@ -110,15 +107,14 @@ def read_session(path: str | Path) -> SavedSession:
         content = (folder / FILES[1]).read_bytes()
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError,
             NotImplementedError, OSError) as error:  # fmt: skip
-        faults.add(FILES[0], f"is not a saved session ({error})")
-        raise InputError(faults.subject, faults.found) from error
+        what = f"is not a saved session ({error})"
+        raise InputError.of(faults.subject, FILES[0], what) from error
     if hashlib.sha256(content).hexdigest() != digest:
         faults.add(FILES[1], "is not the file that was saved", remedy="Restore it.")
     _check_roles(faults, roles)
     for step in steps:
         _check_step(faults, step)
-    whole = isinstance(position, int) and not isinstance(position, bool)
-    if not whole or not 0 <= position <= len(steps):
+    if not Whole(0, len(steps)).allows(position):
         faults.add(FILES[0], f"position {position!r} is none of 0 to {len(steps)}")
     faults.raise_if_any()
     original = pd.read_parquet(folder / FILES[1])

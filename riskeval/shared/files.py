@@ -19,13 +19,11 @@ from synthpop.microdata.text import count, plural
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilePair:
-    """Both files."""
+    """Original x and release y, rows numbered from 0, each with its weights."""
 
-    # x, y: original and release, rows numbered from 0
     x: pd.DataFrame
     y: pd.DataFrame
-    # wx, wy: float64 array, shape (n of the file,), or None: weights of each; None: every row
-    # counts one
+    # float64 arrays, shape (n of the file,); None: every row counts one
     wx: np.ndarray | None
     wy: np.ndarray | None
 
@@ -46,15 +44,7 @@ class FilePair:
 def read_files(
     faults: Faults, original: Any, released: Any, weights: Any = None, released_weights: Any = None
 ) -> FilePair:
-    """Return both files with their weights; note empty files and bad weights.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"a": [1.0, 2.0], "w": [3, 1]})
-    >>> sides = read_files(Faults("example"), table, table, "w", None)
-    >>> sides.wx.tolist(), sides.wy
-    ([3.0, 1.0], None)
-    """
+    """Return both files with their weights; note empty files and bad weights."""
     x, y = as_frame(original, "original"), as_frame(released, "released")
     for name, frame in (("original", x), ("released", y)):
         if len(frame) == 0:
@@ -88,36 +78,36 @@ def read_weights(
     return check_weights(faults, values, argument)
 
 
-def check_both(faults: Faults, sides: FilePair, names: Sequence[str], role: str) -> bool:
+def check_both(faults: Faults, files: FilePair, names: Sequence[str], role: str) -> bool:
     """Note columns that either file lacks."""
-    fine = check_columns(faults, sides.x, names, f"{role} of the original")
-    return check_columns(faults, sides.y, names, f"{role} of the release") and fine
+    fine = check_columns(faults, files.x, names, f"{role} of the original")
+    return check_columns(faults, files.y, names, f"{role} of the release") and fine
 
 
-def check_numbers(faults: Faults, sides: FilePair, names: Sequence[str], role: str) -> bool:
+def check_numbers(faults: Faults, files: FilePair, names: Sequence[str], role: str) -> bool:
     """Note columns that are absent, not numeric, or hold infinite or immense values."""
-    files = ((sides.x, "original"), (sides.y, "release"))
-    return all([check_numbers_of(faults, file, side, names, role) for file, side in files])
+    pair = ((files.x, "original"), (files.y, "release"))
+    return all([check_numbers_of(faults, frame, file, names, role) for frame, file in pair])
 
 
 def check_numbers_of(
-    faults: Faults, frame: pd.DataFrame, side: str, names: Sequence[str], role: str
+    faults: Faults, frame: pd.DataFrame, file: str, names: Sequence[str], role: str
 ) -> bool:
     """Note such columns of one file, the original or the release."""
-    fine = check_numeric(faults, frame, names, f"{role} of the {side}")
+    fine = check_numeric(faults, frame, names, f"{role} of the {file}")
     for name in names:
         if n_columns(frame.columns, name) != 1 or not is_number(frame[name]):
             continue
-        fine = check_finite(faults, numbers(frame, [name]), [name], side) and fine
+        fine = check_finite(faults, numbers(frame, [name]), [name], file) and fine
     return fine
 
 
-def check_paired(faults: Faults, sides: FilePair) -> None:
+def check_paired(faults: Faults, files: FilePair) -> None:
     """Note files of different length where row i must be the same unit."""
-    if not sides.paired:
+    if not files.paired:
         faults.add(
             "released",
-            f"{plural(len(sides.y), 'record')} against {count(len(sides.x))} of the original",
+            f"{plural(len(files.y), 'record')} against {count(len(files.x))} of the original",
             remedy="Row i of both files must be the same unit.",
         )
 
@@ -172,14 +162,7 @@ def read_frames(
 def read_pair(
     faults: Faults, original: Any, released: Any, variables: Sequence[str] | str
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Return both files as float64, shape (n, p), and the names; raise every fault found.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"a": [1.0, None], "b": [3, 4]})
-    >>> read_pair(Faults("example"), table, table, ["b", "a"])[0].tolist()
-    [[3.0, 1.0], [4.0, nan]]
-    """
+    """Return both files as float64, shape (n, p), and the names; raise every fault found."""
     first, second = read_frames(faults, original, released)
     names = as_names(faults, variables, "variables")
     fine = check_numeric(faults, first, names, "variable of the original")

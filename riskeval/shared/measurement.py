@@ -181,14 +181,7 @@ def attribution(
 def not_measured(
     infos: Iterable[MeasureInfo], why: str, targets: Sequence[str] = ("",)
 ) -> list[Measurement]:
-    """Measurements without a value, with the reason.
-
-    Examples
-    --------
-    >>> info = MeasureInfo("disco", "attribution risk", "low", "share", "...")
-    >>> not_measured([info], "no key is in the release", ["health"])[0].note
-    'no key is in the release'
-    """
+    """Measurements without a value, with the reason."""
     return [Measurement(info, NAN, target, note=why) for info in infos for target in targets]
 
 
@@ -206,13 +199,7 @@ def attempt(
 
 
 def joined(*notes: str) -> str:
-    """Return the notes that say something, in one text.
-
-    Examples
-    --------
-    >>> joined("a", "", "b", "a")
-    'a; b'
-    """
+    """Return the notes that say something, in one text, each once."""
     return "; ".join(dict.fromkeys(note for note in notes if note))
 
 
@@ -242,8 +229,7 @@ def measurement_table(measurements: Iterable[Measurement]) -> pd.DataFrame:
         }
         for one in measurements
     ]
-    columns = list(rows[0]) if rows else list(COLUMNS)
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 COLUMNS = (

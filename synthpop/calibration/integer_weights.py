@@ -158,8 +158,8 @@ def round_weights(
 ) -> tuple[np.ndarray, int]:
     """Round weights of units so that the sums over the columns of a sparse matrix are kept.
 
-    Returns ``floor(weights)`` or one more, int64, shape (n_units,), and the number of exchanges after
-    the first draw.
+    Returns ``floor(weights)`` or one more, int64, shape (n_units,), and the number of exchanges
+    after the first draw.
     """
     from synthpop.kernels.raking import repair_rounding
 

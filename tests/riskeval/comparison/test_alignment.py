@@ -121,7 +121,7 @@ def test_what_a_release_may_be() -> None:
         (Release(people(50), kind="made"), "made"),
         (Release(people(50), parameter="x"), "Give a number"),
         (Release(people(50), weights="v"), "'v'"),
-        (Release(people(50), weights=[1.0]), "1 entry for"),
+        (Release(people(50), weights=[1.0]), "1 value for"),
         (Release(people(50), linkable=True), "identifier"),
         (5, "is a int"),
     ):
