@@ -78,7 +78,7 @@ def measure_releases(
     measured = {side.name: list[MeasuredRelease]() for side in sides}
     for side, _ in files:
         attacks, others = next(results), next(results)
-        every = [*attacks, *others.measurements]
+        every = [*others.measurements, *attacks]
         every.sort(key=lambda one: one.info.group == "utility")
         measured[side.name].append(replace(others, measurements=every))
     return [_mean(measured[side.name]) for side in sides]
