@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.comparison.releases import Side
+from riskeval.comparison.releases import ReleaseFile
 from riskeval.keys.near import near_levels
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, level_text
@@ -26,7 +26,7 @@ COLUMNS = (
 class Aligned:
     """Original and release on what they share."""
 
-    side: Side
+    release: ReleaseFile
     # x, y: original and release for measures of utility: the shared columns. A column
     # that the release recoded to other levels has these levels in `x` too.
     x: pd.DataFrame
@@ -60,7 +60,7 @@ class Aligned:
         return "; ".join(absent)
 
 
-def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Aligned:
+def align(original: pd.DataFrame, release: ReleaseFile, roles: Mapping[str, str]) -> Aligned:
     """Bring original and release to the levels that both have; `roles`: variable -> its role.
 
     A column that is numeric in both is compared as it is. Other columns: where every record of the
@@ -73,12 +73,12 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
     not_compared: dict[str, str] = {}
     rules: dict[str, Mapping[Any, Any]] = {}
     for name, role in roles.items():
-        before, after = original[name], side.frame.get(name)
+        before, after = original[name], release.frame.get(name)
         how, reason, counts = "as numbers", "", (0, 0, 0)
         if after is None:
             reason, counts = "is not in the release", (len(encode(before)[1]), 0, 0)
         elif role != "numeric":
-            matched = match_levels(before, after, side.rows, side.levels.get(name))
+            matched = match_levels(before, after, release.rows, release.levels.get(name))
             how, reason, counts = matched.how, matched.reason, matched.counts
             if not reason:
                 x[name] = before if is_number(before) and is_number(after) else matched.x
@@ -91,11 +91,11 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
             reason = "is not numeric in the release"
         if reason:
             not_compared[name] = reason
-        cells = (side.name, name, role, not reason, reason or how, *counts)
+        cells = (release.name, name, role, not reason, reason or how, *counts)
         rows.append(dict(zip(COLUMNS, cells, strict=True)))
-    index, released = pd.RangeIndex(len(original)), pd.RangeIndex(len(side.frame))
+    index, released = pd.RangeIndex(len(original)), pd.RangeIndex(len(release.frame))
     return Aligned(
-        side, pd.DataFrame(x, index=index), pd.DataFrame(y, index=released),
+        release, pd.DataFrame(x, index=index), pd.DataFrame(y, index=released),
         pd.DataFrame(keys, index=index), rows, not_compared, rules,
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ def few_changes(aligned: Aligned) -> list[str]:
     Where one variable is among them, differences between the estimates of original and release
     are (nearly) one person's value. Files that cannot be linked have none.
     """
-    rows = aligned.side.rows
+    rows = aligned.release.rows
     if rows is None:
         return []
     pairs = ((name, aligned.x[name].iloc[rows], aligned.y[name]) for name in aligned.y)

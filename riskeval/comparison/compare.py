@@ -13,7 +13,7 @@ from riskeval.attacks.strangers import overlap_of
 from riskeval.comparison.alignment import COLUMNS
 from riskeval.comparison.estimates import OVERLAPS, REGRESSIONS, common_design
 from riskeval.comparison.measure import MeasuredRelease, empty, measure_releases
-from riskeval.comparison.releases import Release, Side, check_finite, read_release
+from riskeval.comparison.releases import Release, ReleaseFile, check_finite, read_release
 from riskeval.comparison.request import (
     CompareRequest,
     DesignColumns,
@@ -155,15 +155,15 @@ def compare(
     )  # fmt: skip
     outside = read_holdout(faults, holdout, list(request.roles()))
     request = replace(request, holdout=outside)
-    sides = _sides(faults, releases, request, index, weights)
+    files = _release_files(faults, releases, request, index, weights)
     check(faults, {"workers": Whole(1)}, {"workers": workers})
     faults.raise_if_any()
-    frames = [frame, *(side.frame for side in sides)]
+    frames = [frame, *(file.frame for file in files)]
     request = replace(request, design=common_design(request, frames))
-    baseline = Side(
+    baseline = ReleaseFile(
         ORIGINAL, frame, request.weights, np.arange(len(frame)), ORIGINAL, ORIGINAL, np.nan, {}, ()
     )
-    measured = measure_releases([baseline, *sides], request, workers, listener_of(on_event))
+    measured = measure_releases([baseline, *files], request, workers, listener_of(on_event))
     return _result(measured, request, weights)
 
 
@@ -190,9 +190,9 @@ def _names(
     return names
 
 
-def _sides(
+def _release_files(
     faults: Faults, releases: Any, request: CompareRequest, index: pd.Index, weights: str | None
-) -> list[Side]:
+) -> list[ReleaseFile]:
     if not isinstance(releases, Mapping) or not releases:
         faults.add("releases", "there is none", remedy="Give a mapping of names to releases.")
         return []
@@ -204,21 +204,25 @@ def _sides(
             faults.add("releases", f"{name!r} cannot be the name of a release")
             continue
         replicates = tuple(release.replicates) if isinstance(release, Release) else ()
-        files = [release, *(replace(release, data=data) for data in replicates)]
-        files_read = [
-            read_release(faults, name, file, request.original, index, variables, weights, others)
-            for file in files
+        items = [release, *(replace(release, data=data) for data in replicates)]
+        files = [
+            file
+            for item in items
+            if (
+                file := read_release(
+                    faults, name, item, request.original, index, variables, weights, others
+                )
+            )
         ]
-        sides = [side for side in files_read if side is not None]
-        if len(sides) == len(files):
-            listed.append(sides[0].with_replicates(sides[1:]))
+        if len(files) == len(items):
+            listed.append(files[0].with_replicates(files[1:]))
     return listed
 
 
 def _result(
     measured: list[MeasuredRelease], request: CompareRequest, weights: str | None
 ) -> Comparison:
-    by_release = {of.side.name: {one.key: one for one in of.measurements} for of in measured}
+    by_release = {of.release.name: {one.key: one for one in of.measurements} for of in measured}
     of_original = by_release[ORIGINAL]
     utilities = {
         key: one
@@ -239,7 +243,7 @@ def _result(
     measures = pd.DataFrame(
         [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
     )
-    infos = pd.DataFrame([_info(of.side, of.changes) for of in measured])
+    infos = pd.DataFrame([_info(of.release, of.changes) for of in measured])
     wide = measures.pivot(index="release", columns="name", values="value")
     wide = wide.reindex(index=infos["release"], columns=list(dict.fromkeys(measures["name"])))
     wide.columns.name = None
@@ -268,8 +272,8 @@ def _result(
     )  # fmt: skip
 
 
-def _stacked(parts: list[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    filled = [part for part in parts if len(part)]
+def _stacked(tables: list[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    filled = [table for table in tables if len(table)]
     return pd.concat(filled, ignore_index=True) if filled else empty(columns)
 
 
@@ -302,15 +306,15 @@ def _row(release: str, one: Measurement) -> dict[str, Any]:
     }
 
 
-def _info(side: Side, few: list[str]) -> dict[str, Any]:
+def _info(release: ReleaseFile, changes: list[str]) -> dict[str, Any]:
     return {
-        "release": side.name,
-        "kind": side.kind,
-        "family": side.family,
-        "parameter": side.parameter,
-        "records": len(side.frame),
-        "linkable": side.rows is not None,
-        "weighted": side.weights is not None,
-        "notes": "; ".join(side.notes),
-        "few_changes": ", ".join(few),
+        "release": release.name,
+        "kind": release.kind,
+        "family": release.family,
+        "parameter": release.parameter,
+        "records": len(release.frame),
+        "linkable": release.rows is not None,
+        "weighted": release.weights is not None,
+        "notes": "; ".join(release.notes),
+        "few_changes": ", ".join(changes),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -94,14 +95,23 @@ def _nested(inner: pd.Series, outer: pd.Series) -> bool:
 def with_design(aligned: Aligned, request: CompareRequest) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both files with the columns of the design beside those that are compared."""
     frames = []
-    for frame, whole in ((aligned.x, request.original), (aligned.y, aligned.side.frame)):
+    for frame, file in ((aligned.x, request.original), (aligned.y, aligned.release.frame)):
         design_columns = {
-            name: whole[name]
+            name: file[name]
             for name in (request.design.strata, request.design.cluster)
             if name is not None and name not in frame
         }
         frames.append(frame.assign(**design_columns))
     return frames[0], frames[1]
+
+
+def _inference(request: CompareRequest, aligned: Aligned) -> dict[str, Any]:
+    """Weights, level and design, as the comparisons of estimates take them."""
+    return {
+        "weights": request.weights, "released_weights": aligned.release.weights,
+        "level": request.level, "strata": request.design.strata,
+        "cluster": request.design.cluster,
+    }  # fmt: skip
 
 
 def compare_estimates(
@@ -112,8 +122,8 @@ def compare_estimates(
     if not request.indicators:
         return not_measured(infos, "no estimate was named"), pd.DataFrame(columns=OVERLAPS)
     x, y = with_design(aligned, request)
-    parts = [_estimate(request, aligned, item, x, y) for item in request.indicators]
-    table = _stacked(parts, request.indicators)
+    tables = [_estimate(request, aligned, item, x, y) for item in request.indicators]
+    table = _stacked(tables, request.indicators)
     notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
     inner = table.loc[table["domain"] != OVERALL, "overlap"]
     nowhere = notes or "no domain was named"
@@ -126,15 +136,18 @@ def compare_estimates(
     ], table
 
 
-def _stacked(parts: Sequence[pd.DataFrame], items: Sequence[Indicators]) -> pd.DataFrame:
+def _stacked(tables: Sequence[pd.DataFrame], items: Sequence[Indicators]) -> pd.DataFrame:
     """All estimates: those over all records once, equal labels of other domains told apart."""
-    named = [
-        part.assign(by=":".join(domains_of(item))) for part, item in zip(parts, items, strict=True)
-    ]
-    table = pd.concat(named, ignore_index=True)
-    place, whole = ["variable", "indicator", "domain"], table["domain"] == OVERALL
-    table = table[~(whole & table.duplicated([*place, "original", "released", "note"]))]
-    again = table.duplicated(place, keep=False) & (table["domain"] != OVERALL)
+    table = pd.concat(
+        [
+            one.assign(by=":".join(domains_of(item)))
+            for one, item in zip(tables, items, strict=True)
+        ],
+        ignore_index=True,
+    )
+    names, over_all = ["variable", "indicator", "domain"], table["domain"] == OVERALL
+    table = table[~(over_all & table.duplicated([*names, "original", "released", "note"]))]
+    again = table.duplicated(names, keep=False) & (table["domain"] != OVERALL)
     labels = table["by"] + ": " + table["domain"].astype(str)
     table = table.assign(domain=table["domain"].astype(object).where(~again, labels))
     return table.drop(columns="by").reset_index(drop=True)
@@ -165,11 +178,7 @@ def _estimate(
             gender=item.gender if "gender_pay_gap" in statistics else None,
             men=item.men,
             women=item.women,
-            weights=request.weights,
-            released_weights=aligned.side.weights,
-            level=request.level,
-            strata=request.design.strata,
-            cluster=request.design.cluster,
+            **_inference(request, aligned),
         )
     except InputError as problem:
         return _nothing(aligned, item, f"{problem.faults[0].where}: {problem.faults[0].what}")
@@ -179,7 +188,7 @@ def _estimate(
         sizes.update(domain_labels(known, by))
     safe = _safe_domains(request, aligned, item, x, by)
     table = result.table.assign(
-        release=aligned.side.name,
+        release=aligned.release.name,
         variable=item.variable,
         records=[sizes[str(domain)] for domain in result.table["domain"]],
         safe=[str(domain) in safe for domain in result.table["domain"]],
@@ -201,7 +210,7 @@ def _safe_domains(
     """
     values = as_numbers(x[item.variable])
     weighted = values if request.weights is None else values * request.weights
-    rows = aligned.side.rows
+    rows = aligned.release.rows
     linked = None
     if rows is not None:
         linked = x.iloc[rows].reset_index(drop=True)
@@ -271,7 +280,7 @@ def domain_labels(frame: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
 def _nothing(aligned: Aligned, item: Indicators, why: str) -> pd.DataFrame:
     table = pd.DataFrame({"indicator": list(item.statistics)})
     table = table.assign(
-        release=aligned.side.name, variable=item.variable, domain=OVERALL, note=why
+        release=aligned.release.name, variable=item.variable, domain=OVERALL, note=why
     )
     return table.reindex(columns=OVERLAPS)
 
@@ -284,8 +293,8 @@ def compare_regressions(
     if not request.regressions:
         return not_measured(infos, "no regression was named"), pd.DataFrame(columns=REGRESSIONS)
     x, y = with_design(aligned, request)
-    parts = [_regression(request, aligned, item, x, y) for item in request.regressions]
-    table = pd.concat(parts, ignore_index=True)
+    tables = [_regression(request, aligned, item, x, y) for item in request.regressions]
+    table = pd.concat(tables, ignore_index=True)
     notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
     known = table[table["overlap"].notna()]
     return [
@@ -299,27 +308,19 @@ def _regression(
 ) -> pd.DataFrame:
     names = columns_of(item)
     empty = pd.DataFrame({"term": [""]}).assign(
-        release=aligned.side.name, formula=item.formula, family=item.family
+        release=aligned.release.name, formula=item.formula, family=item.family
     )
     if aligned.has(names):
         return empty.assign(note=aligned.has(names)).reindex(columns=REGRESSIONS)
     try:
         result = regression_comparison(
-            x,
-            y,
-            item.formula,
-            family=item.family,
-            weights=request.weights,
-            released_weights=aligned.side.weights,
-            level=request.level,
-            strata=request.design.strata,
-            cluster=request.design.cluster,
+            x, y, item.formula, family=item.family, **_inference(request, aligned)
         )
     except InputError as problem:
         why = f"{problem.faults[0].where}: {problem.faults[0].what}"
         return empty.assign(note=why).reindex(columns=REGRESSIONS)
     dropped = f"not in both files: {', '.join(result.dropped)}" if result.dropped else ""
     table = result.table.assign(
-        release=aligned.side.name, formula=item.formula, family=item.family, note=dropped
+        release=aligned.release.name, formula=item.formula, family=item.family, note=dropped
     )
     return table.reindex(columns=REGRESSIONS)

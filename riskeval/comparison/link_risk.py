@@ -33,7 +33,7 @@ NEAR, ALONE = 0.01, 0.05
 def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     """Measure linkage and interval disclosure of the numeric variables."""
     names = [name for name in request.numeric if name not in aligned.not_compared]
-    rows = aligned.side.rows
+    rows = aligned.release.rows
     if rows is None:
         return not_measured(INFOS, "records cannot be linked one to one")
     if not names:

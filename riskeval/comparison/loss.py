@@ -11,12 +11,12 @@ from riskeval.utility.registry import UtilityInput, utility_measurements
 def loss(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     """Measure detail, suppression, numbers, tables and the propensity score."""
     categories = {*request.keys, *request.sensitive} - set(request.numeric)
-    before, after = request.original, aligned.side.frame
+    before, after = request.original, aligned.release.frame
     return utility_measurements(
         UtilityInput(
             aligned.x, aligned.y, request.keys, request.numeric, request.sensitive,
-            rows=aligned.side.rows, weights=request.weights,
-            released_weights=aligned.side.weights, not_compared=aligned.not_compared,
+            rows=aligned.release.rows, weights=request.weights,
+            released_weights=aligned.release.weights, not_compared=aligned.not_compared,
             levels={
                 row["variable"]: (
                     row["levels_original"], row["levels_shared"] if row["compared"] else 0

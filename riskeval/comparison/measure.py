@@ -23,7 +23,7 @@ from riskeval.comparison.estimates import (
 from riskeval.comparison.file_risk import file_risk
 from riskeval.comparison.link_risk import link_risk
 from riskeval.comparison.loss import loss
-from riskeval.comparison.releases import Side
+from riskeval.comparison.releases import ReleaseFile
 from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import Measurement
 from riskeval.shared.show import ORIGINAL
@@ -34,7 +34,7 @@ from synthpop.microdata.events import Event, Listener
 class MeasuredRelease:
     """What was measured on a release, or on one file of it."""
 
-    side: Side
+    release: ReleaseFile
     measurements: list[Measurement]  # risks before utility
     overlaps: pd.DataFrame
     regressions: pd.DataFrame
@@ -43,7 +43,7 @@ class MeasuredRelease:
 
 
 def measure_releases(
-    sides: Sequence[Side], request: CompareRequest, workers: int, on_event: Listener
+    releases: Sequence[ReleaseFile], request: CompareRequest, workers: int, on_event: Listener
 ) -> list[MeasuredRelease]:
     """Measure everything on each release; with further files of it, the mean of each number.
 
@@ -51,74 +51,79 @@ def measure_releases(
     """
     from joblib import Parallel, delayed
 
-    files = [(side, FileOfRelease(file, request)) for side in sides
-             for file in (side, *side.replicates)]  # fmt: skip
-    tasks = [(side, file, part) for side, file in files for part in PARTS]
-    unmeasured = Counter(side.name for side, _, _ in tasks)
+    files = [(release, FileOfRelease(file, request)) for release in releases
+             for file in (release, *release.replicates)]  # fmt: skip
+    tasks = [(release, file, task) for release, file in files for task in TASKS]
+    unmeasured = Counter(release.name for release, _, _ in tasks)
     begun: set[str] = set()
     lock = Lock()
 
     def tell(kind: str, name: str) -> None:
         n_measured = sum(n_tasks == 0 for n_tasks in unmeasured.values())
-        on_event(Event(kind, "compare", n_measured, len(sides), name))
+        on_event(Event(kind, "compare", n_measured, len(releases), name))
 
-    def run(side: Side, file: FileOfRelease, part: Part) -> Any:
+    def run(release: ReleaseFile, file: FileOfRelease, task: Task) -> Any:
         with lock:
-            if side.name not in begun:
-                begun.add(side.name)
-                tell("start", side.name)
-        result = file.run(part)
+            if release.name not in begun:
+                begun.add(release.name)
+                tell("start", release.name)
+        result = file.run(task)
         with lock:
-            unmeasured[side.name] -= 1
-            if unmeasured[side.name] == 0:
-                tell("progress", side.name)
+            unmeasured[release.name] -= 1
+            if unmeasured[release.name] == 0:
+                tell("progress", release.name)
         return result
 
     results = iter(Parallel(n_jobs=workers, backend="threading")(delayed(run)(*t) for t in tasks))
-    measured = {side.name: list[MeasuredRelease]() for side in sides}
-    for side, _ in files:
+    measured = {release.name: list[MeasuredRelease]() for release in releases}
+    for release, _ in files:
         attacks, others = next(results), next(results)
         every = [*others.measurements, *attacks]
         every.sort(key=lambda one: one.info.group == "utility")
-        measured[side.name].append(replace(others, measurements=every))
-    return [_mean(measured[side.name]) for side in sides]
+        measured[release.name].append(replace(others, measurements=every))
+    return [_mean(measured[release.name]) for release in releases]
 
 
 @dataclass(slots=True, eq=False)
 class FileOfRelease:
     """A file beside the original; aligned for its first task, let go after the last."""
 
-    side: Side
+    release: ReleaseFile
     request: CompareRequest
     aligned: Aligned | None = None
-    n_tasks: int = field(default_factory=lambda: len(PARTS))  # that are still to come
+    n_tasks: int = field(default_factory=lambda: len(TASKS))  # that are still to come
     lock: Any = field(default_factory=Lock)
 
-    def run(self, part: Part) -> Any:
-        """Return what one of the `PARTS` measures."""
+    def run(self, task: Task) -> Any:
+        """Return what one of the `TASKS` measures."""
         with self.lock:
             if self.aligned is None:
-                self.aligned = align(self.request.original, self.side, self.request.roles())
+                self.aligned = align(self.request.original, self.release, self.request.roles())
             aligned = self.aligned
             self.n_tasks -= 1
             if self.n_tasks == 0:
                 self.aligned = None
-        return part(self.request, aligned)
+        return task(self.request, aligned)
 
 
-Part = Callable[[CompareRequest, Aligned], Any]
+Task = Callable[[CompareRequest, Aligned], Any]
 
 
 def other_measures(request: CompareRequest, aligned: Aligned) -> MeasuredRelease:
     """Measure all but the attacks of the registry; of the original, its risk alone."""
-    side = aligned.side
-    risks = file_risk(request, side.frame, side.weights, side.kind) + link_risk(request, aligned)
-    if side.kind == ORIGINAL:
-        return MeasuredRelease(side, risks, empty(OVERLAPS), empty(REGRESSIONS), [], [])
+    release = aligned.release
+    risks = [
+        *file_risk(request, release.frame, release.weights, release.kind),
+        *link_risk(request, aligned),
+    ]
+    if release.kind == ORIGINAL:
+        return MeasuredRelease(release, risks, empty(OVERLAPS), empty(REGRESSIONS), [], [])
     estimates, overlaps = compare_estimates(request, aligned)
     coefficients, regressions = compare_regressions(request, aligned)
     every = [*risks, *loss(request, aligned), *estimates, *coefficients]
-    return MeasuredRelease(side, every, overlaps, regressions, aligned.shared, few_changes(aligned))
+    return MeasuredRelease(
+        release, every, overlaps, regressions, aligned.shared, few_changes(aligned)
+    )
 
 
 def empty(columns: Sequence[str]) -> pd.DataFrame:
@@ -135,5 +140,5 @@ def _mean(draws: Sequence[MeasuredRelease]) -> MeasuredRelease:
     )
 
 
-PARTS: tuple[Part, ...] = (attribution_risk, other_measures)
+TASKS: tuple[Task, ...] = (attribution_risk, other_measures)
 """The tasks of a file."""

@@ -67,7 +67,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class ReleaseFile:
     """A release that was read."""
 
     name: str
@@ -80,9 +80,9 @@ class Side:
     parameter: float  # NaN where none was given
     levels: Mapping[str, Mapping[Any, Any]]
     notes: tuple[str, ...]  # what was found or assumed
-    replicates: tuple[Side, ...] = ()  # further files of the same method
+    replicates: tuple[ReleaseFile, ...] = ()  # further files of the same method
 
-    def with_replicates(self, others: Sequence[Side]) -> Side:
+    def with_replicates(self, others: Sequence[ReleaseFile]) -> ReleaseFile:
         """Return the same with further files of the method."""
         if not others:
             return self
@@ -109,7 +109,7 @@ def read_release(
     variables: tuple[str, ...],
     weights: str | None,
     others: Sequence[Any] = (),
-) -> Side | None:
+) -> ReleaseFile | None:
     """Read one release; note faults and return None where it cannot be used.
 
     index: labels of the original's records, which are numbered from 0
@@ -156,7 +156,7 @@ def read_release(
                 "they are persons of the original, give identifier or linkable, or the risk of "
                 "linked records is left out"
             )
-    return Side(
+    return ReleaseFile(
         name, frame, values, rows, kind, release.family or name, parameter, release.levels,
         tuple(notes),
     )  # fmt: skip

@@ -25,10 +25,10 @@ MUCH, HALF = 0.9, 0.5
 NO_LIMIT = "no published limit: compare the releases"
 
 
-def number_table(comparison: Comparison, part: str) -> Table:
+def number_table(comparison: Comparison, group: str) -> Table:
     """One row a number of a part, one column a release."""
     releases = [str(name) for name in comparison.table.index]
-    measures = comparison.measures[comparison.measures["part"] == part]
+    measures = comparison.measures[comparison.measures["part"] == group]
     rows = []
     for name in dict.fromkeys(measures["name"]):
         of_name = measures[measures["name"] == name].set_index("release")
@@ -79,10 +79,10 @@ def overlap_table(comparison: Comparison) -> Table:
     releases = [str(name) for name in comparison.table.index if name != ORIGINAL]
     rows = []
     by: Any
-    for place, part in known.groupby(["variable", "indicator", "domain"], sort=False):
+    for place, estimates in known.groupby(["variable", "indicator", "domain"], sort=False):
         variable, indicator, domain = (str(text) for text in place)
-        by = part.set_index("release")
-        first = part.iloc[0]
+        by = estimates.set_index("release")
+        first = estimates.iloc[0]
         cells = [
             f"{number(float(by.loc[name, 'released']))} "
             f"({_overlap(float(by.loc[name, 'overlap']))})"
@@ -158,22 +158,24 @@ def regression_tables(comparison: Comparison) -> list[dict[str, Any]]:
     A release with coarser levels has a model of its own, to which the original is fitted too.
     """
     tables: list[dict[str, Any]] = []
-    for place, part in comparison.regressions.groupby(["formula", "family"], sort=False):
+    for place, coefficients in comparison.regressions.groupby(["formula", "family"], sort=False):
         formula, family = (str(text) for text in place)
         models: dict[str, list[str]] = {}
-        for release, rows in part.groupby("release", sort=False):
+        for release, rows in coefficients.groupby("release", sort=False):
             model = rows[["term", "original"]].round(9).to_csv(index=False)
             models.setdefault(model, []).append(str(release))
         for releases in models.values():
             title = f"{family.capitalize()}: {formula}"
             if len(models) > 1:
                 title += f" ({', '.join(releases)})"
-            tables.append({"title": title, **_model(part, releases)})
+            tables.append({"title": title, **_model(coefficients, releases)})
     return tables
 
 
-def _model(part: pd.DataFrame, releases: list[str]) -> dict[str, Any]:
-    by_release: Any = {name: part[part["release"] == name].set_index("term") for name in releases}
+def _model(coefficients: pd.DataFrame, releases: list[str]) -> dict[str, Any]:
+    by_release: Any = {
+        name: coefficients[coefficients["release"] == name].set_index("term") for name in releases
+    }
     first = by_release[releases[0]]
     rows = []
     for term in first.index[first.index != ""]:
@@ -226,18 +228,18 @@ def notes_table(comparison: Comparison) -> Table:
     notes = comparison.notes
     notes = notes[notes["note"] != "by definition"]
     rows = []
-    for place, part in notes.groupby(["note", notes["value"].isna()], sort=False):
+    for place, numbers in notes.groupby(["note", notes["value"].isna()], sort=False):
         note, missing = place
-        for names, titles in _alike(part):
+        for names, titles in _alike(numbers):
             files = "every file" if len(names) == len(comparison.table) else ", ".join(names)
             measured = gettext("not measured" if missing else "measured")
             rows.append((measured, files, note, titles))
     return table(("Numbers", "Files", "Note", "Which"), rows, text_columns=4)
 
 
-def _alike(part: pd.DataFrame) -> list[tuple[list[str], str]]:
+def _alike(numbers: pd.DataFrame) -> list[tuple[list[str], str]]:
     """Releases with the same numbers under a note, in one row."""
-    titles = part["title"].map(gettext).groupby(part["release"], sort=False).agg("; ".join)
+    titles = numbers["title"].map(gettext).groupby(numbers["release"], sort=False).agg("; ".join)
     groups: dict[str, list[str]] = {}
     for release, text in titles.items():
         groups.setdefault(str(text), []).append(str(release))
@@ -259,7 +261,7 @@ def values_text(comparison: Comparison, name: str, release: str) -> str:
     measures = comparison.measures
     chosen = measures[(measures["name"] == name) | (measures["measure"] == name)]
     texts = [
-        text_of(part.set_index("release"), release)
-        for _, part in chosen.groupby("name", sort=False)
+        text_of(rows.set_index("release"), release)
+        for _, rows in chosen.groupby("name", sort=False)
     ]
     return Markup("; ").join(texts)

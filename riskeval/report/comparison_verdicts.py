@@ -95,9 +95,11 @@ def worst_rows(comparison: Comparison) -> list[dict[str, str]]:
     rows = comparison.measures[[within is False for within in comparison.measures["within"]]]
     rows = rows[rows["release"] != "original"]
     worst = []
-    for _, part in rows.groupby("name", sort=False):
-        who = join(part["release"].astype(str))
-        text = f"{part.iloc[0]['title']} exceeds its limit in {who}"
-        worst.append((len(part), finding(text, "#risk", advice_on(str(part.iloc[0]["measure"])))))
+    for _, exceeded in rows.groupby("name", sort=False):
+        who = join(exceeded["release"].astype(str))
+        text = f"{exceeded.iloc[0]['title']} exceeds its limit in {who}"
+        worst.append(
+            (len(exceeded), finding(text, "#risk", advice_on(str(exceeded.iloc[0]["measure"]))))
+        )
     worst.sort(key=lambda item: -item[0])
     return [item for _, item in worst[:MOST_FINDINGS]]

@@ -55,13 +55,13 @@ def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, 
     for name in dict.fromkeys(measured.index.get_level_values(0)):
         if name not in session.original_frame:  # about several columns, or the file
             continue
-        part = measured.loc[name]
+        numbers = measured.loc[name]
         before, after = session.original_frame[name], session.current_frame()[name]
         changed = int(changed_cells(before, after).sum())
         is_category = name in categories or not is_numeric_dtype(before.dtype)
         hidden = safe is not None and not is_category and name not in safe
         write = rounded if external else count
-        levels = [write(float(part.loc["distinct", file])) for file in ("original", "current")]
+        levels = [write(float(numbers.loc["distinct", file])) for file in ("original", "current")]
         loss = BLANK if external else _loss_of(before, after, is_category)
         rows.append(
             folding_row(
@@ -72,23 +72,25 @@ def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, 
                 [write(changed), " → ".join(dict.fromkeys(levels)), loss],
                 {} if external else {"changed": changed},
                 flagged=changed > 0,
-                tables=[{"title": "", "table": _statistics(part, is_category, hidden, write)}],
+                tables=[{"title": "", "table": _statistics(numbers, is_category, hidden, write)}],
             )
         )
     return rows if external else sorted(rows, key=lambda row: -row["order"]["changed"])
 
 
-def _statistics(part: pd.DataFrame, is_category: bool, hidden: bool, write: Any) -> dict[str, Any]:
+def _statistics(
+    numbers: pd.DataFrame, is_category: bool, hidden: bool, write: Any
+) -> dict[str, Any]:
     body = []
     for what, title in STATISTICS.items():
         counts = what in ("filled", "distinct")
-        if what not in part.index or (not counts and is_category):
+        if what not in numbers.index or (not counts and is_category):
             continue
         text = write if counts else (lambda value: number(value, 4))
         if hidden and not counts:
             body.append([title, "not shown", "not shown"])
             continue
-        values = part.loc[what, ["original", "current"]].to_numpy(dtype=float)
+        values = numbers.loc[what, ["original", "current"]].to_numpy(dtype=float)
         body.append([title, *(text(float(value)) for value in values)])
     return table(["Statistic", "Original", "Current"], body, words=1)
 

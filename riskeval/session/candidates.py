@@ -72,18 +72,18 @@ def _breaks(values: pd.Series) -> list[list[float]]:
     """Limits of classes of equal, readable width; the last class is open."""
     numbers = as_numbers(values)
     numbers = numbers[np.isfinite(numbers)]
-    whole = bool(np.all(numbers == np.round(numbers)))
+    is_whole = bool(np.all(numbers == np.round(numbers)))
     low, high = float(numbers.min()), float(np.quantile(numbers, 0.99))
     recodings: list[list[float]] = []
     for n_classes in CLASSES:
         width = _nice((high - low) / n_classes)
-        if whole and width < 2:
+        if is_whole and width < 2:
             continue
         start = np.floor(low / width) * width
         limits = np.arange(start, max(high, start + width), width)
-        if whole:  # classes are "0-4", "5-9": each ends below the next multiple of the width
+        if is_whole:  # classes are "0-4", "5-9": each ends below the next multiple of the width
             limits[1:] -= 1
-        breaks: list[float] = [int(x) if whole else float(x) for x in limits]
+        breaks: list[float] = [int(x) if is_whole else float(x) for x in limits]
         if len(breaks) > 1 and [*breaks, np.inf] not in recodings:
             recodings.append([*breaks, float("inf")])
     return recodings

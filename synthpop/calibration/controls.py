@@ -87,28 +87,28 @@ def resolve_margins(
     codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]] = {}
     if not _check_present(frame, margins, faults, household_index is not None):
         return None
-    parts = [
+    matched = [
         match_margin(frame, margin, codings, faults, household_index, keep_all, part)
         for margin in margins
     ]
     offset, cells = 0, []
-    for one in parts:
+    for one in matched:
         cell = one.cell
         cells.append(np.where(cell >= 0, cell + np.int32(offset), np.int32(-1)))
         offset += len(one.targets)
-    count = [len(one.targets) for one in parts]
+    count = [len(one.targets) for one in matched]
     importance = [np.inf if m.importance is None else float(m.importance) for m in margins]
     return Controls(
         cells=cells,
-        values=[one.values for one in parts],
+        values=[one.values for one in matched],
         household_level=[m.level == "household" for m in margins],
         names=_distinct([m.label for m in margins]),
         margin=np.repeat(np.arange(len(margins)), count),
-        labels=[label for one in parts for label in one.labels],
-        targets=np.concatenate([one.targets for one in parts]),
+        labels=[label for one in matched for label in one.labels],
+        targets=np.concatenate([one.targets for one in matched]),
         importance=np.repeat(importance, count),
         columns=[m.columns for m in margins],
-        keys=[one.keys for one in parts],
+        keys=[one.keys for one in matched],
         variables=[m.variable for m in margins],
     )
 

@@ -327,10 +327,10 @@ def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> p
 
 
 def _gaps(
-    margins: Sequence[Margin], frame: pd.DataFrame, fitted: pd.DataFrame, whole: bool
+    margins: Sequence[Margin], frame: pd.DataFrame, fitted: pd.DataFrame, is_complete: bool
 ) -> pd.DataFrame:
     """Table of all known totals with what the counts achieve."""
-    parts = []
+    tables = []
     for item in margins:
         columns = list(item.columns)
         cells = [
@@ -338,14 +338,14 @@ def _gaps(
             for row in item.frame[columns].itertuples(index=False)
         ]
         achieved = _cell_totals(item, frame)
-        parts.append(
+        tables.append(
             pd.DataFrame(
                 {"margin": item.label, "cell": cells, "level": item.level,
                  "target": item.targets, "achieved": achieved}
             )
         )  # fmt: skip
-    table = pd.concat(parts, ignore_index=True)
-    balanced = fitted["achieved"].to_numpy() if whole else np.full(len(table), np.nan)
+    table = pd.concat(tables, ignore_index=True)
+    balanced = fitted["achieved"].to_numpy() if is_complete else np.full(len(table), np.nan)
     table.insert(4, "balanced", balanced)
     table["gap"] = table["achieved"] - table["target"]
     base = table["target"].where(table["target"] != 0, 1.0)

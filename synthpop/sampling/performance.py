@@ -10,22 +10,22 @@ MEASURES = (
 )  # fmt: skip
 
 
-def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[str, float]:
+def performance(estimates: pd.DataFrame, truth: float, level: float = 0.95) -> dict[str, float]:
     """Return the measures of one estimator and domain (see `Study.table`).
 
-    part: one row a repetition, with columns estimate, standard_error, lower, upper and perhaps
+    estimates: one row a repetition, with columns estimate, standard_error, lower, upper and perhaps
         truth (where it differs between repetitions)
     truth: used where there is no such column
     level: nominal coverage
 
     Morris, White and Crowther (2019), doi:10.1002/sim.8086, table 6.
     """
-    part = part[np.isfinite(part["estimate"].to_numpy(dtype=np.float64))]
-    x = part["estimate"].to_numpy(dtype=np.float64)
+    estimates = estimates[np.isfinite(estimates["estimate"].to_numpy(dtype=np.float64))]
+    x = estimates["estimate"].to_numpy(dtype=np.float64)
     n = len(x)
     true = np.full(n, truth)
-    if "truth" in part:
-        true = part["truth"].to_numpy(dtype=np.float64)
+    if "truth" in estimates:
+        true = estimates["truth"].to_numpy(dtype=np.float64)
     truth = float(true.mean()) if n else truth
     error = x - true
     variance = float(x.var(ddof=1)) if n > 1 else float("nan")
@@ -35,7 +35,7 @@ def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[s
     squared = error**2
     rmse = float(np.sqrt(squared.mean())) if n else float("nan")
     spread = float(squared.std(ddof=1)) if n > 1 else float("nan")
-    errors = part["standard_error"].to_numpy(dtype=np.float64)
+    errors = estimates["standard_error"].to_numpy(dtype=np.float64)
     is_finite = np.isfinite(errors)
     relative = abs(truth) if n and truth != 0 else float("nan")
     return {
@@ -45,7 +45,7 @@ def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[s
         "relative_bias": bias / truth if n and truth != 0 else float("nan"),
         "variance": variance,
         "rmse": rmse,
-        **_of_intervals(part, true),
+        **_of_intervals(estimates, true),
         "standard_error_ratio": (
             float(errors[is_finite].mean() / np.sqrt(of_error))
             if is_finite.any() and of_error > 0
@@ -59,9 +59,9 @@ def performance(part: pd.DataFrame, truth: float, level: float = 0.95) -> dict[s
     }
 
 
-def _of_intervals(part: pd.DataFrame, truth: np.ndarray) -> dict[str, float]:
+def _of_intervals(estimates: pd.DataFrame, truth: np.ndarray) -> dict[str, float]:
     """Coverage and mean length of the intervals, with their Monte Carlo errors."""
-    low, high = (part[c].to_numpy(dtype=np.float64) for c in ("lower", "upper"))
+    low, high = (estimates[c].to_numpy(dtype=np.float64) for c in ("lower", "upper"))
     finite = np.isfinite(low) & np.isfinite(high)
     lengths = (high - low)[finite]
     n = len(lengths)

@@ -207,18 +207,18 @@ class StratifiedPlan:
     """Independent plans in strata."""
 
     n_units: int
-    parts: tuple[tuple[np.ndarray, Plan], ...]
+    strata: tuple[tuple[np.ndarray, Plan], ...]
 
     def draw(self, rng: np.random.Generator) -> Selection:
         """Return the draws of all strata."""
-        drawn = [(rows, plan.draw(rng)) for rows, plan in self.parts]
+        drawn = [(rows, plan.draw(rng)) for rows, plan in self.strata]
         positions = np.concatenate([rows[chosen] for rows, (chosen, _) in drawn])
         return _in_order(positions, np.concatenate([p for _, (_, p) in drawn]))
 
     def probabilities(self) -> np.ndarray:
         """Return those of the strata."""
         p = np.zeros(self.n_units)
-        for rows, plan in self.parts:
+        for rows, plan in self.strata:
             p[rows] = plan.probabilities()
         return p
 
@@ -226,7 +226,7 @@ class StratifiedPlan:
         """Return products between strata, those of the plans within."""
         p = self.probabilities()
         joint = np.outer(p, p)
-        for rows, plan in self.parts:
+        for rows, plan in self.strata:
             joint[np.ix_(rows, rows)] = plan.joint()
         return joint
 

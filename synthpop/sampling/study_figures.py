@@ -56,10 +56,12 @@ def draw_study(
     if kind == "curve":
         return _curves(study, measure, over, domains)
     panels = {}
-    for name, part in study.estimates.groupby("estimator", sort=False):
-        shown_domains = _wanted(list(dict.fromkeys(part["domain"])), domains)
+    for name, estimates in study.estimates.groupby("estimator", sort=False):
+        shown_domains = _wanted(list(dict.fromkeys(estimates["domain"])), domains)
         if shown_domains:
-            panels[name] = {domain: part[part["domain"] == domain] for domain in shown_domains}
+            panels[name] = {
+                domain: estimates[estimates["domain"] == domain] for domain in shown_domains
+            }
     figure, axes_of = _panels(list(panels))
     label = "estimate" + (f" ({unit})" if unit else "")
     for name, groups in panels.items():
@@ -94,7 +96,7 @@ def _truth(study: Study, name: Any, domain: Any) -> float:
 
 def _boxes(axes: Any, study: Study, name: Any, groups: dict[Any, pd.DataFrame], label: str) -> None:
     axes.boxplot(
-        [part["estimate"].dropna() for part in groups.values()],
+        [estimates["estimate"].dropna() for estimates in groups.values()],
         widths=0.5,
         patch_artist=True,
         boxprops={"facecolor": FILL, "edgecolor": INK},
@@ -119,8 +121,8 @@ def _ticks(axes: Any, groups: dict[Any, Any]) -> None:
 def _densities(
     axes: Any, study: Study, name: Any, groups: dict[Any, pd.DataFrame], label: str
 ) -> None:
-    for number, (domain, part) in enumerate(groups.items()):
-        x = part["estimate"].dropna().to_numpy()
+    for number, (domain, estimates) in enumerate(groups.items()):
+        x = estimates["estimate"].dropna().to_numpy()
         if len(x) < 2 or x.std() == 0:
             continue
         h = 0.9 * x.std(ddof=1) * len(x) ** -0.2
@@ -161,11 +163,11 @@ def _points(measure: str, target: float | None, title: str) -> Any:
 def _zipper(
     axes: Any, study: Study, name: Any, groups: dict[Any, pd.DataFrame], label: str
 ) -> None:
-    domain, part = next(iter(groups.items()))
-    part = part.dropna(subset=["estimate", "lower", "upper"])
-    truth = part["truth"] if "truth" in part else _truth(study, name, domain)
-    low, high = (part["lower"] - truth).to_numpy(), (part["upper"] - truth).to_numpy()
-    distance = np.abs((part["estimate"] - truth).to_numpy()) / np.maximum(high - low, 1e-300)
+    domain, estimates = next(iter(groups.items()))
+    estimates = estimates.dropna(subset=["estimate", "lower", "upper"])
+    truth = estimates["truth"] if "truth" in estimates else _truth(study, name, domain)
+    low, high = (estimates["lower"] - truth).to_numpy(), (estimates["upper"] - truth).to_numpy()
+    distance = np.abs((estimates["estimate"] - truth).to_numpy()) / np.maximum(high - low, 1e-300)
     order = np.argsort(distance, kind="stable")
     inside = (low <= 0) & (high >= 0)
     rank = 100 * (np.arange(len(order)) + 1) / max(len(order), 1)
