@@ -138,13 +138,9 @@ def compare_estimates(
 
 def _stacked(tables: Sequence[pd.DataFrame], items: Sequence[Indicators]) -> pd.DataFrame:
     """All estimates: those over all records once, equal labels of other domains told apart."""
-    table = pd.concat(
-        [
-            one.assign(by=":".join(domains_of(item)))
-            for one, item in zip(tables, items, strict=True)
-        ],
-        ignore_index=True,
-    )
+    domains = [":".join(domains_of(item)) for item in items]
+    labelled = [one.assign(by=by) for one, by in zip(tables, domains, strict=True)]
+    table = pd.concat(labelled, ignore_index=True)
     names, over_all = ["variable", "indicator", "domain"], table["domain"] == OVERALL
     table = table[~(over_all & table.duplicated([*names, "original", "released", "note"]))]
     again = table.duplicated(names, keep=False) & (table["domain"] != OVERALL)
