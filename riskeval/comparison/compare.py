@@ -205,15 +205,11 @@ def _release_files(
             continue
         replicates = tuple(release.replicates) if isinstance(release, Release) else ()
         items = [release, *(replace(release, data=data) for data in replicates)]
-        files = [
-            file
+        files_or_none = [
+            read_release(faults, name, item, request.original, index, variables, weights, others)
             for item in items
-            if (
-                file := read_release(
-                    faults, name, item, request.original, index, variables, weights, others
-                )
-            )
         ]
+        files = [file for file in files_or_none if file is not None]
         if len(files) == len(items):
             listed.append(files[0].with_replicates(files[1:]))
     return listed

@@ -94,12 +94,10 @@ def worst_rows(comparison: Comparison) -> list[dict[str, str]]:
     """Return the limits that releases exceed, those of most releases first."""
     rows = comparison.measures[[within is False for within in comparison.measures["within"]]]
     rows = rows[rows["release"] != "original"]
-    worst = []
-    for _, exceeded in rows.groupby("name", sort=False):
-        who = join(exceeded["release"].astype(str))
-        text = f"{exceeded.iloc[0]['title']} exceeds its limit in {who}"
-        worst.append(
-            (len(exceeded), finding(text, "#risk", advice_on(str(exceeded.iloc[0]["measure"]))))
-        )
-    worst.sort(key=lambda item: -item[0])
-    return [item for _, item in worst[:MOST_FINDINGS]]
+    by_number = [exceeded for _, exceeded in rows.groupby("name", sort=False)]
+    findings = []
+    for exceeded in sorted(by_number, key=len, reverse=True)[:MOST_FINDINGS]:
+        title, measure = exceeded.iloc[0][["title", "measure"]]
+        text = f"{title} exceeds its limit in {join(exceeded['release'].astype(str))}"
+        findings.append(finding(text, "#risk", advice_on(measure)))
+    return findings
