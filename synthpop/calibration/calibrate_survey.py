@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from synthpop.calibration.result import Calibration
 from synthpop.calibration.weights import design_effect
 from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, Whole, check, check_choice
+from synthpop.microdata.parameters import NONE, POSITIVE, OneOf, Whole, check
 from synthpop.microdata.survey import Survey
 
 METHODS = ("raking", "ipu", "linear", "logit", "exponential")
@@ -32,9 +33,27 @@ DISTANCES: dict[str, Callable[[np.ndarray, np.ndarray], Distance]] = {
 LOGIT_BOUNDS = (0.0, 10.0)
 DISTANCE_LEVELS = ("person", "household")
 SHOWN_PROOF = 8
-PARAMETERS = {"tolerance": POSITIVE, "max_iterations": Whole(1)}
+PARAMETERS = {
+    "method": OneOf(*METHODS),
+    "distance_over": OneOf(*DISTANCE_LEVELS) | NONE,
+    "tolerance": POSITIVE,
+    "max_iterations": Whole(1),
+}
 
 Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationOptions:
+    """What `calibrate` is asked for beside the totals."""
+
+    method: str
+    bounds: Bounds | None
+    weight_bounds: Bounds | None
+    tolerance: float
+    max_iterations: int
+    household_equal: bool
+    distance_over: str | None
 
 
 @same_library
@@ -118,12 +137,13 @@ def calibrate(
     """
     check_survey(survey, "calibrate")
     items = margin_list(margins)
-    _check_options(items, method, bounds, weight_bounds, tolerance, max_iterations, distance_over)
     limits = LOGIT_BOUNDS if method == "logit" and bounds is None else bounds
-    controls, problem, grouped, group = _prepare(
-        survey, items, method, limits, weight_bounds, tolerance, household_equal, distance_over
+    options = CalibrationOptions(
+        method, limits, weight_bounds, tolerance, max_iterations, household_equal, distance_over
     )
-    solution = _solve(grouped, method, tolerance, max_iterations)
+    _check_options(items, options)
+    controls, problem, grouped, group = _prepare(survey, items, options)
+    solution = _solve(grouped, options)
     g_unit = solution.g[group]
     unit = survey.household_index if household_equal else np.arange(survey.n_persons)
     new = problem.start * g_unit
@@ -157,21 +177,11 @@ def check_survey(survey: object, subject: str) -> None:
         raise InputError.of(subject, "survey", f"is a {type(survey).__name__}", remedy)
 
 
-def _check_options(
-    margins: list[Margin],
-    method: str,
-    bounds: Bounds | None,
-    weight_bounds: Bounds | None,
-    tolerance: float,
-    max_iterations: int,
-    distance_over: str | None,
-) -> None:
+def _check_options(margins: list[Margin], options: CalibrationOptions) -> None:
     faults = Faults("calibrate")
-    check_choice(faults, "method", method, METHODS)
-    if distance_over is not None:
-        check_choice(faults, "distance_over", distance_over, DISTANCE_LEVELS)
-    check(faults, PARAMETERS, {"tolerance": tolerance, "max_iterations": max_iterations})
-    for name, pair in (("bounds", bounds), ("weight_bounds", weight_bounds)):
+    check(faults, PARAMETERS, options)
+    method, bounds = options.method, options.bounds
+    for name, pair in (("bounds", bounds), ("weight_bounds", options.weight_bounds)):
         if pair is not None and not _is_pair(pair):
             faults.add(name, f"{pair!r} is not a pair (low, high) with low < high")
         elif pair is not None and method != "linear" and pair[0] < 0:
@@ -181,7 +191,7 @@ def _check_options(
     if method == "ipu" and any(margin.importance is not None for margin in margins):
         remedy = "Use 'raking', 'linear' or 'logit', or leave importance out."
         faults.add("importance", "cannot be used with method 'ipu'", remedy=remedy)
-    if method == "ipu" and distance_over is not None:
+    if method == "ipu" and options.distance_over is not None:
         faults.add("distance_over", "method 'ipu' has no distance", remedy="Leave it out.")
     faults.raise_if_any()
 
@@ -193,14 +203,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def _prepare(
-    survey: Survey,
-    margins: list[Margin],
-    method: str,
-    bounds: Bounds | None,
-    weight_bounds: Bounds | None,
-    tolerance: float,
-    household_equal: bool,
-    distance_over: str | None,
+    survey: Survey, margins: list[Margin], options: CalibrationOptions
 ) -> tuple[Controls, Problem, Problem, np.ndarray]:
     """Match margins, set the problem up and report everything that cannot work.
 
@@ -214,15 +217,16 @@ def _prepare(
     if len(controls.targets) == 0:
         what = "there is nothing to meet: no cell with a total"
         raise InputError.of("calibrate", "margins", what)
+    method, bounds, tolerance = options.method, options.bounds, options.tolerance
+    level = options.distance_over or ("household" if all(controls.household_level) else "person")
     problem = set_up(
         controls,
         survey.weights,
         survey.household_index,
-        household_equal=household_equal,
+        household_equal=options.household_equal,
         bounds=bounds if bounds is not None else (-np.inf if method == "linear" else 0.0, np.inf),
-        weight_bounds=weight_bounds,
-        by_household=distance_over == "household"
-        or (distance_over is None and all(controls.household_level)),
+        weight_bounds=options.weight_bounds,
+        by_household=level == "household",
     )
     if method == "logit":
         outside = ~((problem.low < 1) & (problem.high > 1))
@@ -238,7 +242,7 @@ def _prepare(
     grouped, group = group_units(problem)
     if not faults:
         check_linked(grouped, controls, tolerance, faults)
-    if bounds is not None or weight_bounds is not None:
+    if bounds is not None or options.weight_bounds is not None:
         check_bounds(grouped, controls, tolerance, faults)
     faults.raise_if_any()
     return controls, problem, grouped, group
@@ -280,13 +284,15 @@ def set_up(
     )
 
 
-def _solve(problem: Problem, method: str, tolerance: float, max_iterations: int) -> Solution:
-    options: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
-    if method == "raking":
-        return solve_raking(problem, **options)
-    if method == "ipu":
-        return solve_updating(problem, **options)
-    return solve_dual(problem, DISTANCES[method](problem.low, problem.high), **options)
+def _solve(problem: Problem, options: CalibrationOptions) -> Solution:
+    ends: dict[str, Any] = {
+        "tolerance": options.tolerance, "max_iterations": options.max_iterations,
+    }  # fmt: skip
+    if options.method == "raking":
+        return solve_raking(problem, **ends)
+    if options.method == "ipu":
+        return solve_updating(problem, **ends)
+    return solve_dual(problem, DISTANCES[options.method](problem.low, problem.high), **ends)
 
 
 def _table(controls: Controls, problem: Problem, g: np.ndarray) -> pd.DataFrame:

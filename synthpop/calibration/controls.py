@@ -276,20 +276,13 @@ def _check_cells(
         where = ", ".join(margin.columns)
         what = f"no category of {where} occurs in the sample as given"
         faults.add(margin.label, what, remedy=place)
-    _note(
-        faults,
-        margin,
-        empty_cells,
-        targets,
-        labels,
-        "total {total}, but nobody of the sample is in it",
-        "Put cells together, or leave them out.",
-    )
+    what, remedy = "but nobody of the sample is in it", "Put cells together, or leave them out."
+    _note(faults, margin, empty_cells, what, remedy)
     if values is None:
         forced = (counts > 0) & (targets == 0) & (margin.importance is None)
-        what = "total 0, but {n} persons of the sample are in it"
+        what = "but {n} persons of the sample are in it"
         remedy = "Drop these persons, or leave the cell out: weights must be positive."
-        _note(faults, margin, forced, targets, labels, what, remedy, counts)
+        _note(faults, margin, forced, what, remedy, counts)
     else:
         amount = np.nan_to_num(values[inside])
         low = np.bincount(cell[inside], np.minimum(amount, 0.0), minlength=len(targets))
@@ -298,8 +291,8 @@ def _check_cells(
             ((targets >= 0) & (high == 0) & ~((targets == 0) & (low == 0)))
             | ((targets <= 0) & (low == 0) & ~((targets == 0) & (high == 0)))
         )
-        what = f"total {{total}}, which no sum of {margin.variable} in the sample can reach"
-        _note(faults, margin, out_of_reach, targets, labels, what, "Correct the total or its sign.")
+        what = f"which no sum of {margin.variable} in the sample can reach"
+        _note(faults, margin, out_of_reach, what, "Correct the total or its sign.")
     keep = (counts > 0) & ~((targets == 0) & _blank(cell, values, len(targets)))
     new = np.full(len(targets) + 1, -1, dtype=np.int32)
     new[:-1][keep] = np.arange(keep.sum())
@@ -318,19 +311,19 @@ def _blank(cell: np.ndarray, values: np.ndarray | None, n_cells: int) -> np.ndar
 def _note(
     faults: Faults,
     margin: Margin,
-    where: np.ndarray,
-    targets: np.ndarray,
-    labels: list[str],
+    faulty: np.ndarray,
     what: str,
     remedy: str,
     counts: np.ndarray | None = None,
 ) -> None:
-    rows = np.flatnonzero(where)
-    for k in rows[:SHOWN_CELLS]:
-        n = 0 if counts is None else int(counts[k])
-        text = what.format(total=f"{number(targets[k], 6)}", n=f"{count_text(n)}")
-        faults.add(f"{margin.label}: {labels[k]}", text, remedy=remedy)
-    if len(rows) > SHOWN_CELLS:
-        further = targets[rows[SHOWN_CELLS:]]
+    """Note the faulty cells of a margin; `counts` stand in the text in place of {n}."""
+    targets, labels = margin.targets, margin.cell_labels()
+    cells = np.flatnonzero(faulty)
+    for k in cells[:SHOWN_CELLS]:
+        text = what if counts is None else what.format(n=count_text(int(counts[k])))
+        where = f"{margin.label}: {labels[k]}"
+        faults.add(where, f"total {number(targets[k], 6)}, {text}", remedy=remedy)
+    if len(cells) > SHOWN_CELLS:
+        further = targets[cells[SHOWN_CELLS:]]
         text = f"{len(further)} more cells of this kind, totals {number(further.sum(), 6)} in all"
         faults.add(margin.label, text, remedy=remedy)

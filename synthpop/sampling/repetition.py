@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from synthpop.variance.bootstrap_plan import first_line
 
 Estimator = Callable[[Survey], Any]
 Sample = Callable[[int, np.random.Generator], tuple[Survey, Survey | None]]
+NAN = float("nan")
 NUMBERS = ("estimate", "standard_error", "lower", "upper")
 
 
@@ -76,31 +78,23 @@ class Repetition:
     def __call__(self, repetition: int) -> list[tuple[Any, ...]]:
         """Return the rows of one repetition."""
         assert self.sample is not None
-        try:
+        rows: list[tuple[Any, ...]] = []
+        with self._noting(rows, repetition, {}):
             rng = self.streams.at("study", repetition, "sample")
             survey, census = self.sample(repetition, rng)
             truth = self._truth(census)
-        except Exception as problem:  # noqa: BLE001  (functions of the user)
-            return self._failed(repetition, {}, "", problem)
-        rows: list[tuple[Any, ...]] = []
-        for outer in self.contamination:
-            labels: dict[str, Any] = {"contamination": outer.label}
-            try:
-                dirty = self._applied(survey, repetition, "contamination", outer.steps, 0)
-            except Exception as problem:  # noqa: BLE001  (functions of the user)
-                rows += self._failed(repetition, labels, "", problem)
-                continue
-            for inner in self.missing:
-                labels = {"contamination": outer.label, "missing": inner.label}
-                try:
-                    answered = self._applied(
-                        dirty, repetition, "missing", inner.steps, self._shift(outer)
-                    )
-                    answered = calibrated(answered, self.calibrate)
-                except Exception as problem:  # noqa: BLE001  (functions of the user)
-                    rows += self._failed(repetition, labels, "", problem)
-                    continue
-                rows += self._estimated(repetition, labels, answered, truth)
+            for outer in self.contamination:
+                labels = {"contamination": outer.label}
+                with self._noting(rows, repetition, labels):
+                    dirty = self._applied(survey, repetition, "contamination", outer.steps, 0)
+                    for inner in self.missing:
+                        labels = {"contamination": outer.label, "missing": inner.label}
+                        with self._noting(rows, repetition, labels):
+                            answered = self._applied(
+                                dirty, repetition, "missing", inner.steps, self._shift(outer)
+                            )
+                            weighted = calibrated(answered, self.calibrate)
+                            rows += self._estimated(repetition, labels, weighted, truth)
         return rows
 
     def _shift(self, outer: Level) -> int:
@@ -131,23 +125,27 @@ class Repetition:
         rows: list[tuple[Any, ...]] = []
         where = tuple(labels[name] for name in self.grid)
         for name, estimator in self.estimators.items():
-            try:
-                numbers = numbers_of(estimator(survey), self.level)
-            except Exception as problem:  # noqa: BLE001  (functions of the user)
-                rows += self._failed(repetition, labels, name, problem)
-                continue
-            for domain, *values in numbers:
-                true = float("nan") if truth is None else truth.get((name, domain), float("nan"))
-                rows.append((repetition, *where, name, domain, *values, true, ""))
+            with self._noting(rows, repetition, labels, name):
+                for domain, *values in numbers_of(estimator(survey), self.level):
+                    true = NAN if truth is None else truth.get((name, domain), NAN)
+                    rows.append((repetition, *where, name, domain, *values, true, ""))
         return rows
 
-    def _failed(
-        self, repetition: int, labels: dict[str, Any], estimator: str, problem: Exception
-    ) -> list[tuple[Any, ...]]:
-        nan = float("nan")
-        where = tuple(labels.get(name) for name in self.grid)
-        reason = first_line(problem)
-        return [(repetition, *where, estimator, None, nan, nan, nan, nan, nan, reason)]
+    @contextmanager
+    def _noting(
+        self,
+        rows: list[tuple[Any, ...]],
+        repetition: int,
+        labels: Mapping[str, Any],
+        estimator: str = "",
+    ) -> Iterator[None]:
+        """Note what a function of the user raises inside as a row with the reason, and go on."""
+        try:
+            yield
+        except Exception as problem:  # noqa: BLE001  (functions of the user)
+            where = tuple(labels.get(name) for name in self.grid)
+            numbers = (NAN,) * (len(NUMBERS) + 1)
+            rows.append((repetition, *where, estimator, None, *numbers, first_line(problem)))
 
 
 def calibrated(survey: Survey, calibrate: Any) -> Survey:
@@ -189,7 +187,6 @@ def numbers_of(result: Any, level: float) -> list[tuple[Any, float, float, float
 
     Raises TypeError: it gives something that is not a number.
     """
-    nan = float("nan")
     columns: list[Any]
     if isinstance(result, Indicator) and result.standard_errors is not None:
         ends = result.intervals_at(level)
@@ -202,7 +199,7 @@ def numbers_of(result: Any, level: float) -> list[tuple[Any, float, float, float
         if isinstance(result, Indicator):
             result = dict(zip([OVERALL, *result.domains], result.values, strict=True))
         values = dict(result) if isinstance(result, (Mapping, pd.Series)) else {OVERALL: result}
-        return [(plain_label(d), _number(value), nan, nan, nan) for d, value in values.items()]
+        return [(plain_label(d), _number(value), NAN, NAN, NAN) for d, value in values.items()]
     rows = zip(*columns, strict=True)
     return [(plain_label(d), float(v), float(e), float(a), float(b)) for d, v, e, a, b in rows]
 

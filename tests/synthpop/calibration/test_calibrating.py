@@ -626,3 +626,11 @@ def test_equal_units_are_grouped():
     for twin, same in (([0, 1, 0, 0, 1], True), ([0, 0, 0, 0, 1], False)):
         for function in (raking.rows_equal, raking.rows_equal.py_func):
             assert function(matrix.indptr, matrix.indices, data, np.array(twin)) == same
+
+
+def test_a_sum_out_of_reach_is_named_whatever_the_variable_is_called() -> None:
+    frame = pd.DataFrame({"w": [1.0, 2.0], "{x}": [1.0, 2.0], "sex": ["f", "m"]})
+    totals = pd.DataFrame({"sex": ["f", "m"], "total": [-1.0, 3.0]})
+    with pytest.raises(InputError) as caught:
+        calibrate(Survey(frame, weight="w"), Margin(totals, variable="{x}"))
+    assert "total −1, which no sum of {x} in the sample can reach" in str(caught.value)
