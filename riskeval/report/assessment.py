@@ -14,7 +14,7 @@ from riskeval.report.assessment_charts import (
     suda_chart,
 )
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
-from riskeval.report.riskiest import limit, riskiest_records
+from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.charts import value_bar
@@ -24,7 +24,6 @@ from synthpop.microdata.page_facts import (
     card,
     finding,
     folding_row,
-    limit_mark,
     row_id,
     table,
     verdict,
@@ -245,13 +244,12 @@ def _row(
         sentences.append(assessment.results[name].summary())
         charts = _charts(assessment, name)
     over = over_limit(one)
-    mark = limit_mark(one.within, one.applies)
     return folding_row(
         one.key,
         one.title,
         measure.title if measure is not None else one.info.group,
         "" if external else _bar(one),
-        [shown(one, external), limit_text(one), limit(mark)],
+        [shown(one, external), limit_text(one), limit_cell(one)],
         {} if external else {"over": min(over, 1e9)},
         flagged=one.within is False,
         sentences=sentences,

@@ -19,12 +19,7 @@ COLOURS = 6
 
 
 def map_chart(result: RiskUtilityMap, text: str) -> str:
-    """Return the map as SVG; `text` says what it shows.
-
-    Families differ in colour and shape, synthetic releases are hollow circles, the original is a
-    grey cross; the broad grey line is the front. Releases of one family are joined in the order of
-    their parameter.
-    """
+    """Return the map as SVG, as `draw_map` shows it; `text` says what it shows."""
     known = result.frame.dropna(subset=["risk", "utility"])
     if known.empty:
         return ""
@@ -47,12 +42,11 @@ def map_chart(result: RiskUtilityMap, text: str) -> str:
     return plane.render(text)
 
 
-def _axis(result: RiskUtilityMap, side: str, values: pd.Series) -> Axis:
-    unit = result.risk_unit if side == "risk" else result.utility_unit
-    title = result.risk_title if side == "risk" else result.utility_title
-    better = "low" if side == "risk" else result.better
+def _axis(result: RiskUtilityMap, name: str, values: pd.Series) -> Axis:
+    unit, title = getattr(result, f"{name}_unit"), getattr(result, f"{name}_title")
+    better = "low" if name == "risk" else result.better
     low, high = float(values.min()), float(values.max())
-    if side == "risk" and np.isfinite(result.limit):
+    if name == "risk" and np.isfinite(result.limit):
         high = max(high, float(result.limit))
     low = min(low, 0.0) if low < 0.4 * high else low
     margin = 0.06 * (high - low or abs(high) or 1.0)

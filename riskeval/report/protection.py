@@ -10,13 +10,17 @@ import numpy as np
 import pandas as pd
 
 from riskeval.report.protection_variables import safe_columns, variable_rows
-from riskeval.report.protection_verdicts import sides, verdict_rows, worst_rows
-from riskeval.report.riskiest import limit, riskiest_records
+from riskeval.report.protection_verdicts import (
+    before_and_now,
+    verdict_rows,
+    worst_rows,
+)
+from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, visible
 from synthpop.microdata.charts import part_bar
 from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page import write_for
-from synthpop.microdata.page_facts import Svg, card, limit_mark, table
+from synthpop.microdata.page_facts import Svg, card, table
 from synthpop.microdata.places import Place
 from synthpop.microdata.suppression import rounded
 from synthpop.microdata.text import count, number
@@ -108,10 +112,10 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
         card("Steps", f"{len(session.history())}", "in effect"),
         card("Values changed", rounded(cells) if external else count(cells),
              f"of {count(session.original_frame.size)} in the file"),
-        card("Violations of 3-anonymity", " → ".join(sides(session, "below_3", external)),
+        card("Violations of 3-anonymity", " → ".join(before_and_now(session, "below_3", external)),
              "records, before and after"),
         card("Expected re-identifications",
-             " → ".join(sides(session, "expected_reidentifications", external)),
+             " → ".join(before_and_now(session, "expected_reidentifications", external)),
              "among all records, before and after"),
     ]  # fmt: skip
 
@@ -137,9 +141,8 @@ def _risk(session: ProtectionSession, external: bool) -> dict[str, Any]:
     for key, one in known.items():
         if one not in visible([one], external):
             continue
-        current = both["current"].get(key, one)
-        marked = limit(limit_mark(current.within, current.applies))
-        rows.append((one.title, one.info.meaning, *sides(session, key, external), marked))
+        met = limit_cell(both["current"].get(key, one))
+        rows.append((one.title, one.info.meaning, *before_and_now(session, key, external), met))
     head = ["Number", "What it means", "Original", "Current", "Limit"]
     return table(head, rows, text_columns=2)
 
@@ -158,11 +161,11 @@ def _classes(session: ProtectionSession) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _counted(head: str, labels: Sequence[str], sides: Sequence[np.ndarray]) -> dict[str, Any]:
+def _counted(head: str, labels: Sequence[str], counts: Sequence[np.ndarray]) -> dict[str, Any]:
     """Return counts of classes before and after, with bars on one linear axis."""
-    reach = float(max(*(int(values.max(initial=0)) for values in sides), 1))
+    reach = float(max(*(int(values.max(initial=0)) for values in counts), 1))
     rows = []
-    for label, before, after in zip(labels, *sides, strict=True):
+    for label, before, after in zip(labels, *counts, strict=True):
         label = gettext(label)
         text = f"{label}: {count(before)} records before, {count(after)} now"
         bars = [Svg(part_bar([(float(n), kind)], reach, text))

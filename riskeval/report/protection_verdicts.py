@@ -83,14 +83,14 @@ def _direction(before: float, after: float, is_safe: bool) -> tuple[str, str]:
 def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
     name = "expected_reidentifications"
     risks = session.risk().table
-    before, after = (float(risks[side][name]) for side in ("original", "current"))
+    before, after = (float(risks[file][name]) for file in ("original", "current"))
     over = [
         f"; the {one.title.lower()} is above {one.limit:g}"
         for one in map(with_limit, session.risk().measurements["current"].values())
         if one.info.name in RISK_LIMITS and one.within is False
     ]
     word, level = _direction(before, after, not over)
-    texts = sides(session, name, external)
+    texts = before_and_now(session, name, external)
     reason = f"Expected re-identifications went from {texts[0]} to {texts[1]}"
     if before and not external:
         reason += f" ({change(after / before - 1, 0)})"
@@ -108,9 +108,9 @@ def with_limit(one: Measurement) -> Measurement:
 def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
     risks = session.risk().table
     n_rare = float(risks["current"].get("below_3_after_recovery", risks["current"]["below_3"]))
-    texts = sides(session, "below_3", external)
+    texts = before_and_now(session, "below_3", external)
     reason = f"Records whose key fewer than 3 records share: {texts[0]} before, {texts[1]} now"
-    again = sides(session, "below_3_after_recovery", external)[1]
+    again = before_and_now(session, "below_3_after_recovery", external)[1]
     if again not in (BLANK, texts[1]):
         reason += f", {again} once values that follow from the file are filled in"
     word, level = ("none left", "good") if n_rare == 0 else ("some left", "look")
@@ -170,12 +170,12 @@ def _columns_that_identify(session: ProtectionSession) -> list[str]:
     ]  # fmt: skip
 
 
-def sides(session: ProtectionSession, name: str, external: bool) -> list[str]:
+def before_and_now(session: ProtectionSession, name: str, external: bool) -> list[str]:
     """A number of the risk before and after; a dash where a file does not have it."""
     both = session.risk().measurements
     return [
-        shown(both[side][name], external) if name in both[side] else BLANK
-        for side in ("original", "current")
+        shown(both[file][name], external) if name in both[file] else BLANK
+        for file in ("original", "current")
     ]
 
 

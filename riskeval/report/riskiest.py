@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from synthpop.microdata.page_facts import table
+from riskeval.shared.measurement import Measurement
+from synthpop.microdata.page_facts import limit_mark, table
 from synthpop.microdata.text import number
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 10
 
 
-def limit(mark: dict[str, str]) -> Markup:
-    """Return a limit mark as markup: word, shape and colour."""
+def limit_cell(one: Measurement) -> Markup:
+    """Return whether a limit is met: a word, a shape and a colour."""
+    mark = limit_mark(one.within, one.applies)
     return Markup('<span class="limit-mark {kind}">{text}</span>').format(**mark)
 
 

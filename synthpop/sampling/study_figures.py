@@ -121,14 +121,15 @@ def _ticks(axes: Any, groups: dict[Any, Any]) -> None:
 def _densities(
     axes: Any, study: Study, name: Any, groups: dict[Any, pd.DataFrame], label: str
 ) -> None:
+    from scipy.stats import gaussian_kde
+
     for number, (domain, estimates) in enumerate(groups.items()):
         x = estimates["estimate"].dropna().to_numpy()
         if len(x) < 2 or x.std() == 0:
             continue
         h = 0.9 * x.std(ddof=1) * len(x) ** -0.2
         at = np.linspace(x.min() - 3 * h, x.max() + 3 * h, 200)
-        kernel = np.exp(-0.5 * ((at[:, None] - x) / h) ** 2)
-        density = kernel.sum(axis=1) / (len(x) * h * np.sqrt(2 * np.pi))
+        density = gaussian_kde(x, 0.9 * len(x) ** -0.2)(at)
         colour = OKABE_ITO[number % len(OKABE_ITO)]
         dashes = "-" if number < len(OKABE_ITO) else "--"
         axes.plot(at, density, dashes, color=colour, label=str(domain))
@@ -193,24 +194,18 @@ _DRAW = {
 def _curves(study: Study, measure: str, over: str | None, domains: Sequence[Any] | None) -> Figure:
     over = over or (study.grid[0] if study.grid else "contamination")
     table = study.curves(measure, over=over)
-    index = table.columns
-    names = list(dict.fromkeys(index.get_level_values("estimator")))
-    figure, axes_of = _panels(names)
+    figure, axes_of = _panels(list(dict.fromkeys(table.columns.get_level_values("estimator"))))
     numeric = all(isinstance(level, (int, float)) for level in table.index)
     at = list(table.index) if numeric else list(range(len(table)))
-    for name in names:
-        axes = axes_of[name]
-        columns = [key for key in index if key[index.names.index("estimator")] == name]
-        present = list(dict.fromkeys(key[index.names.index("domain")] for key in columns))
-        shown_domains = _wanted(present, domains)
-        lines = [key for key in columns if key[index.names.index("domain")] in shown_domains]
+    for name, axes in axes_of.items():
+        lines = table.xs(name, axis=1, level="estimator")
+        domain_of = lines.columns.get_level_values("domain")
+        lines = lines.loc[:, domain_of.isin(_wanted(list(dict.fromkeys(domain_of)), domains))]
         for number, key in enumerate(lines):
-            parts = [
-                str(k) for k, level in zip(key, index.names, strict=True) if level != "estimator"
-            ]
+            label = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
             colour = OKABE_ITO[number % len(OKABE_ITO)]
-            axes.plot(at, table[key].to_numpy(), "o-", color=colour, label=", ".join(parts))
-        if len(lines) > 1:
+            axes.plot(at, lines[key].to_numpy(), "o-", color=colour, label=label)
+        if lines.shape[1] > 1:
             axes.legend()
         if not numeric:
             axes.set_xticks(at, [str(level) for level in table.index])
