@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,7 +72,11 @@ def draw_map(result: RiskUtilityMap) -> Figure:
         size = 11 - 5 * place / max(len(families), 5)  # points that overlap stay visible
         look = (COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], size)
         _path(axes, rows, family, look, nested)
-    _original(axes, known, nested)
+    line = {"linestyle": "none", "label": "original, released as it is"}
+    _points(
+        axes, known[known["kind"] == "original"], nested, line, marker="X", markersize=10,
+        color=SOFT, markeredgecolor="white",
+    )  # fmt: skip
     _labels(axes, released, nested)
     if np.isfinite(result.limit):
         axes.axvline(result.limit, color=INK, linewidth=0.9, linestyle=":",
@@ -86,13 +91,12 @@ def nested_sizes(known: pd.DataFrame) -> dict[str, float]:
     places: list[tuple[np.ndarray, list[str]]] = []
     for release, risk, utility in known[["release", "risk", "utility"]].itertuples(index=False):
         point = np.array([risk, utility]) / spans
-        names_there = next(
-            (names for at, names in places if np.abs(at - point).max() < SAME_PLACE), None
-        )
-        if names_there is None:
-            places.append((point, [release]))
+        for at, names in places:
+            if np.abs(at - point).max() < SAME_PLACE:
+                names.append(release)
+                break
         else:
-            names_there.append(release)
+            places.append((point, [release]))
     return {
         name: INNERMOST + STEP * min(len(names) - 1 - i, MOST_RINGS)
         for _, names in places
@@ -101,13 +105,21 @@ def nested_sizes(known: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _nested(axes: Axes, rows: pd.DataFrame, sizes: dict[str, float], **look: Any) -> None:
-    """Draw the points that share their place in one another, the smaller above the larger."""
-    for row in rows[rows["release"].isin(list(sizes))].to_dict("records"):
+def _points(
+    axes: Axes, rows: pd.DataFrame, sizes: dict[str, float], line: dict[str, Any],
+    edge: Mapping[str, Any] = {}, **look: Any,
+) -> None:  # fmt: skip
+    """Draw releases; points that share their place in one another, the smaller above the larger."""
+    is_nested = rows["release"].isin(list(sizes)).to_numpy()
+    axes.plot(
+        rows["risk"], rows["utility"], markevery=np.flatnonzero(~is_nested).tolist(), zorder=3,
+        **line, **look,
+    )  # fmt: skip
+    for row in rows[is_nested].to_dict("records"):
         size = sizes[row["release"]]
         axes.plot(
             [row["risk"]], [row["utility"]], linestyle="none", label=f"_{row['release']}",
-            clip_on=False, zorder=3.9 - size / 100, **{**look, "markersize": size},
+            clip_on=False, zorder=3.9 - size / 100, **{**look, **edge, "markersize": size},
         )  # fmt: skip
 
 
@@ -119,20 +131,17 @@ def _path(
     nested: dict[str, float],
 ) -> None:
     colour, marker, size = look
-    line = "-" if len(rows) > 1 and rows["parameter"].notna().all() else "none"
     synthetic = (rows["kind"] == "synthetic").all()
-    drawn: dict[str, Any] = {
-        "color": colour, "marker": marker, "markersize": size, "markeredgewidth": 1.6,
-        "markerfacecolor": "white" if synthetic else colour,
-    }  # fmt: skip
-    alone = np.flatnonzero(~rows["release"].isin(list(nested)))
-    axes.plot(
-        rows["risk"], rows["utility"], linestyle=line, linewidth=1.2, markevery=alone.tolist(),
-        label=family + (" (synthetic)" if synthetic and "synthetic" not in family else ""),
-        zorder=3, **drawn,
-    )  # fmt: skip
+    line = {
+        "linestyle": "-" if len(rows) > 1 and rows["parameter"].notna().all() else "none",
+        "linewidth": 1.2,
+        "label": family + (" (synthetic)" if synthetic and "synthetic" not in family else ""),
+    }
     edge = {} if synthetic else {"markeredgecolor": "white", "markeredgewidth": 1.0}
-    _nested(axes, rows, nested, **{**drawn, **edge})
+    _points(
+        axes, rows, nested, line, edge, color=colour, marker=marker, markersize=size,
+        markeredgewidth=1.6, markerfacecolor="white" if synthetic else colour,
+    )  # fmt: skip
 
 
 def _labels(axes: Axes, released: pd.DataFrame, nested: dict[str, float]) -> None:
@@ -161,19 +170,6 @@ def _label(row: dict[Any, Any], members: int) -> str:
     if np.isfinite(float(row["parameter"])):
         return f"{row['parameter']:g}"
     return str(row["release"]) if members > 1 else ""
-
-
-def _original(axes: Axes, known: pd.DataFrame, nested: dict[str, float]) -> None:
-    rows = known[known["kind"] == "original"]
-    drawn: dict[str, Any] = {
-        "marker": "X", "markersize": 10, "color": SOFT, "markeredgecolor": "white",
-    }  # fmt: skip
-    alone = np.flatnonzero(~rows["release"].isin(list(nested)))
-    axes.plot(
-        rows["risk"], rows["utility"], linestyle="none", label="original, released as it is",
-        markevery=alone.tolist(), zorder=3, **drawn,
-    )  # fmt: skip
-    _nested(axes, rows, nested, **drawn)
 
 
 def _front(axes: Axes, released: pd.DataFrame, better: str) -> None:
