@@ -46,13 +46,11 @@ class PopulationTable:
 def take_table(
     population: Any, household: str | None, split: str | None, faults: Faults
 ) -> PopulationTable:
-    """Number the households and regions of a population; note what is wrong with them.
+    """Number the households and regions of a population; what is wrong with them is raised.
 
-    population: DataFrame, Arrow table or Population
     household: column of household ids. Default: that of a Population; else every person stands
         alone.
     split: column of regions, equal for all members of a household
-    faults: raised here when there are any
     """
     if callable(getattr(population, "frame", None)):  # a Population
         household = household or population.roles.household
@@ -170,12 +168,7 @@ def added_counts(parts: Sequence[dict[str, Counts]]) -> dict[str, Counts]:
 def variable_distances(
     counts: dict[str, Counts], numeric: set[str], controlled: set[str]
 ) -> pd.DataFrame:
-    """Return how far each variable of the result is from the input.
-
-    counts: what `variable_counts` gives
-    numeric: variables that are numbers
-    controlled: variables that a margin controls
-    """
+    """Return how far each variable of the result is from the input, and which a margin controls."""
     rows = [
         (name, *_distance(values, name in numeric), name in controlled)
         for name, values in counts.items()

@@ -89,11 +89,7 @@ class Exchanged:
     slots: np.ndarray
     achieved: np.ndarray  # float array, shape (n_cells,)
     converged: bool
-    # start, objective: weighted sum of absolute gaps of the input and of the result
-    start: float
-    objective: float
     proposals: int
-    accepted: int
     temperature: float  # start temperature; 0 where a descent was enough
     stopped: str  # "tolerance", "proposals" or "time"
     trace: list[tuple[int, float, float, int]]
@@ -107,30 +103,24 @@ def exchange(region: SearchRegion, search: Search, rng: np.random.Generator) -> 
     is lowered by the factor `cooling` from batch to batch (Kirkpatrick, Gelatt and Vecchi 1983).
     From then on a tenth of the proposals adds a donor or takes a household away.
     """
-    n_donors = region.matrix.shape[0]
-    totals = region.totals()
-    start = float(region.importance @ region.per_table(np.abs(totals - region.target)))
     # 1. A total of 0 empties its cell: households that lie in one are not donors.
     donors = donors_of(region)
     residents = donors[donors < region.n_households]
-    n_wanted = wanted_households(region, totals, len(residents))
+    n_wanted = wanted_households(region, region.totals(), len(residents))
     # 2. Start from the households there; the rest are copies, each donor equally often.
     first = residents if len(residents) else donors
     slots = first[start_slots(n_wanted, len(first), rng)]
     # 3. Exchange; 4. heat and cool down where that stands still.
     state = _Exchange(region, search, rng, slots, donors)
     slots = state.search_all()
-    n_copies = np.bincount(slots, minlength=n_donors).astype(np.float64)
+    n_copies = np.bincount(slots, minlength=region.matrix.shape[0]).astype(np.float64)
     achieved = np.asarray(region.matrix.T @ n_copies, dtype=np.float64)
     gaps = region.per_table(np.abs(achieved - region.target))
     return Exchanged(
         slots=slots,
         achieved=achieved,
         converged=bool((gaps <= region.limits(search.tolerance, search.cell_gap)).all()),
-        start=start,
-        objective=float(region.importance @ gaps),
         proposals=state.proposals,
-        accepted=state.accepted,
         temperature=state.heat,
         stopped=state.stopped,
         trace=state.trace,
@@ -152,19 +142,17 @@ def wanted_households(region: SearchRegion, totals: np.ndarray, n_donors: int) -
     The total of a table that counts every household; else, where the first table of counts is
     more than 2 % off, the number of households changed in the same proportion.
     """
-    n_households = region.n_households
-    wanted = n_donors
     sums = region.per_table(region.target)
     if region.of_households.any():
-        wanted = round(float(sums[region.of_households][0]))
-    elif region.counting.any():
-        first = int(np.argmax(region.counting))
-        now = region.per_table(totals)[first]
-        ratio = float(sums[first] / now) if now > 0 else 1.0
-        wanted = n_households
-        if abs(ratio - 1.0) > RESIZE:
-            wanted = round(n_households * ratio)
-    return max(wanted, 1)
+        return max(round(float(sums[region.of_households][0])), 1)
+    if not region.counting.any():
+        return max(n_donors, 1)
+    first = int(np.argmax(region.counting))
+    now = region.per_table(totals)[first]
+    ratio = float(sums[first] / now) if now > 0 else 1.0
+    if abs(ratio - 1.0) <= RESIZE:
+        ratio = 1.0
+    return max(round(region.n_households * ratio), 1)
 
 
 def start_slots(wanted: int, n_donors: int, rng: np.random.Generator) -> np.ndarray:
@@ -185,11 +173,8 @@ class Cooling(ABC):
     """
 
     def __init__(self, search: Search, n: int) -> None:
-        budget = search.max_proposals
         self.search = search
-        self.budget = (
-            max(SMALLEST_BUDGET, PROPOSALS_PER_HOUSEHOLD * n) if budget is None else budget
-        )
+        self.budget = search.max_proposals or max(SMALLEST_BUDGET, PROPOSALS_PER_HOUSEHOLD * n)
         self.batch = int(np.clip(2 * n, SMALLEST_BATCH, LARGEST_BATCH))
         self.proposals = self.accepted = 0
         self.uphill = self.heat = 0.0

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
 from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, predict_with_fallback
 from synthpop.conditional.members_before import draw_others, nobody_before
@@ -43,7 +42,7 @@ def with_targets(sequence: FallbackSequence, design: ModelDesign) -> FallbackSeq
     The last predictor of the design tells first members: they have its last digit.
     """
     first, inverse = distinct_cells(design.digits, design.sizes)
-    part = (design.digits[:, -1] == design.sizes[-1] - 1).astype(np.int64)
+    is_first = (design.digits[:, -1] == design.sizes[-1] - 1).astype(np.int64)
     targets = np.zeros((2, design.n_classes))
     for stratum in range(design.n_strata):
         rows = np.flatnonzero(design.strata == stratum)
@@ -52,7 +51,7 @@ def with_targets(sequence: FallbackSequence, design: ModelDesign) -> FallbackSeq
         cells, cell = np.unique(inverse[rows], return_inverse=True)
         predicted = predict_with_fallback(sequence, stratum, design.digits[first[cells]])[0][cell]
         for member in (OTHERS, FIRST_MEMBERS):
-            of_member = part[rows] == member
+            of_member = is_first[rows] == member
             targets[member] += design.weights[rows[of_member]] @ predicted[of_member]
     return replace(sequence, targets=targets, first=design.sizes[-1] - 1)
 
@@ -67,12 +66,10 @@ def calibrate_shares(
 ) -> Any:
     """Return a model whose shares of classes are those of its targets in a pilot population.
 
-    model: a model with `coding` and `sequence`, whose factors count as a start
-    pilot: list of Block; with the columns of all steps before
+    model: with `coding` and `sequence`, whose factors count as a start
     name: the column that is handed on to the other members
     first: what first members have in its place
     draw: function of a model and a block; draws the columns of persons
-    label: of the step
     """
     sequence: FallbackSequence = model.sequence
     if sequence.targets is None:
@@ -81,20 +78,20 @@ def calibrate_shares(
     factors = factors.copy()
     blocks = [nobody_before(replace(block, fallbacks=[]), model.coding) for block in pilot]
     blocks = [x.with_columns({FIRST_VALUE: np.full(x.n_persons, first)}) for x in blocks]
-    for part in (FIRST_MEMBERS, OTHERS):
+    for member in (FIRST_MEMBERS, OTHERS):
         tables = []
         for block in blocks:
             members = first_members(block.offsets)
-            rows = members.reference if part == FIRST_MEMBERS else members.others
+            rows = members.reference if member == FIRST_MEMBERS else members.others
             if len(rows):
                 unit = block_of(block, rows, model.coding)
-                tables.append(_shares(model.coding, sequence, unit, label))
+                tables.append(_shares(model, unit, label))
         if tables:
             persons, probabilities = (np.concatenate(x) for x in zip(*tables, strict=True))
-            factors[part] = factors_of(persons, probabilities, sequence.targets[part])
+            factors[member] = factors_of(persons, probabilities, sequence.targets[member])
         sequence = replace(sequence, factors=factors.copy())
         model = replace(model, sequence=sequence)
-        if part == FIRST_MEMBERS:
+        if member == FIRST_MEMBERS:
             blocks = [_drawn(block, name, model, draw) for block in blocks]
     return model
 
@@ -109,12 +106,10 @@ def _drawn(block: Block, name: str, model: Any, draw: Callable[..., Any]) -> Blo
     return draw_others(block, name, model.coding, draw_by_model, members, columns)
 
 
-def _shares(
-    coding: Coding, sequence: FallbackSequence, block: Block, label: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return number of persons and probabilities of each cell of a block."""
-    unadjusted = replace(sequence, factors=None)
-    cells, row_of_cell, probabilities, *_ = evaluate_cells(coding, unadjusted, block, label=label)
+def _shares(model: Any, block: Block, label: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return number of persons and probabilities of each cell of a block, before any change."""
+    unadjusted = replace(model, sequence=replace(model.sequence, factors=None), allowed=None)
+    cells, row_of_cell, probabilities, *_ = evaluate_cells(unadjusted, block, label)
     persons = np.bincount(row_of_cell[cells], minlength=len(probabilities))
     return persons.astype(np.float64), probabilities
 
@@ -123,7 +118,7 @@ def factors_of(persons: np.ndarray, probabilities: np.ndarray, target: np.ndarra
     """Return factors by which the mean of the probabilities becomes the target, shape (R,).
 
     persons: float array, shape (c,)
-    probabilities: float array, shape (c, R); the first class is missing; its factor is 1
+    probabilities: float array, shape (c, R); the first class is missing, its factor is 1
     target: float array, shape (R,); any multiple of the shares
 
     Examples

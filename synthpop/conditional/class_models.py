@@ -21,7 +21,8 @@ from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.conditional.pooling.choose import CHOICES
 from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects
-from synthpop.conditional.predictors import Predictors
+from synthpop.conditional.predictors import NUMERIC, Predictors, check_by, check_predictors
+from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
@@ -31,15 +32,13 @@ from synthpop.microdata.parameters import NONE, POSITIVE, Between, Either, OneOf
 from synthpop.microdata.text import plural
 
 SMALLEST_STRATUM = 30
-
 LARGEST_GAP = 1e-3
-
 ALL_ROWS = slice(None)
 POOLING = ("none", *CHOICES, "complete")
 TOTALS = ("shrunk", "own")
 
 
-def check_model(faults: Faults, label: str, model: Any) -> None:
+def _check_model(faults: Faults, label: str, model: Any) -> None:
     """Note a model that is neither a known name nor a classifier that takes weights."""
     if not known_model(model):
         remedy = did_you_mean(model, [*MODELS, *LEARNERS, "a classifier"])
@@ -92,8 +91,8 @@ class PoolingOptions(Options):
         check(faults, self.PARAMETERS, self, label=label)
         if isinstance(self.amount, Real) and not isinstance(self.amount, bool):
             if not float(self.amount) >= 0:
-                what = f"is {self.amount}"
-                faults.add(f"{label}: pooling", what, remedy="Give 0 or more persons.")
+                remedy = "Give 0 or more persons."
+                faults.add(f"{label}: pooling", f"is {self.amount}", remedy=remedy)
         elif self.amount not in (None, *POOLING):
             remedy = did_you_mean(self.amount, [*POOLING, "a number"])
             faults.add(f"{label}: pooling", f"{self.amount!r} is not allowed", remedy=remedy)
@@ -105,7 +104,7 @@ class PoolingOptions(Options):
     def amount_for(self, model: Any) -> str | float | Pooling:
         """Return the pooling that is meant: as asked, or the default of the model of classes."""
         if self.pairs is not None and self.amount is not None:
-            return Pooling("partial", float(self.amount), float(self.pairs))
+            return Pooling("partial", float(self.amount), pairs=float(self.pairs))
         if self.amount is not None:
             return self.amount
         is_multinomial = isinstance(model, str) and model == "multinomial"
@@ -132,14 +131,18 @@ def pooling_options(pooling: AnyPooling) -> PoolingOptions:
     return pooling if isinstance(pooling, PoolingOptions) else PoolingOptions(pooling)
 
 
-def check_pooling(faults: Faults, stage: Any) -> None:
-    """Note a pooling that cannot work, or that the model of a step does not have."""
+def check_class_options(faults: Faults, stage: Any, schema: Schema) -> None:
+    """Note what cannot work of the options that stages with a model of classes share."""
+    label, model = stage.label, getattr(stage, "model", "multinomial")
+    check_predictors(faults, label, stage.predictors, schema)
+    _check_model(faults, label, model)
     options = pooling_options(stage.pooling)
-    options.check(faults, stage.label)
-    has_pairs = getattr(stage, "model", "multinomial") == "multinomial"
-    if options.pairs is not None and (not has_pairs or is_formula(stage.predictors)):
+    options.check(faults, label)
+    if options.pairs is not None and (model != "multinomial" or is_formula(stage.predictors)):
         what = "are of multinomial models without a formula"
-        faults.add(f"{stage.label}: pairs", what, remedy="Leave pairs out.")
+        faults.add(f"{label}: pairs", what, remedy="Leave pairs out.")
+    check_by(faults, label, getattr(stage, "by", None), stage.provides, schema)
+    check(faults, {"numeric": OneOf(*NUMERIC)}, stage, label=label)
 
 
 def is_formula(predictors: Predictors) -> bool:
@@ -150,19 +153,14 @@ def is_formula(predictors: Predictors) -> bool:
 def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
     """Return a step that takes over the pooling of its one model of classes, where it was chosen.
 
-    poolings: mapping; part of the step ("": its model of classes) -> how the strata of an earlier
-        fit were pooled
+    poolings: how an earlier fit pooled strata in each part of the step; "": its model of classes
     """
     earlier = poolings.get("")
     if not (isinstance(earlier, Pooling) and earlier.chosen in CHOICES):
         return stage
-    options = pooling_options(stage.pooling)
-    return replace(
-        stage,
-        pooling=EarlierPooling(
-            options.amount, options.smallest_stratum, options.totals, earlier=earlier
-        ),
-    )
+    asked = pooling_options(stage.pooling)
+    pooling = EarlierPooling(asked.amount, asked.smallest_stratum, asked.totals, earlier=earlier)
+    return replace(stage, pooling=pooling)
 
 
 def fit_classes(
@@ -200,11 +198,8 @@ def fit_fallbacks(
     for stratum, level in enumerate(sample.strata_levels):
         classes_of_stratum = classes[strata == stratum]
         if sequence.by_stratum[stratum] is None and sequence.pooling.kind != "complete":
-            persons = (
-                f"only {plural(len(classes_of_stratum), 'person')}"
-                if len(classes_of_stratum)
-                else "no persons"
-            )
+            n = len(classes_of_stratum)
+            persons = f"only {plural(n, 'person')}" if n else "no persons"
             what = f"{who}{persons} in the sample: the model pooled over strata"
             notes.append(Fallback(label, str(level), what))
         elif len(classes_of_stratum) and (classes_of_stratum == classes_of_stratum[0]).all():
@@ -213,24 +208,19 @@ def fit_fallbacks(
             )
             then = "always drawn" if certain else "others may come from other strata"
             notes.append(Fallback(label, str(level), f"{who}one level in the sample: {then}"))
-    if sequence.pooling.left_out:
-        pairs = sequence.pooling.left_out
-        what = f"{who}pairs of predictors with too many cells, not tried: {pairs}"
+    if n_pairs := sequence.pooling.left_out:
+        what = f"{who}pairs of predictors with too many cells, not tried: {n_pairs}"
         notes.append(Fallback(label, "all", what))
-    fits = zip(
-        [*map(str, sample.strata_levels), "all"],
-        [*sequence.by_stratum, sequence.pooled],
-        strict=True,
-    )
-    for level, model in fits:
+    levels = [*map(str, sample.strata_levels), "all"]
+    models = [*sequence.by_stratum, sequence.pooled]
+    for level, model in zip(levels, models, strict=True):
         gap = getattr(model, "gap", 0.0)
         if gap > LARGEST_GAP:
             off = f"margins are off by up to {100 * gap:.2g} %"
             what = f"{who}the fit ended before its maximum: {off}"
             notes.append(Fallback(label, level, f"{what} of the weight"))
         model = model.model if isinstance(model, Mixture) else model
-        note = getattr(model, "note", "")
-        if note:
+        if note := getattr(model, "note", ""):
             notes.append(Fallback(label, level, f"{who}{note}"))
     return tuple(notes)
 

@@ -3,70 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
 from synthpop.conditional.coding import Coding, make_coding
-from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
+from synthpop.conditional.make_up import MakeUp, find_make_up, with_make_up
 from synthpop.conditional.members_before import GIVEN_MEMBERS, SEQUENTIAL, with_members_before
-from synthpop.conditional.predictors import Predictors, resolve_terms, usable
+from synthpop.conditional.predictors import resolve_terms, usable
 from synthpop.conditional.reference_member import (
     FIRST,
     FIRST_VALUE,
     first_members,
     given_first,
-    has_others,
     level_digits,
     number_digits,
 )
 from synthpop.microdata.block import Sample
 
 
-class PredictorOptions(Protocol):
-    """Options of a step that say what predicts; see `synthpop.stages.categorical.Categorical`."""
-
-    @property
-    def predictors(self) -> Predictors:
-        """Which variables predict."""
-
-    @property
-    def numeric(self) -> str:
-        """How numbers predict."""
-
-    @property
-    def by(self) -> str | None:
-        """Variable whose levels have models of their own."""
-
-    @property
-    def by_household(self) -> str | None:
-        """How members of a household hang together."""
-
-
-class CodedSample(NamedTuple):
-    """A sample with all predictors of a step, and how they become cells."""
-
-    coding: Coding
-    sample: Sample
-    make_up: MakeUp | None
-
-
 def code_sample(
-    options: PredictorOptions,
+    options: Any,
     sample: Sample,
     values: np.ndarray,
     *,
     without: np.ndarray,
     conditions: Sequence[str] = (),
     n_levels: int | None = None,
-) -> CodedSample:
-    """Return a sample with the predictors of a step, and how they become cells.
+) -> tuple[Coding, Sample, MakeUp | None]:
+    """Return how the predictors of a step become cells, the sample with them, and the make-up.
 
+    options: `predictors`, `numeric`, `by` and `by_household` of the step; see `Categorical`
     sample: as `grouped` returns it
-    values: array, shape (n,); of the variable: codes of its levels, or numbers
+    values: array, shape (n,); of the variable: codes of its levels, or numbers (`n_levels` None)
     without: bool array, shape (n,); persons without a value; see `make_coding`
     conditions: variables that rules name
-    n_levels: of the variable; None for numbers
     """
     # 1. The predictors that were asked for.
     names, basic = usable(sample.available, sample), usable(sample.basic, sample)
@@ -78,14 +49,16 @@ def code_sample(
         without=without,
         by=options.by,
     )
+    if options.by_household not in GIVEN_MEMBERS:
+        return coding, sample, None
     # 2. Which members the household has.
-    make_up = make_up_for(options.by_household, sample)
+    make_up = find_make_up(sample)
     if make_up is not None:
         coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
-    if options.by_household not in GIVEN_MEMBERS or not has_others(sample.offsets):
-        return CodedSample(coding, sample, make_up)
-    # 3. What the members before have.
     other_members = first_members(sample.offsets).others
+    if not len(other_members):
+        return coding, sample, make_up
+    # 3. What the members before have.
     relation = None if make_up is None else make_up.relation
     coding, sample = with_members_before(
         options.by_household, coding, sample, values, other_members, n_levels, relation
@@ -100,4 +73,4 @@ def code_sample(
     # the value of the first member is the last predictor
     coding = coding.with_variables([digits], ordered=n_levels is None)
     first_values = given_first(values, sample.offsets, FIRST if n_levels is None else n_levels)
-    return CodedSample(coding, sample.with_columns({}, {FIRST_VALUE: first_values}), make_up)
+    return coding, sample.with_columns({}, {FIRST_VALUE: first_values}), make_up

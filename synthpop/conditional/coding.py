@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,9 +68,9 @@ class Coding:
             self.variables[term[0]].numbers if len(term) == 1 else None for term in self.terms
         )
 
-    def cells(self, columns: Sequence[np.ndarray], n: int) -> np.ndarray:
-        """Return the cell code of each person, shape (n,)."""
-        return cell_codes(self.variables, columns, n)
+    def cells(self, columns: Mapping[str, np.ndarray], n: int) -> np.ndarray:
+        """Return the cell code of each of n persons with these columns, shape (n,)."""
+        return cell_codes(self.variables, [columns[item.name] for item in self.variables], n)
 
     @property
     def by(self) -> str | None:
@@ -130,21 +130,19 @@ def make_coding(
             values = sample.columns[name]
             variables.append(numeric_digits(name, values, sample.weights, probs, without))
     position = {key: j for j, key in enumerate(keys)}
-    sides = [_side(sample, term[0], without) for term in terms if term in as_values]
-    sides = [side for side in sides if side.size > 2]
-    behind = [(len(variables) + j,) for j in range(len(sides))]
-    strides([*variables, *sides])  # refuses more combinations than can be told apart
+    limits = [_limit_digits(sample, term[0], without) for term in terms if term in as_values]
     ordered = {n for n, field in sample.fields.items() if field.kind == "numeric" or field.ordered}
-    return Coding(
-        (*variables, *sides),
-        (*(tuple(position[n, term in as_values] for n in term) for term in terms), *behind),
-        (*(len(term) == 1 and term[0] in ordered for term in terms), *(True for _ in sides)),
+    coding = Coding(
+        tuple(variables),
+        tuple(tuple(position[n, term in as_values] for n in term) for term in terms),
+        tuple(len(term) == 1 and term[0] in ordered for term in terms),
         None if by is None else position[by, False],
         () if by is None else tuple(map(str, sample.strata_levels)),
     )
+    return coding.with_variables([item for item in limits if item.size > 2], ordered=True)
 
 
-def _side(sample: Sample, name: str, without: np.ndarray | None) -> Encoding:
+def _limit_digits(sample: Sample, name: str, without: np.ndarray | None) -> Encoding:
     """Return the digits of a number by the limits beyond which nobody has a response."""
     values = sample.columns[name].astype(np.float64)
     has_value = ~np.isnan(values)
@@ -179,5 +177,4 @@ def make_design(
 
 def sample_digits(sample: Sample, coding: Coding) -> np.ndarray:
     """Return the digits of the model's terms for each person of the sample."""
-    columns = [sample.columns[item.name] for item in coding.variables]
-    return coding.term_digits(coding.cells(columns, sample.n_persons))
+    return coding.term_digits(coding.cells(sample.columns, sample.n_persons))

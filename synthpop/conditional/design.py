@@ -76,8 +76,7 @@ def lay_out(
 class Margins:
     """What a sample of each block tells.
 
-    totals: float array, shape (c,); weight of each cell, sum 1 in a block; 0 in a block without a
-        sample
+    totals: float array, shape (c,); weight of each cell, sum 1 in a block; 0 without a sample
     target: float array, shape (L, R); weight of each level and class
     n_persons: int array, shape (B,)
     """
@@ -90,11 +89,7 @@ class Margins:
 def margins_of(
     layout: TermLayout, cells: np.ndarray, classes: np.ndarray, weights: np.ndarray, n_classes: int
 ) -> Margins:
-    """Add up weights by level and class.
-
-    cells, classes: int arrays, shape (n,)
-    weights: float array, shape (n,)
-    """
+    """Add up weights by level and class; arrays of shape (n,)."""
     n_blocks, n_cells = len(layout.starts), layout.levels.shape[1]
     block = np.repeat(np.arange(n_blocks), np.diff(layout.blocks))[cells]
     shares = weights / np.bincount(block, weights=weights, minlength=n_blocks)[block]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from synthpop.conditional.coding import Coding
@@ -16,22 +18,29 @@ from synthpop.microdata.errors import InputError
 from synthpop.models.encoding import split_cells, strides
 
 
+@dataclass(frozen=True, slots=True)
+class ClassDistribution:
+    """The distribution of the classes of a variable given its predictors, as it was learned."""
+
+    coding: Coding
+    sequence: FallbackSequence
+    allowed: AllowedRule | None  # structural zeros
+
+
 def draw_levels(
+    model: ClassDistribution,
     field: Field,
-    coding: Coding,
-    sequence: FallbackSequence,
     block: Block,
     rng: np.random.Generator,
     *,
     label: str,
     stratum_name: str,
-    allowed: AllowedRule | None = None,
 ) -> np.ndarray:
     """Draw a level of a categorical variable for each person of a block, shape (n_persons,)."""
     from synthpop.kernels.draws import draw_classes
 
     cells, row_of_cell, table = distribution_table(
-        coding, sequence, block, label=label, stratum_name=stratum_name, allowed=allowed
+        model, block, label=label, stratum_name=stratum_name
     )
     levels = np.empty(block.n_persons, dtype=field.dtype)
     uniforms = spread(row_of_cell[cells], len(table), rng)
@@ -40,24 +49,16 @@ def draw_levels(
 
 
 def distribution_table(
-    coding: Coding,
-    sequence: FallbackSequence,
-    block: Block,
-    *,
-    label: str,
-    stratum_name: str,
-    allowed: AllowedRule | None = None,
+    model: ClassDistribution, block: Block, *, label: str, stratum_name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Evaluate the model once for each distinct predictor combination of a block.
 
-    Returns cells: int array, shape (n_persons,); row_of_cell: int array, shape (number of cell
-        codes,); row of `table` for each cell code; table: float array, shape (c, R); cumulative
-        class probabilities.
+    Returns the cell code of each person; the row of the table for each cell code; the table: float
+        array, shape (c, R); cumulative class probabilities.
     """
-    cells, row_of_cell, probabilities, step, group = evaluate_cells(
-        coding, sequence, block, label=label, allowed=allowed
-    )
+    cells, row_of_cell, probabilities, step, group = evaluate_cells(model, block, label)
     if step.any():
+        coding = model.coding
         persons = np.bincount(row_of_cell[cells], minlength=len(step))
         for number in np.unique(group):
             of_group = group == number
@@ -67,24 +68,17 @@ def distribution_table(
 
 
 def evaluate_cells(
-    coding: Coding,
-    sequence: FallbackSequence,
-    block: Block,
-    *,
-    label: str,
-    allowed: AllowedRule | None = None,
+    model: ClassDistribution, block: Block, label: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return what `distribution_table` does, with the plain probabilities and where they are from.
+    """Return what `distribution_table` does, with plain probabilities, and where they are from.
 
-    Returns cells, row_of_cell: as in `distribution_table`; probabilities: float array, shape (c,
-        R); step: int array, shape (c,); step of the sequence that each row came from; see
-        `predict_with_fallback`; group: int array, shape (c,); whose model each row has: number of
-        the stratum, or of the level of `by`.
+    Returns also, for each row, the step of the sequence that it came from, and whose model it has:
+        number of the stratum, or of the level of `by`.
     """
     from synthpop.kernels.cells import mark
 
-    columns = [block.columns[item.name] for item in coding.variables]
-    cells = coding.cells(columns, block.n_persons)
+    coding, sequence, allowed = model.coding, model.sequence, model.allowed
+    cells = coding.cells(block.columns, block.n_persons)
     total = strides(coding.variables)[1]
     if total <= DENSE_CELLS:
         present = np.zeros(total, dtype=np.bool_)

@@ -19,12 +19,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.fallback import ModelDesign
-from synthpop.conditional.pooling.choose import (
-    CROSS_VALIDATED,
-    Scores,
-    choice_record,
-    choice_text,
-)
+from synthpop.conditional.pooling.choose import CROSS_VALIDATED, PoolingChoice
 from synthpop.conditional.pooling.partial import choose_pooling
 from synthpop.microdata.environment import one_thread
 
@@ -66,31 +61,24 @@ class DonorHouseholds:
 
 
 @dataclass(frozen=True, slots=True)
-class DonorPooling:
-    """How far households of other strata are donors."""
+class DonorPooling(PoolingChoice):
+    """How far households of other strata are donors: "none" or "partial".
 
-    kind: str = "none"  # "none" or "partial"
-    # number of households that the donors of all strata stand for, beside a stratum's own
-    amount: float = 0.0
-    chosen: str = "given"  # "given", or how cross-validation chose
-    # mean log probability of the kinds of held-out persons for each amount that was tried
-    scores: Scores = ()
+    The amount is the number of households that the donors of all strata stand for, beside a
+    stratum's own. Scores are mean log probabilities of the kinds of held-out persons.
+    """
+
     # variables whose totals in each stratum are those of its own households
     totals: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
-        return {
-            "kind": self.kind,
-            **choice_record(self.amount, self.chosen, self.scores),
-            "kept": list(self.totals),
-        }
+        return {**PoolingChoice.to_dict(self), "kept": list(self.totals)}
 
     def summary(self) -> str:
         """Say what the amount means."""
         if self.kind == "none":
             return "Households are copied from the sample of their own stratum."
-        how = choice_text(self.chosen)
         weight_of_others = (
             "as if a stratum had no more to tell than its totals"
             if np.isinf(self.amount)
@@ -98,7 +86,7 @@ class DonorPooling:
         )
         return (
             "Households of the same size in other strata are copied too, "
-            f"{weight_of_others}, {how}; the totals of {' and '.join(self.totals)} in each "
+            f"{weight_of_others}, {self.how}; the totals of {' and '.join(self.totals)} in each "
             "stratum are those of its own sample."
         )
 
@@ -121,11 +109,10 @@ def _sorted(cells: np.ndarray, households: np.ndarray, weights: np.ndarray, n_ce
 
 
 def persons_of_kinds(kinds: np.ndarray, offsets: np.ndarray) -> Any:
-    """Count the persons of each kind in each household; one matrix beside the other.
+    """Count the persons of each kind in each household, for each way to tell kinds; one CSR matrix.
 
-    kinds: int array, shape (n_persons, m); m ways to tell kinds of persons apart
+    kinds: int array, shape (n_persons, ways)
     offsets: int array, shape (H + 1,); where each household starts
-    Returns scipy CSR matrix, shape (H, kinds of all ways).
     """
     from scipy.sparse import csr_matrix
 
@@ -144,11 +131,9 @@ def persons_of_kinds(kinds: np.ndarray, offsets: np.ndarray) -> Any:
 
 
 def shared_donors(sample: DonorHouseholds, amount: float) -> tuple[Donors, tuple[int, ...]]:
-    """Return the donors with those of other strata among them.
+    """Return the donors with those of other strata among them; `amount` is k above, in households.
 
-    amount: k above, in households
-    Returns Donors; failed: tuple of int; strata whose totals could not be met: they have their own
-        donors only.
+    The second result are the strata whose totals could not be met: they have their own donors only.
     """
     strata = [_Stratum.of(sample, stratum, amount) for stratum in np.unique(sample.strata)]
     with one_thread():
@@ -164,17 +149,14 @@ def shared_donors(sample: DonorHouseholds, amount: float) -> tuple[Donors, tuple
 
 @dataclass(frozen=True, slots=True)
 class _Stratum:
-    """Donors of a stratum on their way to weights that meet its totals.
-
-    own: (int array, float array); the stratum's own households and their weights
-    """
+    """Donors of a stratum on their way to weights that meet its totals."""
 
     number: int
     donors: np.ndarray  # int array, shape (d,)
     weights: np.ndarray  # float array, shape (d,)
     matrix: Any  # scipy CSR matrix, shape (d, c): households of each size and persons of each kind
     targets: np.ndarray  # float array, shape (c,)
-    residents: tuple[np.ndarray, np.ndarray]
+    residents: tuple[np.ndarray, np.ndarray]  # households of the stratum and their weights
     failed: bool = False
 
     @classmethod
@@ -224,19 +206,15 @@ def _met_together(sample: DonorHouseholds, strata: list[_Stratum]) -> list[_Stra
     ratio = np.ones(n)
     ratio[rows] = weights / start[rows]
     return [
-        stratum
-        if stratum.failed
-        else replace(stratum, weights=stratum.weights * ratio[stratum.donors])
-        for stratum in strata
+        one if one.failed else replace(one, weights=one.weights * ratio[one.donors])
+        for one in strata
     ]
 
 
 def raked(matrix: Any, start: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
     """Return weights start * exp(matrix @ multipliers) that meet targets; None if none do.
 
-    matrix: scipy CSR matrix, shape (d, c)
-    start: float array, shape (d,)
-    targets: float array, shape (c,)
+    Shapes: matrix (d, c), CSR; start (d,); targets (c,).
 
     Examples
     --------
@@ -268,18 +246,15 @@ def prior_weights(
     totals: float array, shape (n_sizes,); estimated number of households of each size
     """
     number = np.bincount(sample.sizes[rows], minlength=sample.n_sizes)
-    part = (
-        np.zeros(len(totals)) if np.isinf(amount) else number / np.maximum(number + amount, 1e-300)
-    )
     size, weights = sample.sizes[donors], sample.weights[donors]
+    share = np.zeros(len(donors))
+    if np.isfinite(amount):
+        share = (number / np.maximum(number + amount, 1e-300))[size]
     everybody = np.bincount(size, weights, len(totals))
-    is_own = np.zeros(len(sample.weights), dtype=bool)
-    is_own[rows] = True
-    weight_in_stratum = np.where(
-        is_own[donors], weights / np.where(totals > 0, totals, 1.0)[size], 0.0
-    )
-    all_of_them = weights / np.where(everybody > 0, everybody, 1.0)[size]
-    return totals[size] * (part[size] * weight_in_stratum + (1 - part[size]) * all_of_them)
+    in_stratum = weights / np.where(totals > 0, totals, 1.0)[size]
+    in_stratum = np.where(np.isin(donors, rows), in_stratum, 0.0)
+    in_all = weights / np.where(everybody > 0, everybody, 1.0)[size]
+    return totals[size] * (share * in_stratum + (1 - share) * in_all)
 
 
 def choose_amount(
@@ -297,10 +272,7 @@ def choose_amount(
     size, with k households of all strata added; the k with the largest mean log probability wins,
     or the one that `choice` prefers.
 
-    kinds: int array, shape (n_persons,)
-    offsets: int array, shape (H + 1,)
-    weights: float array, shape (n_persons,)
-    seed: deals units to folds
+    kinds, weights: arrays, shape (n_persons,)
     units: int array, shape (H,); primary sampling unit of each household. Default: every household
         is one.
     """

@@ -24,13 +24,11 @@ FEWEST = 20  # persons in random order
 
 
 def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.ndarray:
-    """Return a uniform number for each person, spread evenly within groups.
+    """Return a uniform number in [0, 1) for each person, spread evenly within groups.
 
-    Groups of fewer than 20 persons are joined with their neighbours.
+    Groups of fewer than 20 persons are joined with their neighbours, which should be alike.
 
-    groups: int array, shape (n,); 0 ... n_groups - 1; neighbouring groups should be alike
     rng: one number for each person and one for all
-    Returns float array, shape (n,): in [0, 1).
 
     Examples
     --------

@@ -193,6 +193,11 @@ def uses_strata(model: Any, design: ModelDesign | FallbackSequence) -> bool:
     return n_strata > 1 and not (isinstance(model, str) and model == "empirical")
 
 
+def pooled_design(model: Any, design: ModelDesign) -> ModelDesign:
+    """Return what the pooled model is fitted to: with the stratum, but for a table."""
+    return design.with_strata() if uses_strata(model, design) else design
+
+
 def predict_with_fallback(
     sequence: FallbackSequence, stratum: int, digits: np.ndarray, allowed: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -217,8 +222,8 @@ def predict_with_fallback(
         if sequence.common is not None and number != MARGINAL:
             shares = sequence.common.mixed(stratum, cells[rows], shares, known)
         if sequence.factors is not None:
-            part = (digits[rows, -1] == sequence.first).astype(np.int64)
-            shares = shares * sequence.factors[part]
+            is_first = (digits[rows, -1] == sequence.first).astype(np.int64)
+            shares = shares * sequence.factors[is_first]
         if sequence.level_factors is not None:
             shares = sequence.level_factors.applied(shares, digits[rows])
         if allowed is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.fallback import FallbackSequence, ModelDesign, fit_model, uses_strata
+from synthpop.conditional.fallback import FallbackSequence, ModelDesign, fit_model, pooled_design
 from synthpop.conditional.pooling.options import Pooling
 from synthpop.conditional.pooling.partial import fit_partial
 
@@ -25,12 +25,8 @@ def fit_with_fallback(
 
     model: key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier
     smallest_stratum: strata with fewer persons have no model of their own
-    seed: used by models that learn with randomness, and to deal households to folds
-    pooling: "none", "complete", one of `CHOICES` of `choose`, a number or Pooling; amount of
-        partial pooling, and the way of it that the model has
-        (`synthpop.conditional.pooling.options`); a `Pooling` is what another fit has chosen
-    pairs: pairs of predictors that cross-validation may add to the pooled model; default: all; only
-        for multinomial models
+    pooling: "none", "complete", one of `choose.CHOICES`, a number, or what another fit has chosen
+    pairs: those that cross-validation may add to the pooled multinomial model; default: all
     """
     marginals = _marginals(design)
     sizes = np.bincount(design.strata, minlength=design.n_strata)
@@ -39,9 +35,9 @@ def fit_with_fallback(
         return fit_partial(model, design, marginals, enough, seed, pooling, pairs)
     by_stratum: list[Any] = [None] * design.n_strata
     for stratum in np.flatnonzero(enough) if pooling == "none" else ():
-        part = design.rows(np.flatnonzero(design.strata == stratum))
-        by_stratum[stratum] = fit_model(model, part, seed + int(stratum) + 1)
-    pooled = fit_model(model, design.with_strata() if uses_strata(model, design) else design, seed)
+        persons = design.rows(np.flatnonzero(design.strata == stratum))
+        by_stratum[stratum] = fit_model(model, persons, seed + int(stratum) + 1)
+    pooled = fit_model(model, pooled_design(model, design), seed)
     return FallbackSequence(model, tuple(by_stratum), pooled, marginals, Pooling(kind=str(pooling)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,14 +16,11 @@ JOINED = FORMS[:3]  # every member has a value of its own first
 def joined(
     values: np.ndarray, offsets: np.ndarray, form: str, rng: np.random.Generator | None = None
 ) -> np.ndarray:
-    """Give every member the household's value.
+    """Give every member the household's value; shape (n,).
 
-    values: float array, shape (n,)
-    offsets: int array, shape (n_households + 1,)
-    form: "sum", "mean", "random" or "shared"; sum, mean or one at random of the members' values
-        that are not missing (missing where all are); "shared": the value of the first member
+    form: "sum", "mean" or "random": of the members' values that are not missing (missing where all
+        are); "shared": the value of the first member
     rng: for "random", one number for each household
-    Returns float array, shape (n,).
 
     Examples
     --------
@@ -66,6 +64,14 @@ def first_members_of_block(block: Block) -> Block:
     first = block.offsets[:-1]
     columns = {name: values[first] for name, values in block.columns.items()}
     return replace(block, offsets=np.arange(len(first) + 1), columns=columns)
+
+
+def drawn_by_household(
+    block: Block, draw: Callable[[Block], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Draw the columns of first members and give their values to all of their households."""
+    columns, sizes = draw(first_members_of_block(block)), np.diff(block.offsets)
+    return {name: np.repeat(values, sizes) for name, values in columns.items()}
 
 
 def unshared(values: np.ndarray, offsets: np.ndarray, label: str) -> tuple[Fallback, ...]:

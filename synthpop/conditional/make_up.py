@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.conditional.coding import Coding
-from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.microdata.block import Block, Sample
 from synthpop.models.encoding import coded_digits
 
@@ -63,10 +62,7 @@ def _bits(relation: np.ndarray, offsets: np.ndarray, head: int) -> np.ndarray:
 
 
 def find_make_up(sample: Sample) -> MakeUp | None:
-    """Return the make-up of households, or None where the structure has no relation to a head.
-
-    sample: its basic variables are looked at
-    """
+    """Return the make-up of households; None without a relation to a head in the structure."""
     sizes = np.diff(sample.offsets)
     if (sizes == 1).all():
         return None
@@ -82,17 +78,10 @@ def find_make_up(sample: Sample) -> MakeUp | None:
             bits, count = np.unique(_bits(codes, sample.offsets, head), return_counts=True)
             order = np.argsort(-count, kind="stable")[:MOST_COMBINATIONS]
             frequent = bits[order[count[order] >= FEWEST_HOUSEHOLDS]]
-            return (
-                MakeUp(name, head, len(field.levels), np.sort(frequent))
-                if len(frequent) > 1
-                else None
-            )
+            if len(frequent) < 2:
+                return None
+            return MakeUp(name, head, len(field.levels), np.sort(frequent))
     return None
-
-
-def make_up_for(by_household: str | None, sample: Sample) -> MakeUp | None:
-    """Return the make-up of households where members are drawn given the first one."""
-    return find_make_up(sample) if by_household in GIVEN_MEMBERS else None
 
 
 def with_make_up(coding: Coding, make_up: MakeUp) -> Coding:

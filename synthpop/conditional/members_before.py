@@ -70,7 +70,7 @@ class Before:
     values: float array, shape (n_households, kinds); code of a level, or mean of a number; NaN:
         nobody before has a value
     persons: int array, shape (n_households, kinds); how many have a value
-    second, kind_of_second: float and int arrays, shape (n_households,)
+    second, kind_of_second: arrays, shape (n_households,)
     """
 
     rule: BeforeRule
@@ -112,10 +112,7 @@ class Before:
 
 
 def rounds(rows: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the rows, and their households, of members who are drawn together.
-
-    rows: int array, shape (m,); those that are drawn, in order
-    offsets: int array, shape (n_households + 1,)
+    """Yield rows of persons, with their households, who are drawn together.
 
     Examples
     --------
@@ -167,9 +164,8 @@ def with_members_before(
 ) -> tuple[Coding, Sample]:
     """Return coding and sample with the predictors, where members are drawn one after another.
 
-    values: array, shape (n,); codes of levels, or numbers
-    rows: int array; of the members beside the first
-    n_levels: None: the values are numbers
+    values: array, shape (n,); codes of levels, or numbers (`n_levels` None)
+    rows: of the members beside the first
     relation: column of the relation to the head
     """
     if by_household != SEQUENTIAL:
@@ -177,13 +173,8 @@ def with_members_before(
     kinds = 2 if relation is None else len(sample.fields[relation].levels) + 1
     rule = BeforeRule(relation, kinds, n_levels is not None)
     relations = None if relation is None else sample.columns[relation]
-    columns = dict(
-        zip(
-            (OWN_KIND, SECOND),
-            before_in_sample(rule, values, rows, sample.offsets, relations),
-            strict=True,
-        )
-    )
+    own_kind, second = before_in_sample(rule, values, rows, sample.offsets, relations)
+    columns = {OWN_KIND: own_kind, SECOND: second}
     added: list[Encoding] = []
     for name, column in columns.items():
         known = column != MISSING if rule.coded else ~np.isnan(column)
@@ -209,11 +200,10 @@ def without_members_before(sequence: FallbackSequence, coding: Coding) -> Fallba
 
 def nobody_before(block: Block, coding: Coding) -> Block:
     """Return the block as first members see it: nobody comes before them."""
-    rule = coding.before
-    if rule is None:
+    if coding.before is None:
         return block
-    nobody = [rule.as_column(np.full(block.n_persons, np.nan)) for _ in range(2)]
-    return block.with_columns(dict(zip((OWN_KIND, SECOND), nobody, strict=True)))
+    nobody = [coding.before.as_column(np.full(block.n_persons, np.nan)) for _ in range(2)]
+    return block.with_columns({OWN_KIND: nobody[0], SECOND: nobody[1]})
 
 
 def draw_others(
@@ -227,7 +217,6 @@ def draw_others(
     """Draw the members beside the first one into `columns`; return the block with predictors.
 
     name: the column whose values predict those of later members
-    draw: draws the columns of a block
     columns: dict of arrays, shape (n,); the first member's values of all members; changed in place
     """
     values = columns[name].copy()
@@ -252,11 +241,11 @@ def _draw_rows(
     rows: np.ndarray,
     coding: Coding,
     draw: Draw,
-    before: np.ndarray,
+    first_values: np.ndarray,
     columns: dict[str, np.ndarray],
 ) -> None:
     if len(rows):
-        for key, values in draw(block_of(block, rows, coding, before)).items():
+        for key, values in draw(block_of(block, rows, coding, first_values)).items():
             columns[key][rows] = values
 
 
@@ -265,10 +254,7 @@ def drawn_given_members(
 ) -> dict[str, np.ndarray]:
     """Draw the first members, then the others given their values and those of members before.
 
-    name: the column whose value is handed on
-    coding: of the predictors, the value of the first member among them
-    draw: draws the columns of a block
-    first: what first members have in place of the value of the first member
+    name: the column whose value is handed on; first members have `first` in its place
     """
     members = first_members(block.offsets)
     block = nobody_before(block, coding)

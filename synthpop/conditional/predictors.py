@@ -44,9 +44,7 @@ def grouped(sample: Sample, by: str | None, label: str) -> Sample:
     """Return the sample with the levels of a variable in place of its strata.
 
     Models by stratum are models by level then, and the stratum is a variable like any other. A
-    missing value is a level, the first.
-
-    Raises InputError: it is a number with more than 20 distinct values.
+    missing value is a level, the first. A number with more than 20 distinct values is a fault.
     """
     if by is None:
         return sample
@@ -88,12 +86,8 @@ def notes_by_level(
     """
     if by is None:
         return tuple(notes)
-    occurs = np.bincount(sample.strata, minlength=len(sample.strata_levels)) > 0
-    nobody = {
-        name
-        for name, is_present in zip(sample.strata_levels, occurs, strict=True)
-        if not is_present
-    }
+    present = set(np.unique(sample.strata).tolist())
+    nobody = {level for code, level in enumerate(sample.strata_levels) if code not in present}
     notes_of_levels = (note for note in notes if note.stratum not in nobody)
     return tuple(replace(note, what=of_levels(note.what, by)) for note in notes_of_levels)
 

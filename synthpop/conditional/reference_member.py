@@ -28,8 +28,7 @@ TOP = (0.95, 0.99)
 class Members:
     """Who is drawn first in the households of a sample or block, and who is drawn given them.
 
-    reference: int array, shape (n_households,); row of the member of each household that is drawn
-        first
+    reference: int array, shape (n_households,); row of the member that is drawn first
     others: int array, shape (m,); rows of the members that are drawn given the first member
     sizes: int array, shape (n_households,); persons of each household
     """
@@ -46,12 +45,7 @@ class Members:
 def members_beside(
     reference: np.ndarray, offsets: np.ndarray, apart: np.ndarray | None = None
 ) -> Members:
-    """Return the members beside those that are drawn first, without those that are set `apart`.
-
-    reference: int array, shape (n_households,)
-    offsets: int array, shape (n_households + 1,)
-    apart: bool array, shape (n,)
-    """
+    """Return the members beside those that are drawn first, without those set `apart`, (n,)."""
     is_other = np.ones(int(offsets[-1]), dtype=bool)
     is_other[reference] = False
     if apart is not None:
@@ -64,24 +58,21 @@ def first_members(offsets: np.ndarray) -> Members:
 
     Examples
     --------
-    >>> found = first_members(np.array([0, 3, 4]))
-    >>> found.reference.tolist(), found.others.tolist()
+    >>> members = first_members(np.array([0, 3, 4]))
+    >>> members.reference.tolist(), members.others.tolist()
     ([0, 3], [1, 2])
     """
     return members_beside(offsets[:-1], offsets)
 
 
 def number_digits(values: np.ndarray, weights: np.ndarray, *, top: bool = False) -> Encoding:
-    """Choose the classes of the first member's value of a number.
+    """Choose the classes of the first member's value of a number; NaN is missing, the digit 0.
 
     With up to 20 distinct values one class for each. Otherwise weighted deciles of the values that
     are not zero; zero, and the values below it, are apart where 20 first members have such a value.
     With `top` also their 95 % and 99 % quantiles where 20 first members are above: couples of two
     high incomes make much of the correlation of members. A last class is that of the first member
     itself, whose value is infinite.
-
-    values: float array, shape (n_households,); NaN is missing, the digit 0
-    weights: float array, shape (n_households,)
 
     Examples
     --------
@@ -137,13 +128,8 @@ def block_of(
     """
     columns = block.columns if first_value is None else {**block.columns, FIRST_VALUE: first_value}
     names = dict.fromkeys(item.name for item in coding.variables)
-    part = {name: columns[name][rows] for name in names}
-    return replace(block, offsets=np.arange(len(rows) + 1), columns=part)
-
-
-def has_others(offsets: np.ndarray) -> bool:
-    """Whether a household has more than one person."""
-    return int(offsets[-1]) > len(offsets) - 1
+    of_rows = {name: columns[name][rows] for name in names}
+    return replace(block, offsets=np.arange(len(rows) + 1), columns=of_rows)
 
 
 def knows_first(coding: Coding) -> bool:

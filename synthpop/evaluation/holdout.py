@@ -112,12 +112,10 @@ class Judge:
                 continue
             shared = stage.by_household == "shared"
             cells, row_of_cell, table = distribution_table(
-                model.coding,
-                model.sequence,
+                model,
                 first_members_of_block(block) if shared else block,
                 label=stage.label,
                 stratum_name=str(model.strata_levels[block.stratum]),
-                allowed=model.allowed,
             )
             shares = np.diff(table, axis=1, prepend=0.0)[row_of_cell[cells]]
             sizes = np.diff(block.offsets)

@@ -106,11 +106,8 @@ def _group_means(
     group = np.asarray(strata).reshape(-1)
     code = np.zeros(len(group), dtype=np.int64)
     if len(group) != len(x):
-        faults.add(
-            "strata",
-            f"{plural(len(group), 'group')} for {plural(len(x), 'value')}",
-            remedy="One a row.",
-        )
+        what = f"{plural(len(group), 'group')} for {plural(len(x), 'value')}"
+        faults.add("strata", what, remedy="One a row.")
     try:
         code = np.unique(group, return_inverse=True)[1].reshape(-1)
     except TypeError:
@@ -143,26 +140,18 @@ def _plain(x: np.ndarray, w: np.ndarray | None, probs: np.ndarray) -> np.ndarray
 
 
 def _outer(limits: np.ndarray, lower: float | None, upper: float | None) -> np.ndarray:
-    limits = limits.copy()
-    if upper is not None:
-        if upper < limits[-1]:
-            _disregarded("upper", upper, "below the largest", limits[-1])
-        else:
-            limits[-1] = upper
-    if lower is not None:
-        if lower > limits[0]:
-            _disregarded("lower", lower, "above the smallest", limits[0])
-        else:
-            limits[0] = lower
+    limits, disregarded = limits.copy(), "{} = {:g} is {} limit {:g} and is disregarded"
+    if upper is not None and upper < limits[-1]:
+        text = disregarded.format("upper", upper, "below the largest", limits[-1])
+        warnings.warn(text, MicrodataWarning, stacklevel=3)
+    elif upper is not None:
+        limits[-1] = upper
+    if lower is not None and lower > limits[0]:
+        text = disregarded.format("lower", lower, "above the smallest", limits[0])
+        warnings.warn(text, MicrodataWarning, stacklevel=3)
+    elif lower is not None:
+        limits[0] = lower
     return limits
-
-
-def _disregarded(name: str, value: float, where: str, limit: float) -> None:
-    warnings.warn(
-        f"{name} = {value:g} is {where} limit {limit:g} and is disregarded",
-        MicrodataWarning,
-        stacklevel=4,
-    )
 
 
 def with_zero(limits: npt.ArrayLike) -> np.ndarray:
@@ -203,8 +192,7 @@ def classify(
     faults = Faults("classes")
     x = as_numbers(faults, values, "values")
     faults.raise_if_any()
-    points = _checked(with_zero(limits) if zeros else np.asarray(limits, dtype=np.float64))
-    n_limits = len(points)
+    points = _points(limits, zeros)
     if zeros:
         middle = int(np.flatnonzero(points == 0)[0])
         codes = np.searchsorted(points, x, side="left").astype(np.int16)
@@ -216,16 +204,17 @@ def classify(
         codes[x == points[0]] = 0
     else:
         codes = (np.searchsorted(points, x, side="right") - 1).astype(np.int16)
-        codes[x == points[-1]] = n_limits - 2
+        codes[x == points[-1]] = len(points) - 2
     codes[~((x >= points[0]) & (x <= points[-1]))] = -1
     return codes
 
 
-def _checked(points: np.ndarray) -> np.ndarray:
+def _points(limits: npt.ArrayLike, zeros: bool) -> np.ndarray:
+    """Return limits that increase, 0 among them where zero is a class of its own."""
+    points = with_zero(limits) if zeros else np.asarray(limits, dtype=np.float64)
     if points.ndim != 1 or len(points) < 1 or not bool(np.all(np.diff(points) > 0)):
-        raise InputError.of(
-            "classes", "limits", "are not strictly increasing numbers", "Sort them."
-        )
+        what = "are not strictly increasing numbers"
+        raise InputError.of("classes", "limits", what, "Sort them.")
     return points
 
 
@@ -240,7 +229,7 @@ def class_bounds(limits: npt.ArrayLike, *, zeros: bool = True) -> tuple[np.ndarr
     >>> class_bounds([-1, 0, 5])
     (array([-1.,  0.,  0.]), array([0., 0., 5.]))
     """
-    points = _checked(with_zero(limits) if zeros else np.asarray(limits, dtype=np.float64))
+    points = _points(limits, zeros)
     lower, upper = points[:-1], points[1:]
     if not zeros:
         return lower.copy(), upper.copy()
@@ -267,9 +256,7 @@ def class_labels(
         if zeros and a == b:
             labels.append("0")
             continue
-        closed_left = a < 0 if zeros else (not right or code == 0)
-        closed_right = a >= 0 if zeros else (right or code == last)
-        labels.append(
-            f"{'[' if closed_left else '('}{a:.10g},{b:.10g}{']' if closed_right else ')'}"
-        )
+        left = "[" if (a < 0 if zeros else (not right or code == 0)) else "("
+        end = "]" if (a >= 0 if zeros else (right or code == last)) else ")"
+        labels.append(f"{left}{a:.10g},{b:.10g}{end}")
     return tuple(labels)

@@ -32,8 +32,6 @@ def rounded(
 ) -> np.ndarray:
     """Round numbers; none becomes zero that was not, and none leaves its class.
 
-    values: float array, shape (n,)
-    classes: int array, shape (n,)
     ends: float arrays, shape (R,); ends of the classes, nearer to zero and farther from it; the
         nearer one is not part of the class; NaN for none. A class narrower than the last decimal
         keeps its values.

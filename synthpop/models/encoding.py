@@ -75,11 +75,7 @@ def numeric_digits(
 def response_limits(values: np.ndarray, without: np.ndarray) -> np.ndarray:
     """Return the values of a number below or above which nobody has a response.
 
-    A limit lies half-way between the values at its sides. It counts where 20 persons or more are
-    beyond it.
-
-    values: float array, shape (n,)
-    without: bool array, shape (n,)
+    A limit lies half-way between the values at its sides, and has 20 persons or more beyond it.
 
     Examples
     --------
@@ -183,11 +179,7 @@ def split_cells(cells: np.ndarray, coding: Sequence[Encoding]) -> np.ndarray:
 
 
 def distinct_cells(digits: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Find the distinct rows of digits.
-
-    Returns first: int array, shape (c,); a row that has each of them; inverse: int array, shape
-        (n,); which of them each row has.
-    """
+    """Return a row for each distinct row of digits, (c,), and which of them each row has, (n,)."""
     if digits.shape[1] == 0:
         return np.zeros(1, dtype=np.int64), np.zeros(len(digits), dtype=np.int64)
     code = np.zeros(len(digits), dtype=np.int64)

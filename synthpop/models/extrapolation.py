@@ -25,12 +25,11 @@ def fixed_point(
     combination of the g whose change g - x is smallest (Anderson 1965, doi 10.1145/321296.321305,
     in the form of Walker and Ni 2011, doi 10.1137/10078356X).
 
-    sweep: function without arguments; does one sweep; returns the parameters after it, shape (p,),
-        and the gap found on the way
-    move: function of parameters, shape (p,); sets them
-    start: float array, shape (p,); parameters before the first sweep
+    sweep: does one sweep; returns the parameters after it, shape (p,), and the gap on the way
+    move: sets the parameters, shape (p,)
+    start: parameters before the first sweep
     weights: float array, shape (p,); what the change of each parameter counts
-    Returns Number of sweeps and the gap of the last one.
+    Returns the number of sweeps and the gap of the last one.
 
     Examples
     --------

@@ -132,11 +132,6 @@ def fit_learner(
 def missed_shares(estimator: Any, x: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> float:
     """Return half the sum of differences of predicted and weighted shares of classes.
 
-    estimator: fitted scikit-learn classifier
-    x: float array, shape (n, columns)
-    classes: int array, shape (n,)
-    weights: float array, shape (n,)
-
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier

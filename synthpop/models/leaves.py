@@ -69,10 +69,7 @@ def leaves_of(estimator: Any, x: np.ndarray) -> np.ndarray:
 
 
 def fit_leaves(leaf: np.ndarray, values: np.ndarray, weights: np.ndarray) -> Leaves:
-    """Sort persons by their leaves.
-
-    leaf: int array, shape (n, T)
-    values, weights: float arrays, shape (n,)
+    """Sort persons by their leaves, shape (n, T).
 
     Examples
     --------

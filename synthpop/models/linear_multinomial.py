@@ -41,13 +41,11 @@ def fit_linear_multinomial(
 ) -> MultinomialModel:
     """Fit class probabilities given levels and numbers by weighted maximum likelihood.
 
-    digits, classes, weights, sizes, n_classes: as in `fit_multinomial`
-    numbers: for each predictor None, or float array, shape (size,); the value that each digit
-        stands for; NaN for digit 0
-    tolerance: largest gap of a margin (of a number: of its standardised mean), as a share of; all
+    numbers: for each predictor None, or the value that each digit stands for; NaN for digit 0
+    tolerance: largest gap of a margin (of a number: of its standardised mean), as a share of all
         weight
-    Returns MultinomialModel: each digit of a number has its factor, whether it was in the sample or
-        not. `sweeps` counts the Newton steps.
+    Other arguments are as in `fit_multinomial`. Each digit of a number has its factor, whether it
+    was in the sample or not. `sweeps` counts the Newton steps.
 
     Persons of the same cell enter as one. Newton steps in a trust region (Nocedal and Wright 2006,
     algorithm 7.2, doi:10.1007/978-0-387-40065-5), on orthonormal columns.
@@ -108,9 +106,7 @@ def _maximise(
 ) -> tuple[np.ndarray, int, float]:
     """Maximise the likelihood over the coefficients, shape (p, R).
 
-    x: float array, shape (c, p)
-    counts: float array, shape (c, R); shares of weight
-    barred: bool array, shape (c, R); classes of probability zero
+    Shapes: x (c, p); counts, shares of weight, and barred, classes of probability zero, (c, R).
     """
     from scipy.optimize import minimize
 

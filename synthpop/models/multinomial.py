@@ -57,8 +57,6 @@ def fit_multinomial(
 
     digits: int array, shape (n, m); level of each predictor, 0 ... sizes[j] - 1 (0 is missing)
     classes: int array, shape (n,); class of each person, 0 ... n_classes - 1
-    weights: float array, shape (n,)
-    sizes: number of levels of each predictor
     tolerance: largest gap of a margin, as a share of all weight
 
     Examples
@@ -95,12 +93,10 @@ def fit_multinomial(
 def predict_multinomial(
     model: MultinomialModel, digits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class probabilities of cells.
+    """Return the class probabilities of cells, shape (c, R), and which cells are known, shape (c,).
 
-    digits: int array, shape (c, m)
-    Returns probabilities: float array, shape (c, R); known: bool array, shape (c,); False where the
-        model has no answer: a level that the sample did not have, or levels of which each excludes
-        what the others allow. Such rows are zero..
+    The model has no answer for a level that the sample did not have, nor for levels of which each
+    excludes what the others allow. Such rows are zero.
     """
     from synthpop.kernels.predictions import multiply_factors
 

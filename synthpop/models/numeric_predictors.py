@@ -23,13 +23,10 @@ def with_numbers(numbers: Numbers) -> bool:
 def levels_seen(
     digits: np.ndarray, sizes: Sequence[int], numbers: Numbers = ()
 ) -> tuple[np.ndarray, ...]:
-    """Return which levels of each predictor a model can tell something about.
+    """Return which levels of each predictor a model can tell something about: those that occur.
 
-    digits: int array, shape (n, m)
-    sizes: number of digits of each predictor
-    numbers: for each predictor None, or the values of its digits; empty: None for all
-    Returns tuple of m bool arrays: levels that occur; of a number that occurs all values, and
-        missing where it occurs.
+    Of a number that occurs (`numbers` has the values of its digits, None for others) all values,
+    and missing where it occurs.
 
     Examples
     --------
@@ -58,12 +55,9 @@ def number_classes(
 ) -> tuple[np.ndarray | None, ...]:
     """Return the class of each digit of each number: its values in about equal parts by weight.
 
-    digits: int array, shape (n, m)
-    weights: float array, shape (n,)
     numbers: for each predictor None, or float array, shape (size,), NaN for digit 0
     n_classes: numbers with so many values or fewer in the sample have a class for each
-    Returns tuple of None or int arrays, shape (size,): 0 for missing; a value that the sample does
-        not have is in the class of the next smaller.
+    Missing is 0; a value that the sample does not have is in the class of the next smaller.
 
     Examples
     --------
@@ -110,11 +104,7 @@ def scaled_numbers(
 ) -> tuple[np.ndarray | None, ...]:
     """Return the values of each number's digits with mean 0 and variance 1 in the sample.
 
-    digits: int array, shape (n, m)
-    weights: float array, shape (n,)
-    numbers: for each predictor None, or float array, shape (size,), NaN for digit 0
-    Returns tuple of None or float arrays, shape (size,): missing is 0: an indicator of its own
-        tells it. A constant is 0 throughout.
+    Missing is 0, as an indicator of its own tells it; a constant is 0 throughout.
 
     Examples
     --------
@@ -141,13 +131,10 @@ def scaled_numbers(
 def model_columns(
     digits: np.ndarray, seen: Sequence[np.ndarray], tables: Numbers = ()
 ) -> np.ndarray:
-    """Return a constant, a column for each level seen, and one for each number.
+    """Return a constant, a column for each level seen, and one for each number; shape (n, p).
 
-    digits: int array, shape (n, m)
-    seen: m bool arrays
     tables: as `scaled_numbers` returns them; empty: no numbers; a number that is missing somewhere
         has an indicator of that before it
-    Returns float array, shape (n, p).
 
     Examples
     --------
@@ -190,8 +177,7 @@ def level_terms(
 ) -> list[np.ndarray]:
     """Return what each digit of each predictor adds, from the coefficients of `model_columns`.
 
-    coefficients: float array, shape (p,) or (p, R)
-    Returns list of m float arrays, shape (size,) or (size, R): 0 for levels that were not seen.
+    Coefficients have the shape (p,) or (p, R), terms (size,) or (size, R); 0 for levels not seen.
     """
     groups, first = [], 1
     for j, levels in enumerate(seen):

@@ -63,12 +63,9 @@ class RegressionModel:
 
 
 def least_squares(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
-    """Weighted least squares of least norm (book eq. 6.10).
+    """Weighted least squares of least norm (book eq. 6.10); columns of x, (n, p), may be aliased.
 
-    x: float array, shape (n, p); columns may be aliased
-    y, weights: float arrays, shape (n,)
-    Returns coefficients: float array, shape (p,); basis: float array, shape (p, rank); orthonormal
-        basis of the row space of `x`.
+    Returns the coefficients, and an orthonormal basis of the row space of x, shape (p, rank).
 
     Examples
     --------
@@ -88,8 +85,7 @@ def log_linear(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, 
     """Poisson regression with logarithmic link, by weighted maximum likelihood.
 
     x: float array, shape (n, p); columns may be aliased; the first is the constant
-    y, weights: float arrays, shape (n,); counts, or means of counts with the sums of weights behind
-        them
+    y, weights: counts, or means of counts with the sums of weights behind them
     Returns coefficients, basis: as in `least_squares`.
 
     Iteratively reweighted least squares (McCullagh and Nelder 1989, section 2.5,
@@ -135,14 +131,10 @@ def _poisson_likelihood(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
 def negative_binomial_size(y: np.ndarray, mean: np.ndarray, weights: np.ndarray) -> float:
     """Size parameter of the negative binomial distribution, given the means.
 
-    The variance is ``mean + mean^2 / size``.
-
-    y, mean, weights: float arrays, shape (n,)
-    Returns float: maximum of the weighted likelihood; infinity (the Poisson distribution) where the
-        counts vary no more than Poisson counts do.
-
-    With the means of the Poisson regression this is the two-step estimator of Cameron and Trivedi
-    (2013), section 3.3, doi:10.1017/CBO9781139013567.
+    The variance is ``mean + mean^2 / size``. The maximum of the weighted likelihood; infinity (the
+    Poisson distribution) where the counts vary no more than Poisson counts do. With the means of
+    the Poisson regression this is the two-step estimator of Cameron and Trivedi (2013), section
+    3.3, doi:10.1017/CBO9781139013567.
 
     Examples
     --------
@@ -162,8 +154,8 @@ def negative_binomial_size(y: np.ndarray, mean: np.ndarray, weights: np.ndarray)
 
     def loss(log_size: float) -> float:
         size = np.exp(log_size)
-        part = gammaln(y + size) - gammaln(size) - (y + size) * np.log1p(mean / size)
-        return -float(np.dot(w, part + y * np.log(mean / size)))
+        log_p = gammaln(y + size) - gammaln(size) - (y + size) * np.log1p(mean / size)
+        return -float(np.dot(w, log_p + y * np.log(mean / size)))
 
     minimum = minimize_scalar(loss, bounds=(-8.0, 14.0), method="bounded", options={"xatol": 1e-8})
     return float(np.exp(minimum.x)) if minimum.x < 13.9 else float("inf")
@@ -181,9 +173,6 @@ def fit_regression(
 
     kind: "linear" or "counts"
     digits: int array, shape (n, m); level of each predictor, 0 ... sizes[j] - 1 (0 is missing)
-    y: float array, shape (n,); without missing values
-    weights: float array, shape (n,)
-    sizes: number of levels of each predictor
     numbers: for each predictor None, or the values of its digits; such a predictor enters with one
         coefficient, for its value
 
@@ -209,12 +198,10 @@ def fit_regression(
 
 
 def predict_regression(model: RegressionModel, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fitted value of cells and which cells have one.
+    """Return the fitted value of cells, of counts on their own scale, and which cells have one.
 
-    digits: int array, shape (c, m)
-    Returns fitted: float array, shape (c,); the mean; for counts on their own scale, not the
-        logarithm; known: bool array, shape (c,); False where a level was not in the sample, or
-        where the combination lies outside of what the sample can tell (aliased predictors).
+    A cell has none where a level was not in the sample, or where the combination lies outside of
+    what the sample can tell (aliased predictors).
     """
     known = are_seen(digits, model.seen)
     if model.kind == "learner":
@@ -245,14 +232,11 @@ def fit_regressor(
     seed: int,
     numbers: Numbers = (),
 ) -> tuple[RegressionModel, np.ndarray]:
-    """Fit a scikit-learn regressor; arguments as in `fit_regression`.
+    """Fit a scikit-learn regressor; return it and the fitted values of the sample, shape (n,).
 
-    Returns model: RegressionModel; fitted: float array, shape (n,); fitted values of the sample.
-        Residuals are around these: value and residual are of one fit, so that the two together have
-        the distribution of the sample's values. (Residuals of persons that the fit has not seen are
-        larger, and around fitted values that already follow an outlier they would widen the
-        tails.).
-    Raises InputError: the regressor refuses these values.
+    Residuals are around these: value and residual are of one fit, so that the two together have the
+    distribution of the sample's values. (Residuals of persons that the fit has not seen are larger,
+    and around fitted values that already follow an outlier they would widen the tails.)
     """
     seen, shares = levels_seen(digits, sizes, numbers), weights / weights.mean()
     x = learner_columns(digits, seen, ordered, numbers)

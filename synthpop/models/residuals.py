@@ -16,10 +16,8 @@ BANDWIDTH = 0.225
 def trimmed(y: np.ndarray, weights: np.ndarray, trim: tuple[float, float]) -> np.ndarray:
     """Return which values lie strictly between their weighted quantiles (book section 6.2.3.2).
 
-    y, weights: float arrays, shape (n,)
-    trim: (float, float); shares cut off below and above; 0 cuts off nothing
-    Returns bool array, shape (n,): the quantiles themselves count as inside where else less than
-        half of the weight that should be left would be (many equal values).
+    Shares of `trim` are cut off below and above. The quantiles themselves count as inside where
+    else less than half of the weight that should be left would be (many equal values).
 
     Examples
     --------
@@ -64,13 +62,10 @@ def median_and_mad(residuals: np.ndarray, weights: np.ndarray) -> tuple[float, f
 
 
 def around(fitted: np.ndarray, centre: np.ndarray, reach: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stretch of the sorted fitted values around each centre.
+    """Return start and stop of the stretch of the sorted fitted values around each centre, (c,).
 
-    fitted: float array, shape (d,); sorted
-    centre: float array, shape (c,)
     reach: how many persons; all that tie with one of them are taken too. Where as many tie with the
         centre, these alone are taken.
-    Returns start, stop: int arrays, shape (c,).
 
     Examples
     --------
@@ -106,10 +101,7 @@ class Stretches:
 def sorted_stretches(
     start: np.ndarray, stop: np.ndarray, residuals: np.ndarray, weights: np.ndarray
 ) -> Stretches:
-    """Return the residuals of each cell, sorted, and the bandwidth of their density.
-
-    start, stop: int arrays, shape (c,); the residuals of a cell, at least one
-    residuals, weights: float arrays, shape (d,)
+    """Return the residuals of each cell, from `start` to `stop`, sorted, and their bandwidth.
 
     The width is a quarter of Silverman's bandwidth (1986, eq. 3.31, doi:10.1201/9781315140919),
     0.9 min(sd, IQR / 1.35) n^(-1/5), sd and IQR by weight; without the IQR where it is 0.

@@ -8,12 +8,10 @@ NEARLY = 1e-9  # of a count: what rounding errors of sums of weights amount to
 
 
 def controlled_rounding(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Round a two-way table at random such that cells and totals stay within one.
+    """Round a two-way table of counts at random such that cells and totals stay within one.
 
-    table: float array, shape (K, L); 0 or more
-    Returns int array, shape (K, L): each cell, each sum of a row or column and the sum of all is
-        the next whole number below or above, and the expectation of each is the number of the
-        table. A whole number stays.
+    Each cell, each sum of a row or column and the sum of all is the next whole number below or
+    above, and its expectation is the number of the table. A whole number stays.
 
     Unbiased controlled rounding: Cox (1987), doi:10.1080/01621459.1987.10478456.
 

@@ -28,10 +28,7 @@ WITHOUT_VARIANCE = 100.0  # where no two donors have the same parts
 
 
 def concentrations(fractions: np.ndarray) -> np.ndarray:
-    """Return the concentration of each donor; 0 for donors whose shares stay as they are.
-
-    fractions: float array, shape (d, p); of each donor, adding up to 1
-    Returns float array, shape (d,).
+    """Return the concentration of each donor; 0 for donors whose shares, (d, p), stay as they are.
 
     Examples
     --------
@@ -77,8 +74,7 @@ def drawn_near(
 ) -> np.ndarray:
     """Return shares drawn near those of donors, shape (n, p), each row adding up to 1.
 
-    fractions: float array, shape (n, p); of the donor of each person
-    concentration: float array, shape (n,); positive
+    fractions: of the donor of each person
     rng: one gamma number for each share that is not zero; one more for each row with a negative
         share
 

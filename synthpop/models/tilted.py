@@ -11,6 +11,7 @@ parameter (exponential tilting of ranks).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,17 @@ def rate_of_mean(mean: np.ndarray) -> np.ndarray:
     [0.5, 0.1, 0.01]
     """
     mean = np.asarray(mean, dtype=np.float64)
-    low = np.full(mean.shape, -LARGEST_RATE)
-    high = np.full(mean.shape, LARGEST_RATE)
+    return np.where(np.abs(mean - 0.5) < NEARLY_UNIFORM, 0.0, _bisected(mean_of_rate, mean))
+
+
+def _bisected(mean_at: Callable[[np.ndarray], np.ndarray], wanted: np.ndarray) -> np.ndarray:
+    """Return the rates, at most 100 either way, at which a falling mean is the one wanted."""
+    low, high = np.full(wanted.shape, -LARGEST_RATE), np.full(wanted.shape, LARGEST_RATE)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        above = mean_of_rate(middle) > mean
+        above = mean_at(middle) > wanted
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    rate: np.ndarray = (low + high) / 2
-    return np.where(np.abs(mean - 0.5) < NEARLY_UNIFORM, 0.0, rate)
+    return (low + high) / 2
 
 
 def ranks_and_shares() -> tuple[np.ndarray, np.ndarray]:
@@ -81,9 +85,8 @@ def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mea
 
     values: float array, shape (n,); quantiles of the distribution at `ranks`
     ranks, shares: float arrays, shape (n,)
-    mean: float, or array of any shape
-    Returns float, or array of the shape of `mean`: at most 100 either way, where the mean is beyond
-        what tilting reaches.
+    mean: float, or array of any shape, as is the result; at most 100 either way, where the mean is
+        beyond what tilting reaches
 
     Examples
     --------
@@ -91,13 +94,12 @@ def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mea
     >>> round(rate_of_ranks(ranks, ranks, shares, 0.25), 2) == round(float(rate_of_mean(0.25)), 2)
     True
     """
-    wanted = np.asarray(mean, dtype=np.float64)
-    low, high = np.full(wanted.shape, -LARGEST_RATE), np.full(wanted.shape, LARGEST_RATE)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        from_end = ranks - np.where(middle < 0, 1.0, 0.0)[..., None]
-        weights = shares * np.exp(-middle[..., None] * from_end)
-        above = weights @ values / weights.sum(axis=-1) > wanted
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    rate = (low + high) / 2
-    return float(rate) if wanted.ndim == 0 else rate
+
+    def mean_of_ranks(rate: np.ndarray) -> np.ndarray:
+        from_end = ranks - np.where(rate < 0, 1.0, 0.0)[..., None]
+        weights = shares * np.exp(-rate[..., None] * from_end)
+        mean: np.ndarray = weights @ values / weights.sum(axis=-1)
+        return mean
+
+    rate = _bisected(mean_of_ranks, np.asarray(mean, dtype=np.float64))
+    return float(rate) if rate.ndim == 0 else rate

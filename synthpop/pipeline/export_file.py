@@ -31,20 +31,15 @@ def export_population(
     on_losses: Callable[[list[str]], None] | None = None,
     **options: Any,
 ) -> int:
-    """Write a population, or a part of it, to one file with its labels and codes.
+    """Write a population, or a part of it, to one file with its labels and codes; return its rows.
 
-    path: path; its ending says the format; see `write_table`
-    strata: sequence of levels; only these strata
+    path: its ending says the format; see `write_table`
     sample: draw so many households (persons where there are none) at random, with design weights
     households: one row a household: its id, stratum, size, and the columns that are the same for
         all members of every household
     seed: of the sample
     on_losses: receives what the format cannot hold, before anything is written
     **options: ``safe_csv``, ``csv`` and ``dta_version`` of `write_table`
-    Returns int: rows written.
-    Raises InputError: unknown strata, a sample larger than the population, a seed without a sample,
-        a version of Stata that is not written; OutputError: the file cannot be written, or cannot
-        hold the data.
     """
     if seed is not None and sample is None:
         raise InputError.of(

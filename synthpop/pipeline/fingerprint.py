@@ -17,9 +17,9 @@ from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.engines import check_workers
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.parameters import POSITIVE, Whole, check
 from synthpop.microdata.places import BucketPath
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count
 from synthpop.stages.registry import STAGES
 
 MOST_ROWS = 2**31
@@ -120,20 +120,13 @@ def margin_to_dict(margin: Margin) -> dict[str, Any]:
     }
 
 
-def _is_a(value: object, *kinds: type) -> bool:
-    """Whether a value is a number of these kinds; True and False are none."""
-    number = value.item() if isinstance(value, np.number) else value
-    return isinstance(number, kinds) and not isinstance(number, bool)
+ARGUMENTS = {"scale": POSITIVE, "rows_per_block": Whole(1, MOST_ROWS)}
 
 
 def check_arguments(scale: float, rows_per_block: int) -> None:
     """Refuse a scale that is not a positive number and rows that are not a whole number."""
     faults = Faults("simulate")
-    if not (_is_a(scale, int, float) and np.isfinite(scale) and scale > 0):
-        faults.add("scale", f"is {scale!r}", remedy="Give a positive number.")
-    if not (_is_a(rows_per_block, int) and 1 <= rows_per_block <= MOST_ROWS):
-        remedy = f"Give a whole number from 1 to {count(MOST_ROWS)}."
-        faults.add("rows_per_block", f"is {rows_per_block!r}", remedy=remedy)
+    check(faults, ARGUMENTS, {"scale": scale, "rows_per_block": rows_per_block})
     faults.raise_if_any()
 
 
@@ -166,7 +159,7 @@ def fingerprint(sample: Sample) -> str:
 
 def check_replicates(n: object) -> None:
     """Refuse a number of replicates that is not a whole number of 1 or more."""
-    if not (_is_a(n, int) and n >= 1):  # type: ignore[operator]
+    if not Whole(1).allows(n):
         raise InputError.of("replicates", "n", f"is {n!r}", "Give a whole number, 1 or more.")
 
 
@@ -186,10 +179,7 @@ def chosen_strata(
 ) -> list[int]:
     """Return the positions of the strata that are wanted, ascending.
 
-    strata: level, or sequence of levels; compared as they are, and else by their text
-    levels: sequence; all strata
-    name: column of strata
-    Raises InputError: there are no strata, none is named, or one is unknown.
+    Levels are compared as they are, else by their text; unknown ones are faults.
 
     Examples
     --------
@@ -205,13 +195,14 @@ def chosen_strata(
     elif not wanted:
         faults.add("strata", "is an empty list", remedy="Name a stratum, or leave it out.")
     texts = [level_text(level) for level in levels]
-    names = set()
+    places = set()
     for level in wanted if name is not None else ():
-        if level in levels or level_text(level) in texts:
-            is_known = level in levels
-            names.add(levels.index(level) if is_known else texts.index(level_text(level)))
+        if level in levels:
+            places.add(levels.index(level))
+        elif level_text(level) in texts:
+            places.add(texts.index(level_text(level)))
         else:
             what = f"{level!r} is not a level of {name!r}"
             faults.add("strata", what, remedy=did_you_mean(level, levels))
     faults.raise_if_any()
-    return sorted(names)
+    return sorted(places)

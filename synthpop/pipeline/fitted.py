@@ -298,11 +298,8 @@ class FittedPipeline(FittedRecipe):
                 check_design(self.survey)
         seed, *_ = self._planned(faults, seed, scale, strata, rows_per_block)
         root = None if out is None else place(out)
-        options: dict[str, Any] = {
-            "scale": scale,
-            "strata": strata,
-            "rows_per_block": rows_per_block,
-        }
+        options: dict[str, Any] = {"scale": scale, "strata": strata}
+        options["rows_per_block"] = rows_per_block
         if refit is not None:
             task = BootstrapReplicates(self, self.refit, seed, known, options, root)
             return in_order(task, int(n), workers, on_event or silent)

@@ -57,10 +57,9 @@ def calibrate_coarsely(
     """Return the survey with weights that meet coarse tables of the known totals.
 
     sample: the same persons, coded
-    stages: sequence of stages; columns that their `Derive` steps make are computed first
-    margins: sequence of Margin; fine tables of known totals
-    Returns survey, record; for the manifest: ``calibrated`` (the tables), the design effect of
-        unequal weights before and after, and ``note`` where no weights could be found.
+    stages: columns that their `Derive` steps make are computed first
+    Returns the survey and a record for the manifest: ``calibrated`` (the tables), the design effect
+        of unequal weights before and after, and ``note`` where no weights could be found.
     """
     from synthpop.calibration.calibrate_survey import calibrate
 
@@ -69,6 +68,9 @@ def calibrate_coarsely(
     first[survey.household_order[survey.household_offsets[:-1]]] = True
     coarse = list(coarse_margins(complete.frame, margins, survey.roles.strata, first))
     note = "no table has enough survey persons in each cell"
+    details: dict[str, Any] = {
+        "calibrated": [], "design_effect_before": None, "design_effect": None,
+    }  # fmt: skip
     while coarse:
         try:
             with warnings.catch_warnings():
@@ -76,21 +78,15 @@ def calibrate_coarsely(
                 result = calibrate(complete, coarse)
         except InputError as problem:
             note = f"weights were left as they are: {problem.faults[0]}"
-            result = None
-        if result is not None and result.converged:
-            details = {
-                "calibrated": [margin.label for margin in coarse],
-                "design_effect_before": result.start_design_effect,
-                "design_effect": result.design_effect,
-                "note": "",
-            }
-            record = SurveyStepRecord("known_totals", details=details)
-            return _with_weights(survey, result.weights), record
+        else:
+            if result.converged:
+                details["calibrated"] = [margin.label for margin in coarse]
+                details["design_effect_before"] = result.start_design_effect
+                details["design_effect"], note = result.design_effect, ""
+                survey = _with_weights(survey, result.weights)
+                break
         coarse = coarse[:-1]  # the tables contradict each other, or the sample cannot meet them
-    details = {
-        "calibrated": [], "note": note, "design_effect_before": None, "design_effect": None,
-    }  # fmt: skip
-    return survey, SurveyStepRecord("known_totals", details=details)
+    return survey, SurveyStepRecord("known_totals", details={**details, "note": note})
 
 
 def coarse_margins(
@@ -100,8 +96,7 @@ def coarse_margins(
 
     Of each table: the table itself, else each variable with the strata, else each variable alone.
 
-    frame: the survey
-    margins: sequence of Margin; counts; sums of a variable are left to the exchange of households
+    margins: those of counts; sums of a variable are left to the exchange of households
     one_of_each: bool array, shape (n,); one person of each household, for tables of households
 
     Examples

@@ -18,12 +18,10 @@ class UnknownContent(TypeError):
 
 
 def model_hash(models: Any) -> str:
-    """Return a hash of fitted models: arrays, numbers, records, estimators of any library.
+    """Return a hash of fitted models; empty where something cannot be taken apart.
 
     Objects are taken apart as copying does it (``__reduce_ex__``), down to arrays and numbers, so
     that neither a text that shortens itself nor an address in memory takes part.
-
-    Returns str: empty where something cannot be taken apart.
 
     Examples
     --------

@@ -251,8 +251,8 @@ def with_donors(
     outside: donors of each part, those of this part among them
     """
     name = state.layout.person.name if state.household is None else state.household
-    sides = [*outside[:part], state.columns, *outside[part + 1 :]]
-    columns = {key: np.concatenate([side[key] for side in sides]) for key in state.columns}
-    home = np.repeat(np.arange(len(sides)) == part, [len(side[name]) for side in sides])
+    parts = [*outside[:part], state.columns, *outside[part + 1 :]]
+    columns = {key: np.concatenate([one[key] for one in parts]) for key in state.columns}
+    home = np.repeat(np.arange(len(parts)) == part, [len(one[name]) for one in parts])
     candidates = home & np.isin(columns[name], outside[part][name])
     return replace(state, columns=columns), OutsideDonors(home, columns[name], candidates)

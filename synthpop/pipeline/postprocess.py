@@ -37,7 +37,13 @@ from synthpop.population.population import Population, open_population
 from synthpop.population.storage import read_manifest, read_record
 from synthpop.stages.blocks import BlockPlan
 from synthpop.stages.id_columns import IdColumns
-from synthpop.stages.population_stages import OutsideDonors, PopulationStage, as_lists, from_lists
+from synthpop.stages.population_stages import (
+    OutsideDonors,
+    PopulationRun,
+    PopulationStage,
+    as_lists,
+    from_lists,
+)
 
 ALL = "all"
 PERSONS_AT_ONCE = 1_000_000  # of small strata that are in memory together
@@ -51,12 +57,10 @@ def parts_of(
     layout: IdColumns,
     fields: Sequence[Field],
 ) -> list[list[BlockPlan]]:
-    """Return the blocks that the steps need in memory together.
+    """Return the blocks that the steps need in memory together; warn where these are too many.
 
     A part has whole strata that follow each other, at most `PERSONS_AT_ONCE` persons or one
     stratum; everybody is in one part where a step needs households of several strata.
-
-    Warns MicrodataWarning: everybody is needed, and these are more persons than `PERSONS_AT_ONCE`.
     """
     if (step := across_strata(steps, layout)) is not None:
         _warn_of_memory(step, plans, fields, layout)
@@ -212,16 +216,11 @@ class PopulationSteps:
         outside: OutsideDonors | None = None,
     ) -> tuple[WholeStrata, PartCounts]:
         """Run one step on whole strata."""
-        stage = self.stages[number]
-        finished = stage.finish(
-            state.frame(),
-            household=state.household,
-            workers=threads(self.workers),
-            seed=seed_of(self.seed, self.stages, number),
-            on_event=self.listener,
-            part=part,
-            outside=outside,
+        stage, seed = self.stages[number], seed_of(self.seed, self.stages, number)
+        run = PopulationRun(
+            state.household, threads(self.workers), seed, self.listener, part, outside
         )
+        finished = stage.finish(state.frame(), run)
         state = state.after(finished, self.counts[number].n_units, self.largest_id)
         cells = stage.count(state.frame(), state.household, part)
         return state, PartCounts(state.n_units, finished.result, cells)
@@ -302,9 +301,8 @@ def _moved(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any
         warnings.warn(
             ConvergenceWarning(
                 f"A later step moved the totals of {label}: absolute changes add up to "
-                f"{number_text(moved, 6)} ({percent(moved / max(total, 1e-300), 1)}). Split "
-                "the later step by the "
-                "same regions, give it these totals too, or change the order."
+                f"{number_text(moved, 6)} ({percent(moved / max(total, 1e-300), 1)}). Split the "
+                "later step by the same regions, give it these totals too, or change the order."
             ),
             stacklevel=4,
         )

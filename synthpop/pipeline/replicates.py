@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,14 +51,13 @@ class BootstrapReplicates:
     def record(self, number: int) -> dict[str, Any]:
         """Return what the manifest says of a replicate, known before it is made."""
         fitted = self.fitted
-        steps = fitted.steps
         return {
             "number": number,
             "refit": "bootstrap",
             "seed": self.seed,
             "fit_seed": fitted.seed,
             "version": __version__,
-            "recipe": [stage_to_dict(step) for step in steps],
+            "recipe": [stage_to_dict(step) for step in fitted.steps],
             "rules": [rule.text for rule in fitted.rules.rules],
             "survey": fingerprint(fitted.sample),
             "design": digest(
@@ -74,14 +72,13 @@ class BootstrapReplicates:
         }
 
     def __call__(self, number: int) -> tuple[int, Population]:
-        """Return the population of one replicate; of a finished one in a folder that of there."""
+        """Return the population of one replicate; a finished one is read from its folder."""
         root = None if self.out is None else self.out / f"replicate-{number:04d}"
         record = self.record(number)
         stored = None if root is None else finished_replicate(root, record)
         if stored is not None:
             return number, stored
-        refitted = self._refitted(number)
-        refitted = dataclasses.replace(refitted, replicate=record)
+        refitted = replace(self._refitted(number), replicate=record)
         seed = replicate_seed(self.seed, number)
         return number, refitted.simulate(seed=seed, out=root, **self.options)
 
@@ -112,11 +109,7 @@ class BootstrapReplicates:
 
 
 def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
-    """Return a rescaled bootstrap sample: the rows that count, with rescaled weights.
-
-    survey: with its design in the roles psu (or household), design_strata (or strata) and fpc
-    Returns Survey: person and household weights times the factors of `rescaled_bootstrap`.
-    """
+    """Return a rescaled bootstrap sample: the rows that count, with rescaled weights."""
     factors = rescaled_bootstrap(rng, survey.sampled_units)
     rows = factors > 0
     roles = survey.roles
@@ -136,12 +129,10 @@ def check_design(survey: Survey) -> None:
             first = survey.household_order[survey.household_offsets[:-1]]
             torn = units.unit != units.unit[first][survey.household_index]
             if torn.any():
-                faults.add(
-                    str(survey.roles.psu),
-                    "differs between the members of a household",
-                    rows=np.flatnonzero(torn),
-                    remedy="A primary sampling unit holds whole households.",
-                )
+                what = "differs between the members of a household"
+                remedy = "A primary sampling unit holds whole households."
+                rows = np.flatnonzero(torn)
+                faults.add(str(survey.roles.psu), what, rows=rows, remedy=remedy)
     faults.raise_if_any()
 
 
@@ -180,7 +171,6 @@ def check_refit(faults: Faults, refit: object, margins: object) -> tuple[Margin,
         faults.add("margins", what, remedy='Give refit="bootstrap", or leave them out.')
     for margin in listed:
         if not isinstance(margin, Margin):
-            faults.add(
-                "margins", f"{type(margin).__name__} is not a Margin", remedy="Give Margin(...)"
-            )
+            what = f"{type(margin).__name__} is not a Margin"
+            faults.add("margins", what, remedy="Give Margin(...)")
     return tuple(listed)

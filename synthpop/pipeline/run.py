@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -61,15 +61,18 @@ class Run:
             starts[plan.stratum, plan.number] = total
             total += plan.n_persons
         columns = {f.name: np.empty(total, dtype=f.dtype) for f in self.recipe.fields}
-        if isinstance(self.workers, int):
-            fill = partial(_fill, self.recipe, columns, starts)
-        else:  # other processes cannot write into our arrays
-            fill = partial(simulate_block, self.recipe)
+
+        def copy(simulated: Simulated) -> tuple[Fallback, ...]:
+            start = starts[simulated.plan.stratum, simulated.plan.number]
+            for name, values in simulated.columns.items():
+                columns[name][start : start + len(values)] = values
+            return simulated.fallbacks
+
+        simulate: Callable[[BlockPlan], Any] = partial(simulate_block, self.recipe)
+        in_threads = isinstance(self.workers, int)  # other processes cannot write into our arrays
+        fill = (lambda plan: copy(simulate(plan))) if in_threads else simulate
         for number, result in enumerate(map_blocks(fill, plans, self.workers), done + 1):
-            if isinstance(result, Simulated):
-                _copy(result, columns, starts)
-                result = result.fallbacks
-            notes.extend(result)
+            notes.extend(result if in_threads else copy(result))
             self.listener(Event("progress", "simulate", number, len(self.plans)))
         for values in columns.values():
             values.flags.writeable = False
@@ -82,8 +85,7 @@ class Run:
         blocks = []
         for done, block in enumerate(map_blocks(write, self.plans, self.workers), 1):
             blocks.append(block)
-            event = Event("progress", "simulate", done, len(self.plans), block.file)
-            self.listener(event)
+            self.listener(Event("progress", "simulate", done, len(self.plans), block.file))
         files = [plan_file(self.recipe, plan) for plan in self.plans]
         order = {file: place for place, file in enumerate(files)}
         blocks.sort(key=lambda block: order[block.file])
@@ -144,18 +146,14 @@ class Run:
 
     def _manifest(self, blocks: list[BlockRecord], notes: Sequence[Fallback]) -> Manifest:
         layout, survey = self.recipe.layout, self.fitted.survey
-        names = {
-            "household": layout.household,
-            "strata": layout.strata,
-            "size": layout.size,
-            "person": layout.person,
+        id_fields = {
+            role: getattr(layout, role) for role in ("household", "strata", "size", "person")
         }
+        roles = {role: item.name if item else None for role, item in id_fields.items()}
         pooling = {label: choice.to_dict() for label, choice in self.fitted.pooling.items()}
         return Manifest(
             self.identity,
-            roles=StoredRoles(
-                **{role: item.name if item else None for role, item in names.items()}
-            ),
+            roles=StoredRoles(**roles),
             sample=SampleRecord(survey.n_persons, survey.n_households, survey.roles.weight),
             columns=tuple(self.recipe.fields),
             blocks=tuple(blocks),
@@ -170,22 +168,3 @@ class Run:
         names = [item.name for item in self.recipe.fields]
         names += [name for step in self.fitted.population_stages for name in step.provides]
         return self.recipe.dictionary.only(names)
-
-
-def _fill(
-    recipe: Recipe,
-    columns: dict[str, np.ndarray],
-    starts: dict[tuple[int, int], int],
-    plan: BlockPlan,
-) -> Any:
-    simulated = simulate_block(recipe, plan)
-    _copy(simulated, columns, starts)
-    return simulated.fallbacks
-
-
-def _copy(
-    simulated: Simulated, columns: dict[str, np.ndarray], starts: dict[tuple[int, int], int]
-) -> None:
-    start = starts[simulated.plan.stratum, simulated.plan.number]
-    for name, values in simulated.columns.items():
-        columns[name][start : start + len(values)] = values

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field as data_field
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from synthpop.conditional.rules.enforce import RulePlan, draw_within_rules
 from synthpop.microdata.block import Block, Fallback
+from synthpop.microdata.dataset import Field
 from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
+from synthpop.stages.base import BlockStage
 from synthpop.stages.blocks import BlockPlan
 from synthpop.stages.id_columns import IdColumns
-
-if TYPE_CHECKING:
-    from synthpop.microdata.dataset import Field
-    from synthpop.stages.base import BlockStage
-
-
-NO_RULES = RulePlan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +34,15 @@ class Recipe:
     layout: IdColumns
     strata_levels: tuple[Any, ...]
     streams: Streams
-    rules: RulePlan = NO_RULES
+    rules: RulePlan = field(default_factory=RulePlan)
     stop: int | None = None
-    dictionary: Dictionary = data_field(default_factory=Dictionary)
+    dictionary: Dictionary = field(default_factory=Dictionary)
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """Fields of the blocks, in the order of their columns."""
         simulated = [item for model in self.models[: self.stop] for item in model.fields]
         return (*self.layout.fields, *simulated)
-
-    @property
-    def dictionary_of_columns(self) -> Dictionary:
-        """The dictionary of the columns of the blocks."""
-        return self.dictionary.only(item.name for item in self.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +96,22 @@ def _check(
     stage: BlockStage, fields: Sequence[Field], new: dict[str, np.ndarray], n_persons: int
 ) -> None:
     faults = Faults(f"stage {stage.label}")
-    if set(new) != {field.name for field in fields}:
-        declared = ", ".join(field.name for field in fields)
-        faults.add("columns", f"returned {', '.join(new)}, declared {declared}")
-    for field in fields:
-        values = new.get(field.name)
+    declared = {item.name: item for item in fields}
+    if new.keys() != declared.keys():
+        faults.add("columns", f"returned {', '.join(new)}, declared {', '.join(declared)}")
+    for name, item in declared.items():
+        values = new.get(name)
         if values is None:
             continue
         if values.shape != (n_persons,):
-            faults.add(field.name, f"has shape {values.shape} for {plural(n_persons, 'person')}")
-        elif values.dtype != field.dtype:
-            faults.add(field.name, f"has type {values.dtype}, declared {field.dtype}")
-        elif field.kind == "categorical" and n_persons:
+            faults.add(name, f"has shape {values.shape} for {plural(n_persons, 'person')}")
+        elif values.dtype != item.dtype:
+            faults.add(name, f"has type {values.dtype}, declared {item.dtype}")
+        elif item.kind == "categorical" and n_persons:
             low, high = int(values.min()), int(values.max())
-            if low < -1 or high >= len(field.levels):
-                faults.add(
-                    field.name,
-                    f"has codes {low} to {high} for {plural(len(field.levels), 'level')}",
-                )
+            if low < -1 or high >= len(item.levels):
+                levels = plural(len(item.levels), "level")
+                faults.add(name, f"has codes {low} to {high} for {levels}")
     faults.raise_if_any()
 
 

@@ -71,9 +71,7 @@ class WholeStrata:
             return replace(self, fields=fields, columns=columns)
         strata, household = self.layout.strata, self.household
         first = self._starts(rows)
-        columns = {
-            name: values[finished.other_rows.get(name, rows)] for name, values in columns.items()
-        }
+        columns = {key: x[finished.other_rows.get(key, rows)] for key, x in columns.items()}
         if strata is not None:  # members of a household are in one stratum and stay together
             order = np.argsort(columns[strata.name], kind="stable")
             first = first[order]
@@ -102,9 +100,7 @@ class WholeStrata:
         columns = dict(self.columns)
         for plan, (new, fallbacks) in map_blocks(run, plans, threads(workers)):
             for name, values in new.items():
-                if (
-                    name in columns and name not in drawn_columns
-                ):  # a stage that draws columns again
+                if name in columns and name not in drawn_columns:  # it is drawn again
                     drawn_columns[name] = columns[name].copy()
                 drawn_columns[name][plan.start : plan.stop] = values
             notes.extend(fallbacks)
@@ -153,10 +149,8 @@ def row_blocks(
     folders = stratum_folders(levels)
     for block in cut_rows(households, strata, rows_per_block):
         file = part_file(folders[block.stratum], block.number)
-        yield (
-            BlockRecord(block.n_households, block.n_persons, file),
-            slice(block.start, block.stop),
-        )
+        record = BlockRecord(block.n_households, block.n_persons, file)
+        yield record, slice(block.start, block.stop)
 
 
 def _households_and_strata(
@@ -181,12 +175,12 @@ def _continue_block(
     """Run more stages on a block of a population in memory; returns the columns they made."""
     ids = households[plan.start : plan.stop]
     offsets = np.append(np.flatnonzero(run_starts(ids)), len(ids)).astype(np.int64)
-    part = {name: values[plan.start : plan.stop] for name, values in columns.items()}
-    before = dict(part)
-    for values in (offsets, *part.values()):
+    before = {name: values[plan.start : plan.stop] for name, values in columns.items()}
+    after = dict(before)
+    for values in (offsets, *before.values()):
         values.flags.writeable = False
     seed = recipe.streams.seed
-    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(part), seed=seed)
-    run_stages(recipe, block, part, start, stop)
-    new = {name: values for name, values in part.items() if values is not before.get(name)}
+    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(after), seed=seed)
+    run_stages(recipe, block, after, start, stop)
+    new = {name: values for name, values in after.items() if values is not before.get(name)}
     return plan, (new, tuple(block.fallbacks))

@@ -30,14 +30,14 @@ class WriteBlock:
         expected = (file, plan.n_households, plan.n_persons)
         if record is not None and (record.file, record.n_households, record.n_persons) == expected:
             return record
-        simulated = simulate_block(self.recipe, plan)
+        simulated, fields = simulate_block(self.recipe, plan), self.recipe.fields
         return write_block(
             self.root,
             BlockRecord(plan.n_households, plan.n_persons, file, fallbacks=simulated.fallbacks),
-            self.recipe.fields,
+            fields,
             simulated.columns,
             self.run,
-            self.recipe.dictionary_of_columns,
+            self.recipe.dictionary.only(item.name for item in fields),
         )
 
 

@@ -42,7 +42,7 @@ from synthpop.stages.annealing_result import (
 from synthpop.stages.population_stages import (
     SHOWN,
     Finished,
-    OutsideDonors,
+    PopulationRun,
     PopulationSchema,
     PopulationStage,
     add_labelled,
@@ -166,23 +166,13 @@ class Anneal(PopulationStage):
             what = f"would take households out of their {schema.strata!r}"
             faults.add(f"{self.label}: split_upper", what, remedy="Name a column of larger areas.")
 
-    def finish(
-        self,
-        frame: pd.DataFrame,
-        *,
-        household: str | None,
-        workers: int,
-        seed: int,
-        on_event: Listener | None,
-        part: bool = False,
-        outside: OutsideDonors | None = None,
-    ) -> Finished:
+    def finish(self, frame: pd.DataFrame, run: PopulationRun) -> Finished:
         """Recalibrate the population of a recipe, or a part of it."""
         faults = Faults("anneal")
-        table = take_table(frame, household, self.split, faults)
-        if outside is not None:
-            table = replace(table, home=outside.home[table.order[table.offsets[:-1]]])
-        searched = self._searched(table, faults, workers, seed, on_event, part, outside)
+        table = take_table(frame, run.household, self.split, faults)
+        if run.outside is not None:
+            table = replace(table, home=run.outside.home[table.order[table.offsets[:-1]]])
+        searched = self._searched(table, faults, run)
         places = {} if searched.places is None else {str(self.split): searched.places}
         return Finished(searched.rows, {}, searched, places)
 
@@ -202,13 +192,7 @@ class Anneal(PopulationStage):
         return donors_of_cells(table, margins, str(self.split), scarce)[table.index]
 
     def joined(self, results: Sequence[RegionsSearched], seed: int) -> Annealed:
-        """Return the result for the whole population from those of its parts.
-
-        Raises
-        ------
-        InputError
-            Totals of another population, as far as they do not show in a part.
-        """
+        """Return the result for the whole population; totals of another one are a fault."""
         result = annealed_of(results, self.tolerance, seed)
         faults = Faults("anneal")
         if len(results) > 1:
@@ -256,31 +240,24 @@ class Anneal(PopulationStage):
         on_event: Listener | None = None,
     ) -> Annealed:
         """Recalibrate a population with these options; see `anneal`."""
-        seed = resolve_seed(seed)
+        run = PopulationRun(household, workers, resolve_seed(seed), on_event or silent)
         faults = Faults("anneal")
         check_search(self.search, workers, faults)
         table = take_table(population, household, self.split, faults)
         if person is not None:
             check_columns(faults, table.frame, [person], "person")
-        searched = self._searched(table, faults, workers, seed, on_event)
+        searched = self._searched(table, faults, run)
         data = annealed_persons(table, searched, person, self.split)
-        result = annealed_of([searched], self.tolerance, seed, data)
+        result = annealed_of([searched], self.tolerance, run.seed, data)
         self.warn(result)
         return result
 
     def _searched(
-        self,
-        table: PopulationTable,
-        faults: Faults,
-        workers: int,
-        seed: int,
-        on_event: Listener | None,
-        part: bool = False,
-        outside: OutsideDonors | None = None,
+        self, table: PopulationTable, faults: Faults, run: PopulationRun
     ) -> RegionsSearched:
         """Search in each region of a population, or of a part of it."""
         margins = margin_list(self.margins)
-        matched = matched_regions(table, margins, self.split, faults, part)
+        matched = matched_regions(table, margins, self.split, faults, run.part)
         regions, region_of_control = matched.regions, matched.region_of_control
         if self.split is not None and self.split_upper is not None:
             upper = self._larger_areas(table, faults)
@@ -288,13 +265,13 @@ class Anneal(PopulationStage):
                 regions, table, margins, region_of_control, self.split, upper, self.max_copies
             )
         households = check_sizes(regions, self.max_copies, table.levels, faults)
-        if not part:
+        if not run.part:
             check_scale(*households, faults)
         faults.raise_if_any()
         searches = search_regions(
-            table, regions, self.search, Streams(seed), workers, on_event or silent
+            table, regions, self.search, Streams(run.seed), run.workers, run.listener
         )
-        return regions_searched(table, matched, searches, households, outside)
+        return regions_searched(table, matched, searches, households, run.outside)
 
     def _larger_areas(self, table: PopulationTable, faults: Faults) -> np.ndarray:
         if self.split_upper == "all":

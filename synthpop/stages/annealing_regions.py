@@ -161,8 +161,7 @@ def donors_of_cells(
 ) -> np.ndarray:
     """Return which households would count for one of these controls, were they in its region.
 
-    Returns bool array, shape (n_households,); all households that `with_outside_donors` takes are
-        among them.
+    All households that `with_outside_donors` takes are among them; shape (n_households,).
     """
     counting = np.zeros(len(table.sizes), dtype=bool)
     start = 0
@@ -195,15 +194,11 @@ def with_outside_donors(
     upper: np.ndarray,
     max_copies: int,
 ) -> dict[int, tuple[np.ndarray, SearchRegion | None]]:
-    """Return the regions with donors of other regions for cells that own households cannot fill.
+    """Return the regions with donors of other regions for cells that their households cannot fill.
 
     A cell lacks households where its total is larger than `max_copies` times what the region has.
-    Households of the same larger area that would count for such a cell become donors.
-
-    regions, table, region_of_control: what `regions_of` gave and took
-    margins: sequence of Margin
-    split: column of the regions
-    upper: int array, shape (n_households,); larger area of each household
+    Households of the same larger area, `upper` of shape (n_households,), that would count for such
+    a cell become donors.
     """
     first = table.order[table.offsets[:-1]]
     wider: dict[int, tuple[np.ndarray, SearchRegion | None]] = {}

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from synthpop.conditional.class_models import PoolingOptions, check_class_options, codes_of
 from synthpop.conditional.donors import DonorPooling
 from synthpop.conditional.pooling.options import Pooling
 from synthpop.conditional.pooling.regression_methods import RegressionPooling
 from synthpop.conditional.schema import Schema
+from synthpop.conditional.structural_zeros import check_impossible, none_for_nan
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
@@ -60,28 +62,33 @@ class Stage(ABC):
 
     kind: ClassVar[str]  # its key in the registry
     name: Any  # of the column that it makes, or several, where it makes some
+    # options that are lists of names; the first one names what the stage is about
+    NAMES: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Keep copies of lists."""
+        """Take names as a tuple, a single name as one of one; keep copies of lists."""
+        for option in self.NAMES:
+            object.__setattr__(self, option, as_names(option, getattr(self, option)))
         keep_copies(self)
 
     @property
     def label(self) -> str:
         """Name for messages, progress and random streams, which begins with the kind."""
-        return f"{self.kind} {', '.join(map(str, listed_names(self.name)))}"
+        return f"{self.kind} {', '.join(map(str, self.named))}"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Names of the columns that the stage is about."""
+        return listed_names(getattr(self, self.NAMES[0]) if self.NAMES else self.name)
 
     @property
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the stage makes."""
-        return listed_names(self.name)
+        return self.named
 
 
 class BlockStage(Stage):
-    """A stage that works block by block.
-
-    A stage learns from the sample only (`fit`) and then returns the new columns of one block of
-    the population (`simulate`, a pure function).
-    """
+    """A stage that learns from the sample only, then makes the new columns block by block."""
 
     __slots__ = ()
 
@@ -164,6 +171,41 @@ def as_names(argument: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise InputError.of("recipe", argument, f"is {names!r}", "Give a list of names.")
     return tuple(names)
+
+
+class ClassStage(BlockStage):
+    """A stage with a model of the classes of a variable, and values that cannot be."""
+
+    __slots__ = ()
+
+    OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
+    impossible: Any  # rules of structural zeros, or None
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists; a missing value of a rule, nan in run files, is None."""
+        BlockStage.__post_init__(self)
+        object.__setattr__(self, "impossible", none_for_nan(self.impossible))
+
+    @property
+    def structural_zeros(self) -> Sequence[Mapping[str, Any]]:
+        """Values that cannot be."""
+        return self.impossible or ()
+
+    @property
+    def conditions(self) -> list[str]:
+        """Variables that the structural zeros depend on."""
+        return [name for rule in self.structural_zeros for name in rule["when"]]
+
+    def check(self, faults: Faults, schema: Schema) -> None:
+        """Note everything in the options that cannot work."""
+        check_in_survey(faults, self.label, self.provides, schema)
+        check_class_options(faults, self, schema)
+        check_impossible(faults, self.label, self.provides[0], self.impossible, schema)
+
+    def observed(self, model: Any, sample: Sample) -> dict[str, np.ndarray]:
+        """Return the sample's own values of the new column."""
+        field = model.fields[0]
+        return {field.name: codes_of(sample, field.name, field).astype(field.dtype)}
 
 
 def check_in_survey(faults: Faults, label: str, names: Sequence[str], schema: Schema) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,36 +13,19 @@ from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count
 from synthpop.microdata.text import number as number_text
 from synthpop.models.rounding import controlled_rounding
+from synthpop.stages.structure import StructureModel
 
 MOST_PERSONS = 2**40
 MOST_BLOCKS = 10_000_000
-
-
-class HouseholdTotals(Protocol):
-    """Estimated households: ``totals`` by stratum and size, shape (K, L), and their labels."""
-
-    @property
-    def totals(self) -> np.ndarray:
-        """Estimated households, shape (K, L)."""
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """Household sizes, ascending, shape (L,)."""
-
-    @property
-    def strata_levels(self) -> tuple[Any, ...]:
-        """Levels of the strata."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockPlan:
     """One block: where it lies and how many households of each size it has.
 
-    number: int; number of the block within its stratum
-    first_household, first_person: int; positions of its first household and person in the whole
-        population
-    sizes, counts: int arrays, shape (s,); household sizes, ascending, and the number of households
-        of each
+    number: of the block within its stratum
+    first_household, first_person: positions in the whole population
+    sizes, counts: int arrays, shape (s,); household sizes, ascending, and the households of each
     """
 
     stratum: int
@@ -70,37 +52,28 @@ class BlockPlan:
 
 
 def make_plan(
-    model: HouseholdTotals, method: str, scale: float, streams: Streams, rows_per_block: int
+    model: StructureModel, method: str, scale: float, streams: Streams, rows_per_block: int
 ) -> list[BlockPlan]:
     """Cut the population into blocks of at most `rows_per_block` persons of one stratum.
 
     A household larger than a block has a block of its own. The plan depends on the counts and on
     `rows_per_block` only.
-
-    Raises InputError: the population would have more than 2**40 persons or more than 10 million
-        blocks.
     """
     check_size(model.sizes, model.totals, scale, rows_per_block)
     blocks: list[BlockPlan] = []
     household = person = 0
     for stratum, counts in enumerate(household_counts(model, method, scale, streams)):
-        for number, part in enumerate(_cut_counts(model.sizes, counts, rows_per_block)):
-            sizes_in_block = np.flatnonzero(part)
-            block = BlockPlan(
-                stratum,
-                number,
-                household,
-                person,
-                model.sizes[sizes_in_block].astype(np.int64),
-                part[sizes_in_block],
-            )
+        for number, of_block in enumerate(_cut_counts(model.sizes, counts, rows_per_block)):
+            present = of_block > 0
+            sizes = model.sizes[present].astype(np.int64)
+            block = BlockPlan(stratum, number, household, person, sizes, of_block[present])
             household += block.n_households
             person += block.n_persons
             blocks.append(block)
     return blocks
 
 
-def household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
+def household_table(model: StructureModel, plans: Sequence[BlockPlan]) -> np.ndarray:
     """Return how many households are made, by stratum and size; none at all is a fault."""
     counts = np.zeros(model.totals.shape, dtype=np.int64)
     for plan in plans:
@@ -114,7 +87,6 @@ def household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
 def check_size(sizes: np.ndarray, totals: np.ndarray, scale: float, rows_per_block: int) -> None:
     """Refuse a population that is too large, before anything is planned.
 
-    sizes: int array, shape (s,); household sizes
     totals: float array, shape (number of strata, s); estimated households of each stratum and size
     """
     faults = Faults("simulate")
@@ -154,10 +126,8 @@ def cut_rows(
 
     The same blocks as `make_plan` makes of households in the same order.
 
-    households: array, shape (n_persons,); id of the household of each person
-    strata: int array, shape (n_persons,), or None; position of the stratum of each person; None
-        where there are none
-    rows_per_block: a household larger than that has a block of its own
+    households, strata: arrays, shape (n_persons,); household id of each person, and position of
+        its stratum; None without strata
 
     Examples
     --------
@@ -199,7 +169,7 @@ def _cut_counts(sizes: np.ndarray, counts: np.ndarray, rows_per_block: int) -> l
 
 
 def household_counts(
-    model: HouseholdTotals, method: str, scale: float, streams: Streams
+    model: StructureModel, method: str, scale: float, streams: Streams
 ) -> np.ndarray:
     """Return how many households of each stratum and size there are to be, int array (K, L)."""
     totals = model.totals * scale

@@ -12,20 +12,16 @@ import numpy as np
 from synthpop.conditional.calibrated_shares import calibrate_shares, with_targets
 from synthpop.conditional.class_models import (
     AnyPooling,
-    PoolingOptions,
-    check_model,
-    check_pooling,
     coded_field,
     codes_of,
     fit_classes,
     fit_fallbacks,
 )
 from synthpop.conditional.coded_sample import code_sample
-from synthpop.conditional.coding import Coding, make_design
-from synthpop.conditional.distribution import draw_levels
-from synthpop.conditional.fallback import FallbackSequence
+from synthpop.conditional.coding import make_design
+from synthpop.conditional.distribution import ClassDistribution, draw_levels
 from synthpop.conditional.household_values import (
-    first_members_of_block,
+    drawn_by_household,
     first_members_of_sample,
     unshared,
 )
@@ -36,34 +32,21 @@ from synthpop.conditional.members_before import (
     drawn_given_members,
     without_members_before,
 )
-from synthpop.conditional.predictors import (
-    NUMERIC,
-    Predictors,
-    check_by,
-    check_predictors,
-    grouped,
-    notes_by_level,
-)
+from synthpop.conditional.predictors import Predictors, grouped, notes_by_level
 from synthpop.conditional.reference_member import FIRST_MEMBER, knows_first
 from synthpop.conditional.schema import Schema
-from synthpop.conditional.structural_zeros import (
-    AllowedRule,
-    check_impossible,
-    compile_rules,
-    none_for_nan,
-)
+from synthpop.conditional.structural_zeros import compile_rules
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import check_choice
-from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
+from synthpop.stages.base import ClassStage, StageModel, StratumPooling, as_names
 
 BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")
 
 
 @dataclass(frozen=True, slots=True)
-class Categorical(BlockStage):
+class Categorical(ClassStage):
     """Simulate a categorical variable given others, stratum by stratum.
 
     Parameters
@@ -140,12 +123,9 @@ class Categorical(BlockStage):
     pooling: AnyPooling = None
     by: str | None = None
 
-    OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
-
     def __post_init__(self) -> None:
         """Check that there are names; keep copies of lists."""
-        keep_copies(self)
-        object.__setattr__(self, "impossible", none_for_nan(self.impossible))
+        ClassStage.__post_init__(self)
         if not isinstance(self.name, str):
             object.__setattr__(self, "name", as_names("name", self.name))
 
@@ -167,14 +147,8 @@ class Categorical(BlockStage):
         if not self.provides:
             faults.add(self.label, "has no name", remedy="Name a column of the survey.")
             return
-        check_in_survey(faults, self.label, self.provides, schema)
-        check_predictors(faults, self.label, self.predictors, schema)
-        check_model(faults, self.label, self.model)
-        check_pooling(faults, self)
-        check_by(faults, self.label, self.by, self.provides, schema)
-        check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
+        ClassStage.check(self, faults, schema)
         check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)
-        check_impossible(faults, self.label, self.variable, self.impossible, schema)
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> CategoricalModel:
         """Learn the conditional distribution; `rng` seeds models that learn with randomness."""
@@ -185,17 +159,12 @@ class Categorical(BlockStage):
             notes = unshared(codes, sample.offsets, self.label)
             sample = first_members_of_sample(sample)
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
-        conditions = [name for rule in self.impossible or () for name in rule["when"]]
         classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
         n_levels = len(field.levels)
         coding, sample, make_up = code_sample(
-            self,
-            sample,
-            classes - 1,
-            without=classes == 0,
-            conditions=conditions,
+            self, sample, classes - 1, without=classes == 0, conditions=self.conditions,
             n_levels=n_levels,
-        )
+        )  # fmt: skip
         design = make_design(sample, coding, classes, n_levels + 1)
         seed = int(rng.integers(2**31))
         sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
@@ -236,12 +205,12 @@ class Categorical(BlockStage):
         return replace(model, sequence=replace(model.sequence, factors=factors))
 
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
-        """Return the sample's own values of the new columns."""
-        field = model.fields[0]
-        codes = codes_of(sample, field.name, field).astype(field.dtype)
-        if self.by_household == "shared":
-            codes = np.repeat(codes[sample.offsets[:-1]], np.diff(sample.offsets))
-        return {field.name: codes}
+        """Return the sample's own values; shared ones are those of the first member."""
+        columns = ClassStage.observed(self, model, sample)
+        if self.by_household != "shared":
+            return columns
+        first, sizes = sample.offsets[:-1], np.diff(sample.offsets)
+        return {name: np.repeat(codes[first], sizes) for name, codes in columns.items()}
 
     def simulate(
         self, model: CategoricalModel, block: Block, rng: np.random.Generator
@@ -249,46 +218,27 @@ class Categorical(BlockStage):
         """Draw a level for each person of the block, or for each household."""
         if model.make_up is not None:
             block = model.make_up.of_block(block)
+        draw = partial(self._simulate, model, rng=rng)
         if knows_first(model.coding):
-            draw, first = partial(self._simulate, model, rng=rng), len(model.fields[0].levels)
+            first = len(model.fields[0].levels)
             return drawn_given_members(block, self.variable, model.coding, draw, first)
-        if self.by_household != "shared":
-            return self._simulate(model, block, rng)
-        columns = self._simulate(model, first_members_of_block(block), rng)
-        sizes = np.diff(block.offsets)
-        return {name: np.repeat(values, sizes) for name, values in columns.items()}
+        return drawn_by_household(block, draw) if self.by_household == "shared" else draw(block)
 
     def _simulate(
         self, model: CategoricalModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        levels = draw_levels(
-            model.fields[0],
-            model.coding,
-            model.sequence,
-            block,
-            rng,
-            label=self.label,
-            stratum_name=str(model.strata_levels[block.stratum]),
-            allowed=model.allowed,
-        )
-        return {model.fields[0].name: levels}
+        field, stratum = model.fields[0], str(model.strata_levels[block.stratum])
+        levels = draw_levels(model, field, block, rng, label=self.label, stratum_name=stratum)
+        return {field.name: levels}
 
     is_revisable: ClassVar[bool] = True
 
-    @property
-    def structural_zeros(self) -> Sequence[Mapping[str, Any]]:
-        """Values that cannot be."""
-        return self.impossible or ()
-
 
 @dataclass(frozen=True, slots=True)
-class CategoricalModel(StageModel):
-    """What `Categorical` learned: coding of predictors, sequence of models, structural zeros."""
+class CategoricalModel(ClassDistribution, StageModel):
+    """What `Categorical` learned."""
 
     fields: tuple[Field, ...]
-    coding: Coding
-    sequence: FallbackSequence
-    allowed: AllowedRule | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
     make_up: MakeUp | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from synthpop.stages.base import (
     DECIMALS,
     BlockStage,
     StageModel,
-    as_names,
     check_in_survey,
     check_numeric_field,
 )
@@ -100,20 +99,12 @@ class Components(BlockStage):
     shares: str = "near the donor"
     unsplit: bool = False
 
-    def __post_init__(self) -> None:
-        """Take names as a tuple, a single name as one of one."""
-        object.__setattr__(self, "parts", as_names("parts", self.parts))
-        object.__setattr__(self, "by", as_names("by", self.by))
+    NAMES: ClassVar[tuple[str, ...]] = ("parts", "by")
 
     @property
     def label(self) -> str:
         """Name for messages, progress and random streams."""
         return f"components {self.total}"
-
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the stage makes."""
-        return tuple(self.parts)
 
     def uses(self) -> tuple[str, ...]:
         """Return the columns of the survey that the stage reads."""
@@ -160,8 +151,7 @@ class Components(BlockStage):
             )
             remedy = "Condition on fewer variables or classes."
             raise InputError.of("recipe", self.label, what, remedy)
-        columns = [sample.columns[item.name] for item in coding.variables]
-        cells = coding.cells(columns, sample.n_persons)
+        cells = coding.cells(sample.columns, sample.n_persons)
         ordered = tuple(
             sample.fields[n].kind == "numeric" or sample.fields[n].ordered for n in self.by
         )
@@ -209,8 +199,7 @@ class Components(BlockStage):
         n = block.n_persons
         totals = numbers(model.total, block.columns[self.total]).astype(np.float64)
         out = np.empty((len(self.parts), n))
-        columns = [block.columns[item.name] for item in model.coding.variables]
-        cells = model.coding.cells(columns, n)
+        cells = model.coding.cells(block.columns, n)
         of_cell = _donors_of_block(model, cells, totals, block, self.label, self.empty)
         groups = np.empty(n, dtype=np.int64)
         find_groups(totals, cells, of_cell, model.first, model.limits, groups)
@@ -308,10 +297,8 @@ def _collect(
 def group_by_total(
     totals: np.ndarray, fewest: int = FEWEST_DONORS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cut donors in the order of their totals into groups; equal totals stay together.
+    """Cut donors, sorted by total, into groups of `fewest` or more; equal totals stay together.
 
-    totals: float array, shape (n,); ascending
-    fewest: least number of donors of a group; fewer donors in all are one group
     Returns ends: int array, shape (g,); position behind the last donor of each group; limits: float
         array, shape (g - 1,); halfway between the totals on both sides of a cut.
 

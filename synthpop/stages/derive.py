@@ -24,7 +24,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.parameters import OneOf, check
 from synthpop.microdata.text import plural
 from synthpop.stages.base import BlockStage, StageModel
 
@@ -138,8 +138,8 @@ class Derive(BlockStage):
         if self.mapping is not None:
             what = "mapping has no meaning with an expression"
             faults.add(self.label, what, remedy="Leave it out, or give breaks.")
-        check_choice(faults, f"{self.label}: within", self.within, [None, "household"])
-        check_choice(faults, f"{self.label}: aggregate", self.aggregate, [None, *AGGREGATES])
+        options = {"within": OneOf(None, "household"), "aggregate": OneOf(None, *AGGREGATES)}
+        check(faults, options, self, label=self.label)
         if (self.within is None) != (self.aggregate is None):
             what, remedy = "within and aggregate go together", "Give both, or none."
             faults.add(self.label, what, remedy=remedy)
@@ -160,12 +160,9 @@ class Derive(BlockStage):
         if len(limits) < 2 or not np.all(np.diff(limits) > 0):
             faults.add(self.label, "breaks do not increase", remedy="Give two or more limits.")
         if self.labels is not None and len(self.labels) != len(limits) - 1:
-            faults.add(
-                self.label,
-                f"{plural(len(self.labels), 'label')} for "
-                f"{plural(len(limits) - 1, 'class', 'classes')}",
-                remedy="Give one label for each class.",
-            )
+            classes = plural(len(limits) - 1, "class", "classes")
+            what = f"{plural(len(self.labels), 'label')} for {classes}"
+            faults.add(self.label, what, remedy="Give one label for each class.")
         if self.labels is not None and len(set(self.labels)) != len(self.labels):
             faults.add(self.label, "labels are not distinct", remedy="Rename the repeated ones.")
         field = None if self.source is None else schema.survey.get(self.source)
@@ -176,20 +173,17 @@ class Derive(BlockStage):
         field = None if self.source is None else schema.survey.get(self.source)
         if self.labels is not None:
             faults.add(self.label, "labels go with breaks", remedy="Put the names into mapping.")
+        if field is not None and field.kind != "categorical":
+            faults.add(self.label, f"{self.source!r} is numeric", remedy="Use breaks.")
         if field is None or field.kind != "categorical":
-            if field is not None:
-                faults.add(self.label, f"{self.source!r} is numeric", remedy="Use breaks.")
             return
         for level, new in (self.mapping or {}).items():
             if new is None or new != new:
                 what = f"mapping has no new value for {level!r}"
                 faults.add(self.label, what, remedy="Leave it out of mapping: it becomes missing.")
             if level not in field.levels:
-                faults.add(
-                    self.label,
-                    f"mapping names the level {level!r} that {self.source!r} does not have",
-                    remedy=did_you_mean(level, field.levels),
-                )
+                what = f"mapping names the level {level!r} that {self.source!r} does not have"
+                faults.add(self.label, what, remedy=did_you_mean(level, field.levels))
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
@@ -198,7 +192,7 @@ class Derive(BlockStage):
         if self.breaks is not None and not _are_numbers(self.breaks):
             return None
         if self.breaks is not None and self.labels is None:
-            return Field.categorical(name, interval_labels(np.asarray(self.breaks, dtype=float)))
+            return Field.categorical(name, interval_labels(self.breaks))
         levels = tuple(self.labels or dict.fromkeys((self.mapping or {}).values()))
         return Field.categorical(name, levels)
 
@@ -209,10 +203,7 @@ class Derive(BlockStage):
         assert self.source is not None
         source = sample.fields[self.source]
         if self.breaks is not None:
-            limits = np.asarray(self.breaks, dtype=np.float64)
-            names = tuple(self.labels) if self.labels is not None else interval_labels(limits)
-            field = Field.categorical(self.name, names, ordered=True)
-            return DeriveModel((field,), limits, None, source)
+            return DeriveModel((self._classes(),), np.asarray(self.breaks, float), None, source)
         mapping = self.mapping or {}
         levels = tuple(dict.fromkeys(mapping.values()))
         table = np.array(
@@ -237,9 +228,11 @@ class Derive(BlockStage):
                 number = replace(number, dtype=np.dtype(np.int64), original="int64")
             return DeriveModel((number,), None, None, number, node=node, known=known)
         limits = np.asarray(self.breaks, dtype=np.float64)
-        names = tuple(self.labels) if self.labels is not None else interval_labels(limits)
-        field = Field.categorical(self.name, names, ordered=True)
-        return DeriveModel((field,), limits, None, number, node=node, known=known)
+        return DeriveModel((self._classes(),), limits, None, number, node=node, known=known)
+
+    def _classes(self) -> Field:
+        names = self.labels if self.labels is not None else interval_labels(self.breaks or ())
+        return Field.categorical(self.name, tuple(names), ordered=True)
 
     def _values(
         self, model: DeriveModel, columns: Mapping[str, np.ndarray], offsets: np.ndarray
@@ -319,12 +312,12 @@ def _cut(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
     return codes
 
 
-def interval_labels(limits: np.ndarray) -> tuple[str, ...]:
+def interval_labels(limits: Sequence[float]) -> tuple[str, ...]:
     """Return the text of each class, the lowest limit included.
 
     Examples
     --------
-    >>> interval_labels(np.array([0.0, 15, 64]))
+    >>> interval_labels([0, 15, 64])
     ('[0, 15]', '(15, 64]')
     """
     pairs = itertools.pairwise(limits)

@@ -18,12 +18,12 @@ from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import encode_column
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.parameters import NONE, Between, Whole, check
+from synthpop.microdata.streams import resolve_seed
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
 from synthpop.stages.population_stages import (
     Finished,
-    OutsideDonors,
+    PopulationRun,
     PopulationSchema,
     PopulationStage,
     add_labelled,
@@ -32,6 +32,8 @@ from synthpop.stages.population_stages import (
     check_region,
     check_strata,
 )
+
+PARAMETERS = {"tolerance": Between(0), "max_proposals": Whole(1) | NONE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Distribute(PopulationStage):
 
     def expect(self, faults: Faults, schema: PopulationSchema) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
-        _check_options(self, faults, self.label)
+        check(faults, PARAMETERS, self, label=self.label)
         margins = margin_list(self.margins)
         of_margins = Faults(self.label)
         for margin in margins:
@@ -110,21 +112,11 @@ class Distribute(PopulationStage):
                 what = f"region {level!r} has no area in any table"
                 faults.add(self.label, what, remedy="Give its areas.")
 
-    def finish(
-        self,
-        frame: pd.DataFrame,
-        *,
-        household: str | None,
-        workers: int,
-        seed: int,
-        on_event: Listener | None,
-        part: bool = False,
-        outside: OutsideDonors | None = None,
-    ) -> Finished:
+    def finish(self, frame: pd.DataFrame, run: PopulationRun) -> Finished:
         """Distribute the population of a recipe, or a part of it."""
         faults = Faults("distribute")
-        table = take_table(frame, household, self.within, faults)
-        result = self._distributed(table, faults, workers, seed, on_event, part)
+        table = take_table(frame, run.household, self.within, faults)
+        result = self._distributed(table, faults, run)
         areas = result.data[self.name]
         if isinstance(areas.dtype, pd.CategoricalDtype):
             column = encode_column(areas)
@@ -135,13 +127,7 @@ class Distribute(PopulationStage):
         return Finished(None, {self.name: column}, replace(result, data=pd.DataFrame()))
 
     def joined(self, results: Sequence[Distributed], seed: int) -> Distributed:
-        """Return the result for the whole population from those of its parts.
-
-        Raises
-        ------
-        InputError
-            Totals of regions that the population does not have.
-        """
+        """Return the result for the whole population; totals of absent regions are a fault."""
         cells = pd.concat([result.margins for result in results], ignore_index=True)
         levels = {level_text(region) for region in cells["region"]}
         faults = Faults("distribute")
@@ -184,23 +170,17 @@ class Distribute(PopulationStage):
         on_event: Listener | None = None,
     ) -> Distributed:
         """Distribute a population with these options; see `distribute`."""
-        seed = resolve_seed(seed)
+        run = PopulationRun(household, workers, resolve_seed(seed), on_event or silent)
         faults = Faults("distribute")
-        _check_options(self, faults)
-        check(faults, {"workers": Whole(1)}, {"workers": workers})
+        check(faults, PARAMETERS, self)
+        check(faults, {"workers": Whole(1)}, run)
         table = take_table(population, household, self.within, faults)
-        result = self._distributed(table, faults, workers, seed, on_event)
+        result = self._distributed(table, faults, run)
         self.warn(result)
         return result
 
     def _distributed(
-        self,
-        table: PopulationTable,
-        faults: Faults,
-        workers: int,
-        seed: int,
-        on_event: Listener | None,
-        part: bool = False,
+        self, table: PopulationTable, faults: Faults, run: PopulationRun
     ) -> Distributed:
         """Allot the households of a population, or of a part of it."""
         if self.name in table.frame.columns:
@@ -212,15 +192,16 @@ class Distribute(PopulationStage):
         faults.raise_if_any()
         collapsed = [collapse(margin, self.name) for margin in items]
         controls = resolve_margins(
-            table.frame, collapsed, faults, household_index=table.index, keep_all=True, part=part
-        )
+            table.frame, collapsed, faults, household_index=table.index, keep_all=True,
+            part=run.part,
+        )  # fmt: skip
         faults.raise_if_any()
         assert controls is not None
         search = Search(self.tolerance, max_proposals=self.max_proposals)
         plan = AreaPlan(table, items, collapsed, controls, self.name, self.within, search)
-        plan.check(faults, part)
+        plan.check(faults, run.part)
         faults.raise_if_any()
-        return plan.run(Streams(seed), workers, seed, on_event or silent)
+        return plan.run(run.workers, run.seed, run.listener)
 
 
 def distribute(
@@ -285,21 +266,6 @@ def distribute(
     return Distribute(name, within=within, margins=margins, **options).run(
         population, household=household, workers=workers, seed=seed, on_event=on_event
     )
-
-
-def _check_options(step: Distribute, faults: Faults, label: str = "") -> None:
-    """Note options that cannot work; under the label of the step, or each by its name."""
-    if not step.tolerance >= 0:
-        _note(faults, label, "tolerance", step.tolerance, "Give 0 or more.")
-    if step.max_proposals is not None and step.max_proposals < 1:
-        _note(faults, label, "max_proposals", step.max_proposals, "Give 1 or more.")
-
-
-def _note(faults: Faults, label: str, option: str, value: Any, remedy: str) -> None:
-    if label:
-        faults.add(label, f"{option} is {value}", remedy=remedy)
-    else:
-        faults.add(option, f"is {value}", remedy=remedy)
 
 
 def _check_margin(margin: Margin, name: str, within: str, faults: Faults) -> None:

@@ -86,9 +86,9 @@ class AreaPlan:
             what = f"totals of all areas are 0, but the data have {count_text(present[k])} persons"
             faults.add(self.controls.label(int(k)), what, remedy="Correct the table.")
 
-    def run(self, streams: Streams, workers: int, seed: int, listener: Listener) -> Distributed:
+    def run(self, workers: int, seed: int, listener: Listener) -> Distributed:
         """Allot the households region by region."""
-        table, controls = self.table, self.controls
+        table, controls, streams = self.table, self.controls, Streams(seed)
         matrix = controls.matrix(table.index)
         numbers = [int(number) for number in np.unique(table.region)]
 

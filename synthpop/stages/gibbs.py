@@ -11,32 +11,24 @@ import numpy as np
 from synthpop.conditional.class_models import (
     AnyPooling,
     PoolingOptions,
-    check_model,
-    check_pooling,
+    check_class_options,
     codes_of,
     fit_classes,
     fit_fallbacks,
 )
-from synthpop.conditional.coding import Coding, make_coding, make_design
-from synthpop.conditional.distribution import evaluate_cells
+from synthpop.conditional.coding import make_coding, make_design
+from synthpop.conditional.distribution import ClassDistribution, evaluate_cells
 from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import MARGINAL, FallbackSequence, cumulative
-from synthpop.conditional.predictors import (
-    NUMERIC,
-    Predictors,
-    check_predictors,
-    resolve_terms,
-    usable,
-)
+from synthpop.conditional.fallback import MARGINAL, cumulative
+from synthpop.conditional.predictors import Predictors, resolve_terms, usable
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.conditional.structural_zeros import AllowedRule, compile_rules
+from synthpop.conditional.structural_zeros import compile_rules
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.methods import keep_copies
-from synthpop.microdata.parameters import MOST_TIMES, OneOf, Whole, check
-from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names
+from synthpop.microdata.parameters import MOST_TIMES, Whole, check
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling
 
 Rule = Mapping[str, Any]
 
@@ -91,16 +83,8 @@ class GibbsPass(BlockStage):
 
     OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
 
-    def __post_init__(self) -> None:
-        """Take names as a tuple, a single name as one of one."""
-        keep_copies(self)
-        object.__setattr__(self, "variables", as_names("variables", self.variables))
-
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return f"gibbs_pass {', '.join(self.variables)}"
-
+    kind: ClassVar[str] = "gibbs_pass"
+    NAMES: ClassVar[tuple[str, ...]] = ("variables",)
     provides: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -117,24 +101,23 @@ class GibbsPass(BlockStage):
         if not self.variables or len(set(self.variables)) < len(self.variables):
             faults.add(self.label, "needs distinct variables", remedy="Name each once.")
         check_available(faults, self.label, self.variables, schema, "variable")
-        check_predictors(faults, self.label, self.predictors, schema)
-        check_model(faults, self.label, self.model)
-        check_pooling(faults, self)
-        table = {"passes": Whole(1, MOST_TIMES), "numeric": OneOf(*NUMERIC)}
-        check(faults, table, self, label=self.label)
+        check(faults, {"passes": Whole(1, MOST_TIMES)}, self, label=self.label)
+        check_class_options(faults, self, schema)
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> GibbsPassModel:
         """Learn each variable given the others; `rng` seeds models that learn with randomness."""
-        parts: list[GibbsPart] = []
-        fallbacks: list[Fallback] = []
-        for name in self.variables:
-            part, notes = self._fit(name, sample, int(rng.integers(2**31)))
-            parts.append(part)
-            fallbacks.extend(notes)
-        revised = tuple(sample.fields[name] for name in self.variables)
-        return GibbsPassModel((), revised, tuple(parts), sample.strata_levels, tuple(fallbacks))
+        fits = [self._fit(name, sample, int(rng.integers(2**31))) for name in self.variables]
+        return GibbsPassModel(
+            fields=(),
+            revised=tuple(sample.fields[name] for name in self.variables),
+            distributions=tuple(distribution for distribution, _ in fits),
+            strata_levels=sample.strata_levels,
+            fallbacks=tuple(note for _, notes in fits for note in notes),
+        )
 
-    def _fit(self, name: str, sample: Sample, seed: int) -> tuple[GibbsPart, tuple[Fallback, ...]]:
+    def _fit(
+        self, name: str, sample: Sample, seed: int
+    ) -> tuple[ClassDistribution, tuple[Fallback, ...]]:
         field = sample.fields[name]
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         others = [(other,) for other in self.variables if other != name]
@@ -148,7 +131,8 @@ class GibbsPass(BlockStage):
         sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
         label = f"{self.label}: {name}"
         allowed = compile_rules(label, rules, field, coding, sample, classes)
-        return GibbsPart(coding, sequence, allowed), fit_fallbacks(label, sequence, classes, sample)
+        notes = fit_fallbacks(label, sequence, classes, sample)
+        return ClassDistribution(coding, sequence, allowed), notes
 
     def simulate(
         self, model: GibbsPassModel, block: Block, rng: np.random.Generator
@@ -156,29 +140,20 @@ class GibbsPass(BlockStage):
         """Draw each variable of the block again, given the others as they are then."""
         stratum = str(model.strata_levels[block.stratum])
         for _ in range(self.passes):
-            for field, part in zip(model.revised, model.parts, strict=True):
+            for field, distribution in zip(model.revised, model.distributions, strict=True):
                 label = f"{self.label}: {field.name}"
-                drawn = _drawn(field, part, block, rng, label, stratum)
+                drawn = _drawn(distribution, field, block, rng, label, stratum)
                 block = block.with_columns({field.name: drawn})
         return {field.name: block.columns[field.name] for field in model.revised}
 
 
 @dataclass(frozen=True, slots=True)
-class GibbsPart:
-    """What is known of one variable given the others."""
-
-    coding: Coding
-    sequence: FallbackSequence
-    allowed: AllowedRule | None
-
-
-@dataclass(frozen=True, slots=True)
 class GibbsPassModel(StageModel):
-    """What `GibbsPass` learned: for each variable in `revised` its part in `parts`."""
+    """What `GibbsPass` learned: for each variable its distribution given the others."""
 
     fields: tuple[Field, ...]
-    revised: tuple[Field, ...]
-    parts: tuple[GibbsPart, ...]
+    revised: tuple[Field, ...]  # of the variables
+    distributions: tuple[ClassDistribution, ...]
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
 
@@ -188,8 +163,8 @@ class GibbsPassModel(StageModel):
 
     def poolings(self) -> Mapping[str, StratumPooling]:
         """Return how strata borrow from each other, for each variable."""
-        parts = zip(self.revised, self.parts, strict=True)
-        return {f": {field.name}": part.sequence.pooling for field, part in parts}
+        pairs = zip(self.revised, self.distributions, strict=True)
+        return {f": {field.name}": given_others.sequence.pooling for field, given_others in pairs}
 
 
 def rules_for(name: str, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Rule]:
@@ -214,14 +189,17 @@ def rules_for(name: str, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Rule]:
 
 
 def _drawn(
-    field: Field, part: GibbsPart, block: Block, rng: np.random.Generator, label: str, stratum: str
+    distribution: ClassDistribution,
+    field: Field,
+    block: Block,
+    rng: np.random.Generator,
+    label: str,
+    stratum: str,
 ) -> np.ndarray:
     """Draw a variable again; persons of whom the models tell nothing keep their value."""
     from synthpop.kernels.draws import draw_classes
 
-    cells, row_of_cell, probabilities, step, _ = evaluate_cells(
-        part.coding, part.sequence, block, label=label, allowed=part.allowed
-    )
+    cells, row_of_cell, probabilities, step, _ = evaluate_cells(distribution, block, label)
     out = np.empty(block.n_persons, dtype=field.dtype)
     uniforms = spread(row_of_cell[cells], len(probabilities), rng)
     draw_classes(cells, row_of_cell, cumulative(probabilities), uniforms, MISSING, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count as count_text
 from synthpop.models.encoding import cell_codes, coded_digits, numeric_digits
 from synthpop.population.manifest import SurveyStepRecord
-from synthpop.stages.base import as_names
 from synthpop.stages.population_stages import SurveyStage
 
 EMPTY = ("keep", "widen")
@@ -71,15 +70,8 @@ class Impute(SurveyStage):
     empty: str = "keep"
     unit: str = "person"
 
-    def __post_init__(self) -> None:
-        """Take names as a tuple, a single name as one of one."""
-        object.__setattr__(self, "variables", as_names("variables", self.variables))
-        object.__setattr__(self, "given", as_names("given", self.given))
-
-    @property
-    def label(self) -> str:
-        """Name for messages and progress."""
-        return f"impute {', '.join(self.variables)}"
+    kind: ClassVar[str] = "impute"
+    NAMES: ClassVar[tuple[str, ...]] = ("variables", "given")
 
     def expect(self, faults: Faults, survey: Survey) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
@@ -140,14 +132,10 @@ class Impute(SurveyStage):
     def _donors(
         self, survey: Survey, name: str, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the row that each row takes its value from, and how it was found.
+        """Return the row that each row takes its value from, and by how many of `given`.
 
-        Returns
-        -------
-        donor : int array, shape (n_persons,)
-            The row itself where it has a value, or where it finds none.
-        step : int array, shape (n_persons,)
-            `HAS` a value, `NONE` found, 0 ... len(given): so many of `given` were left out.
+        The row is itself where it has a value (`HAS`) or gets none (`NONE`); else 0 ... len(given)
+        of `given` were left out.
         """
         missing = _missing(encode_column(survey.frame[name])[1])
         if self.unit == "person":
@@ -205,9 +193,7 @@ def _hot_deck(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a donor for each missing value, in the first of the divisions that has one for it.
 
-    cells: list of int arrays, shape (n,); divisions of the rows, the finest first
-    missing: bool array, shape (n,)
-    weights: float array, shape (n,)
+    cells: divisions of the rows, the finest first
     Returns donor, step: int arrays, shape (n,): see `Impute._donors`.
     """
     donor, step = np.arange(len(missing)), np.where(missing, NONE, HAS)

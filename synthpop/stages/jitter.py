@@ -83,9 +83,9 @@ class JitterLaw:
         """Return the first arguments of the kernels; numbers count from the lowest value."""
         low = (chain.numbers + shifts) // self.span * self.span - shifts
         span = np.arange(self.lowest, self.lowest + self.values.shape[1])
-        sides = np.searchsorted(self.limits, span, side="left")
+        segments = np.searchsorted(self.limits, span, side="left")
         return (
-            chain.ends, low - self.lowest, chain.numbers - self.lowest, chain.kind, sides,
+            chain.ends, low - self.lowest, chain.numbers - self.lowest, chain.kind, segments,
             self.values, self.gap_table, self.gaps,
         )  # fmt: skip
 
@@ -122,8 +122,7 @@ def jitter_laws(
     coded = [(name,) for name in variables if sample.fields[name].kind == "categorical"]
     coding = make_coding(sample, coded)
     digits = sample_digits(sample, coding)
-    columns = [sample.columns[item.name] for item in coding.variables]
-    cell = cell_codes(coding.variables, columns, sample.n_persons)
+    cell = coding.cells(sample.columns, sample.n_persons)
     cells = np.unique(cell[distinct_cells(digits, coding.sizes)[0]])
     kind = np.searchsorted(cells, cell)
     laws = []

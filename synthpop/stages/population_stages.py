@@ -16,7 +16,7 @@ from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Listener
+from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.survey import Survey
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import Stage
@@ -63,6 +63,18 @@ class OutsideDonors:
     candidates: np.ndarray
 
 
+@dataclass(frozen=True, slots=True)
+class PopulationRun:
+    """How a population stage is run."""
+
+    household: str | None  # column of household ids
+    workers: int  # regions side by side, in threads
+    seed: int
+    listener: Listener = silent
+    part: bool = False  # on whole regions of a population instead of all of it
+    outside: OutsideDonors | None = None  # for a step with a `donor_region`
+
+
 class PopulationStage(Stage):
     """A step on the finished population: the last ones of a recipe."""
 
@@ -78,21 +90,8 @@ class PopulationStage(Stage):
         """Note everything in the options that cannot work."""
 
     @abstractmethod
-    def finish(
-        self,
-        frame: pd.DataFrame,
-        *,
-        household: str | None,
-        workers: int,
-        seed: int,
-        on_event: Listener | None,
-        part: bool = False,
-        outside: OutsideDonors | None = None,
-    ) -> Finished:
-        """Change a population, or whole regions of one (`part`); one row a person.
-
-        outside: which rows are donors of other parts; for a step with a `donor_region`
-        """
+    def finish(self, frame: pd.DataFrame, run: PopulationRun) -> Finished:
+        """Change a population, or whole regions of one; one row a person."""
 
     @property
     @abstractmethod
@@ -256,13 +255,8 @@ def _check_values(
 
 def known_levels(schema: Schema) -> dict[str, tuple[Any, ...]]:
     """Return the levels of the categorical variables of the population, where they are known."""
-    fields: Mapping[str, Field | None] = schema.survey
-    fields_of_schema = {name: fields.get(name) for name in schema.available}
-    return {
-        k: f.levels
-        for k, f in fields_of_schema.items()
-        if f is not None and f.kind == "categorical"
-    }
+    fields = ((name, schema.survey.get(name)) for name in schema.available)
+    return {name: f.levels for name, f in fields if f is not None and f.kind == "categorical"}
 
 
 def cell_counts(
@@ -270,12 +264,8 @@ def cell_counts(
 ) -> pd.DataFrame:
     """Count the cells of margins in a population, once more and in the plainest way.
 
-    frame: DataFrame, one row a person
-    margins: sequence of Margin
-    household: column of household ids
     part: the frame is a part of the population
-    Returns DataFrame: one row a cell, in the order of the tables: margin, cell, given (the total),
-        achieved.
+    Returns one row a cell, in the order of the tables: margin, cell, given (the total), achieved.
 
     Examples
     --------

@@ -53,27 +53,23 @@ class Steps:
 def split_recipe(recipe: Sequence[Any]) -> Steps:
     """Return the steps of a recipe by where they work, wherever they stand in it.
 
-    A step for several variables (see `Categorical`) is taken apart into one for each.
-
-    Raises InputError: the recipe is not a list, or holds something that is not a step.
+    A step for several variables (see `Categorical`) is taken apart into one for each. What is not
+    a step is a fault.
     """
     _check_steps(recipe)
-    recipe = [part for step in recipe for part in expanded(step)]
-    stages: list[Any] = []
+    survey_stages: list[SurveyStage] = []
+    stages: list[BlockStage] = []
     population_stages: list[PopulationStage] = []
     places: list[int] = []
     for step in recipe:
-        if isinstance(step, PopulationStage):
+        if isinstance(step, SurveyStage):
+            survey_stages.append(step)
+        elif isinstance(step, PopulationStage):
             population_stages.append(step)
             places.append(len(stages))
-        elif not isinstance(step, SurveyStage):
-            stages.append(step)
-    return Steps(
-        tuple(step for step in recipe if isinstance(step, SurveyStage)),
-        tuple(stages),
-        tuple(population_stages),
-        tuple(places),
-    )
+        else:
+            stages += step.expand()
+    return Steps(tuple(survey_stages), tuple(stages), tuple(population_stages), tuple(places))
 
 
 def expanded(step: Any) -> Sequence[Any]:
@@ -204,10 +200,8 @@ def _check_population_stages(
         if strata in levels:
             present = survey.frame[strata].astype(object).unique().tolist()
             levels[strata] = tuple(level for level in levels[strata] if level in present)
-        later = tuple(
-            name for item in steps.population_stages[number + 1 :] for name in item.provides
-        )
-        later += tuple(name for item in steps.stages[place:] for name in item.provides)
+        later_steps = (*steps.population_stages[number + 1 :], *steps.stages[place:])
+        later = tuple(name for item in later_steps for name in item.provides)
         schema_of_step = replace(
             schema,
             survey={**schema.survey, **dict.fromkeys(areas)},
@@ -227,12 +221,9 @@ def _varying(stages: Sequence[BlockStage], survey: Survey, schema: Schema) -> fr
     """
     if survey.roles.household is None:
         return frozenset()
-    labels = set()
-    for name in stages[0].provides:
-        known = schema.survey.get(name) is not None and name in survey.frame.columns
-        if known and survey._differs_within_household(name).any():
-            labels.add(name)
-    return frozenset(labels)
+    known = [name for name in stages[0].provides if schema.survey.get(name) is not None]
+    in_frame = [name for name in known if name in survey.frame.columns]
+    return frozenset(name for name in in_frame if survey._differs_within_household(name).any())
 
 
 def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Columns:

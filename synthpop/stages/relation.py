@@ -11,17 +11,13 @@ import numpy as np
 
 from synthpop.conditional.class_models import (
     AnyPooling,
-    PoolingOptions,
-    check_model,
-    check_pooling,
     coded_field,
     codes_of,
     fit_classes,
     fit_fallbacks,
 )
 from synthpop.conditional.coding import Coding, make_coding, make_design
-from synthpop.conditional.distribution import draw_levels
-from synthpop.conditional.fallback import FallbackSequence
+from synthpop.conditional.distribution import ClassDistribution, draw_levels
 from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
     draw_others,
@@ -30,8 +26,6 @@ from synthpop.conditional.members_before import (
 )
 from synthpop.conditional.predictors import (
     Predictors,
-    check_by,
-    check_predictors,
     grouped,
     notes_by_level,
     resolve_terms,
@@ -45,25 +39,19 @@ from synthpop.conditional.reference_member import (
     members_beside,
 )
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.conditional.structural_zeros import (
-    AllowedRule,
-    check_impossible,
-    compile_rules,
-    none_for_nan,
-)
+from synthpop.conditional.structural_zeros import compile_rules
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import plural
-from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey
+from synthpop.stages.base import ClassStage, StageModel, StratumPooling
 
 OTHERS_SEED = 10_000  # apart from those of the strata of the heads' model
 
 
 @dataclass(frozen=True, slots=True)
-class Relation(BlockStage):
+class Relation(ClassStage):
     """Simulate citizenship, religion, language ... of households, from the head to the others.
 
     The head's value is drawn from a model given its own predictors; members in a relation of
@@ -115,25 +103,13 @@ class Relation(BlockStage):
     impossible: Sequence[Mapping[str, Any]] | None = None
     by_household: str = FIRST_MEMBER
 
-    OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
-
-    def __post_init__(self) -> None:
-        """Keep copies of lists."""
-        keep_copies(self)
-        object.__setattr__(self, "impossible", none_for_nan(self.impossible))
-
     kind: ClassVar[str] = "relation"
 
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        check_in_survey(faults, self.label, [self.name], schema)
+        ClassStage.check(self, faults, schema)
         check_available(faults, self.label, [self.relationship], schema, "relationship")
-        check_predictors(faults, self.label, self.predictors, schema)
-        check_model(faults, self.label, self.model)
-        check_pooling(faults, self)
-        check_by(faults, self.label, self.by, self.provides, schema)
         check_choice(faults, f"{self.label}: by_household", self.by_household, GIVEN_MEMBERS)
-        check_impossible(faults, self.label, self.name, self.impossible, schema)
         field = schema.survey.get(self.relationship)
         if field is None:
             return
@@ -155,8 +131,7 @@ class Relation(BlockStage):
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
-        conditions = [name for rule in self.impossible or () for name in rule["when"]]
-        coding = make_coding(sample, terms, conditions, without=classes == 0, by=self.by)
+        coding = make_coding(sample, terms, self.conditions, without=classes == 0, by=self.by)
         wide, others_sample = with_members_before(
             self.by_household,
             coding,
@@ -171,53 +146,44 @@ class Relation(BlockStage):
         others_sample = others_sample.with_columns(
             {}, {FIRST_VALUE: members.handed_on(classes[heads] - 1)}
         )
-        designs = [make_design(sample, coding, classes, n_classes, heads)]
-        if len(members.others):
-            designs.append(make_design(others_sample, wide, classes, n_classes, members.others))
-        seed = int(rng.integers(2**31))
-        sequences = [
-            fit_classes(
-                self.model, design, self.pooling, self.predictors, seed=seed + number * OTHERS_SEED
-            )
-            for number, design in enumerate(designs)
-        ]
-        sequences[1:] = [without_members_before(one, wide) for one in sequences[1:]]
-        notes = self._fit_fallbacks(missing, len(sequences))
-        parts = ((heads, "heads: "), (members.others, "other members: "))
-        for sequence, (rows, who) in zip(sequences, parts, strict=False):
-            notes += fit_fallbacks(self.label, sequence, classes, sample, rows, who)
-        return RelationModel(
-            fields=(field,),
-            relation=relation,
-            head_coding=coding,
-            first_sequence=sequences[0],
-            other_coding=wide,
-            other_sequence=sequences[1] if len(sequences) > 1 else None,
-            strata_levels=strata_levels,
-            fallbacks=notes_by_level(notes, sample, self.by),
-            allowed=tuple(
-                compile_rules(self.label, self.impossible, field, one, sample, classes)
-                for one in (coding, wide)
-            ),
-        )
-
-    def _fit_fallbacks(self, missing: int, n_parts: int) -> tuple[Fallback, ...]:
-        notes = []
+        notes: list[Fallback] = []
         if missing:
             homes = plural(missing, "sample household has", "sample households have")
-            what = f"{homes} no head: their first member"
-            notes.append(Fallback(self.label, "all", what))
-        if n_parts < 2:
+            notes.append(Fallback(self.label, "all", f"{homes} no head: their first member"))
+        if not len(members.others):
             what = (
                 "no member of the sample is neither head nor direct: such members take the head's"
             )
             notes.append(Fallback(self.label, "all", what))
-        return tuple(notes)
+        seed, others = int(rng.integers(2**31)), None
+        of_heads, fallbacks = self._fit(field, coding, sample, classes, heads, "heads: ", seed)
+        notes += fallbacks
+        if len(members.others):
+            others, fallbacks = self._fit(
+                field, wide, others_sample, classes, members.others, "other members: ",
+                seed + OTHERS_SEED,
+            )  # fmt: skip
+            notes += fallbacks
+        return RelationModel(
+            fields=(field,),
+            relation=relation,
+            heads=of_heads,
+            others=others,
+            strata_levels=strata_levels,
+            fallbacks=notes_by_level(notes, sample, self.by),
+        )
 
-    def observed(self, model: RelationModel, sample: Sample) -> dict[str, np.ndarray]:
-        """Return the sample's own values of the new columns."""
-        field = model.fields[0]
-        return {field.name: codes_of(sample, field.name, field).astype(field.dtype)}
+    def _fit(
+        self, field: Field, coding: Coding, sample: Sample, classes: np.ndarray, rows: np.ndarray,
+        who: str, seed: int,
+    ) -> tuple[ClassDistribution, tuple[Fallback, ...]]:  # fmt: skip
+        """Learn the distribution of the members in some rows; `who` begins each fallback."""
+        design = make_design(sample, coding, classes, len(field.levels) + 1, rows)
+        sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
+        sequence = without_members_before(sequence, coding)
+        allowed = compile_rules(self.label, self.impossible, field, coding, sample, classes)
+        notes = fit_fallbacks(self.label, sequence, classes, sample, rows, who)
+        return ClassDistribution(coding, sequence, allowed), notes
 
     def simulate(
         self, model: RelationModel, block: Block, rng: np.random.Generator
@@ -230,18 +196,18 @@ class Relation(BlockStage):
             what = "households without a head: their first member"
             block.fallbacks.append(Fallback(self.label, stratum, what, missing))
         members = members_beside(heads, block.offsets, np.isin(codes, model.relation[1]))
-        first = block_of(block, heads, model.head_coding)
-        barred, others_barred = model.allowed or (None, None)
-        draw = partial(draw_levels, field, rng=rng, label=self.label, stratum_name=stratum)
-        heads_levels = draw(model.head_coding, model.first_sequence, first, allowed=barred)
-        columns = {field.name: members.handed_on(heads_levels)}
-        sequence, coding = model.other_sequence, model.other_coding
-        if len(members.others) and sequence is not None:
 
-            def draw_part(part: Block) -> dict[str, np.ndarray]:
-                return {field.name: draw(coding, sequence, part, allowed=others_barred)}
+        def draw(distribution: ClassDistribution, part: Block) -> dict[str, np.ndarray]:
+            levels = draw_levels(
+                distribution, field, part, rng, label=self.label, stratum_name=stratum
+            )
+            return {field.name: levels}
 
-            draw_others(block, field.name, coding, draw_part, members, columns)
+        levels_of_heads = draw(model.heads, block_of(block, heads, model.heads.coding))
+        columns = {field.name: members.handed_on(levels_of_heads[field.name])}
+        others = model.others
+        if len(members.others) and others is not None:
+            draw_others(block, field.name, others.coding, partial(draw, others), members, columns)
         return columns
 
     @property
@@ -249,40 +215,31 @@ class Relation(BlockStage):
         """Names of the columns whose values the new one is computed from."""
         return (self.relationship,)
 
-    @property
-    def structural_zeros(self) -> Sequence[Mapping[str, Any]]:
-        """Values that cannot be."""
-        return self.impossible or ()
-
 
 @dataclass(frozen=True, slots=True)
 class RelationModel(StageModel):
-    """What `Relation` learned: one sequence for heads, one for members who are not direct."""
+    """What `Relation` learned."""
 
     fields: tuple[Field, ...]
     # (int, tuple of int): codes of the head and of the direct relations
     relation: tuple[int, tuple[int, ...]]
-    head_coding: Coding
-    first_sequence: FallbackSequence
-    other_coding: Coding
-    other_sequence: FallbackSequence | None
+    heads: ClassDistribution
+    others: ClassDistribution | None  # of members who are not direct; None: the sample has none
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
-    allowed: tuple[AllowedRule | None, ...] = ()  # for heads and for others
 
     def poolings(self) -> Mapping[str, StratumPooling]:
         """Return how strata borrow from each other, for heads and for the others."""
-        heads = {" (heads)": self.first_sequence.pooling}
-        if self.other_sequence is None:
+        heads = {" (heads)": self.heads.sequence.pooling}
+        if self.others is None:
             return heads
-        return {**heads, " (others)": self.other_sequence.pooling}
+        return {**heads, " (others)": self.others.sequence.pooling}
 
 
 def head_of_each(codes: np.ndarray, head: int, offsets: np.ndarray) -> tuple[np.ndarray, int]:
-    """Find the head of each household: its first member with that code, else its first member.
+    """Return the first member with the code of heads of each household, else its first member.
 
-    Returns heads: int array, shape (n_households,); row positions; missing: int; households without
-        a head.
+    The second result is how many households are without a head.
 
     Examples
     --------

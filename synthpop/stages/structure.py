@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from types import NoneType
 from typing import Any, ClassVar
 
@@ -30,12 +30,11 @@ from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.methods import own_copy
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.parameters import Whole, check_choice
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells
-from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey
 from synthpop.stages.jitter import JitterLaw, jitter_laws
 
 METHODS = ("direct", "distribution", "multinomial")
@@ -99,17 +98,8 @@ class Structure(BlockStage):
     pooling: str | float = "cross-validated"
     jitter: Mapping[str, int] | None = None
 
-    def __post_init__(self) -> None:
-        """Take names as a tuple, a single name as one of one."""
-        object.__setattr__(self, "jitter", own_copy(self.jitter))
-        object.__setattr__(self, "variables", as_names("variables", self.variables))
-
     label: ClassVar[str] = "structure"
-
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """Names of the columns that the stage makes."""
-        return tuple(self.variables)
+    NAMES: ClassVar[tuple[str, ...]] = ("variables",)
 
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
@@ -118,11 +108,9 @@ class Structure(BlockStage):
         amount = self.pooling
         number = isinstance(amount, Real) and not isinstance(amount, bool)
         if not (number and float(amount) >= 0) and amount not in POOLING:
-            what = f"is {self.pooling!r}"
-            remedy = (
-                'Give "cross-validated", "one-standard-error", "none" or a number of households.'
-            )
-            faults.add(f"{self.label}: pooling", what, remedy=remedy)
+            choices = ", ".join(f'"{choice}"' for choice in POOLING)
+            remedy = f"Give {choices} or a number of households."
+            faults.add(f"{self.label}: pooling", f"is {self.pooling!r}", remedy=remedy)
         if len(set(self.variables)) != len(self.variables):
             faults.add(self.label, "a variable is named twice", remedy="Name each once.")
         self._check_jitter(faults, schema)
@@ -138,7 +126,7 @@ class Structure(BlockStage):
             if name not in self.variables or (field is not None and field.kind != "numeric"):
                 what = "is not a number among the variables of the structure"
                 faults.add(where, what, remedy=did_you_mean(name, self.variables))
-            if not isinstance(width, Integral) or isinstance(width, bool) or width < 1:
+            if not Whole(1).allows(width):
                 faults.add(where, f"is {width!r}", remedy="Give a whole number of 1 or more.")
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> StructureModel:
@@ -180,11 +168,9 @@ class Structure(BlockStage):
         if self.pooling in ("none", 0) or len(levels) == 1 or not self.variables:
             return own_households, ALONE, ()
         if len(levels) * len(strata) > MOST_DONORS:
-            what = (
-                f"more than {count_text(MOST_DONORS)} donors of all strata: those of the own "
-                "stratum only"
-            )
-            return own_households, ALONE, (Fallback(self.label, "all", what),)
+            what = f"more than {count_text(MOST_DONORS)} donors of all strata"
+            note = Fallback(self.label, "all", f"{what}: those of the own stratum only")
+            return own_households, ALONE, (note,)
         coding = make_coding(sample, [(name,) for name in self.variables], probs=TWENTIETHS)
         digits = sample_digits(sample, coding)
         kind = distinct_cells(digits, coding.sizes)[1]
@@ -300,7 +286,7 @@ def structure_fallbacks(
 ) -> list[Fallback]:
     """Return where the households made differ from those expected, or a stratum has no sample.
 
-    counts: int array, shape (K, L); DonorHouseholds made, by stratum and size
+    counts: int array, shape (K, L); households made, by stratum and size
     strata: positions of the strata that are simulated
     """
     notes = []
@@ -319,12 +305,8 @@ def structure_fallbacks(
     persons = float(model.totals[rows].sum(axis=0) @ model.sizes) * scale
     made_persons = int(counts[rows].sum(axis=0) @ model.sizes)
     if abs(made_persons - persons) > max(1.0, NOTABLE * persons):
-        what = (
-            f"{count_text(made_persons)} persons made, {number(persons, 6)} expected: "
-            "households are "
-            "whole"
-        )
-        notes.append(Fallback("structure", "all", what))
+        what = f"{count_text(made_persons)} persons made, {number(persons, 6)} expected"
+        notes.append(Fallback("structure", "all", f"{what}: households are whole"))
     return notes
 
 

@@ -21,12 +21,9 @@ def sample_degrees_of_freedom(
 ) -> pd.Series:
     """Return the degrees of freedom that a survey leaves for the variance of each estimate.
 
-    function: function (data, weights) -> number, Indicator, mapping or Series; of the frame of the
-        survey and weights
-    survey: with its design in the roles psu (or household), design_strata (or strata)
+    function: function (data, weights) -> number, Indicator, mapping or Series
     groups: of the jackknife
-    Returns Series: by the name of the estimate; infinite where an estimate does not change, and
-        where it has no value without one of the groups.
+    Infinite where an estimate does not change, or has no value without one of the groups.
 
     Groups of sampled units are left out in turn (delete-a-group jackknife, Kott 2001, Journal of
     Official Statistics 17, 521-526), which changes the estimate by u_1, ..., u_g. Their squares

@@ -54,9 +54,6 @@ def _one_stage(rng: np.random.Generator, stage: SamplingStage, scale: np.ndarray
 def unit_multiplicities(rng: np.random.Generator, stratum: np.ndarray) -> np.ndarray:
     """Return how often each unit is drawn: n_h - 1 draws with replacement in each stratum.
 
-    stratum: int array, shape (units,)
-    Returns int array, shape (units,): a stratum of one unit has no draw.
-
     Examples
     --------
     >>> times = unit_multiplicities(np.random.default_rng(1), np.array([0, 1, 0, 1, 1]))

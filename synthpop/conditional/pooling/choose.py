@@ -10,6 +10,7 @@ less than one standard error of the difference between the two, over the folds, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -113,31 +114,41 @@ def best(scores: FoldScores, choice: str = CROSS_VALIDATED) -> float:
     return float(scores[int(np.argmax(is_near))][0])
 
 
-def choice_record(amount: float, chosen: str, scores: Scores) -> dict[str, Any]:
-    """Return a choice as plain values; "infinite" where an amount has no bound.
+@dataclass(frozen=True, slots=True)
+class PoolingChoice:
+    """How far strata borrow from each other, and how that was chosen.
 
     Examples
     --------
-    >>> choice_record(np.inf, "given", ())
-    {'amount': 'infinite', 'chosen': 'given', 'scores': []}
+    >>> PoolingChoice("partial", np.inf).to_dict()
+    {'kind': 'partial', 'amount': 'infinite', 'chosen': 'given', 'scores': []}
     """
-    return {
-        "amount": plain_amount(amount),
-        "chosen": chosen,
-        "scores": [[plain_amount(one), score] for one, score in scores],
-    }
+
+    kind: str = "none"  # "none", "partial" or "complete"
+    amount: float = 0.0  # strength of the shrinkage towards all strata
+    chosen: str = "given"  # "given", or how cross-validation chose: one of `CHOICES`
+    scores: Scores = ()  # of what was held out, for each amount that was tried
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; "infinite" where an amount has no bound."""
+        return {
+            "kind": self.kind,
+            "amount": plain_amount(self.amount),
+            "chosen": self.chosen,
+            "scores": [[plain_amount(amount), score] for amount, score in self.scores],
+        }
+
+    @property
+    def how(self) -> str:
+        """How the amount was chosen, in words."""
+        if self.chosen == ONE_STANDARD_ERROR:
+            return "the most pooled within one standard error of the best in cross-validation"
+        return "chosen by cross-validation" if self.chosen == CROSS_VALIDATED else "as given"
 
 
 def plain_amount(amount: float) -> float | str:
     """Return an amount, or "infinite"."""
     return "infinite" if np.isinf(amount) else float(amount)
-
-
-def choice_text(chosen: str) -> str:
-    """Say how an amount was chosen."""
-    if chosen == ONE_STANDARD_ERROR:
-        return "the most pooled within one standard error of the best in cross-validation"
-    return "chosen by cross-validation" if chosen == CROSS_VALIDATED else "as given"
 
 
 def rounding(score: float) -> float:

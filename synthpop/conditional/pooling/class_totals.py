@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.conditional.pooling.choose import best, log_score
-from synthpop.conditional.pooling.options import mixed, share_of_own
+from synthpop.conditional.pooling.choose import best
+from synthpop.conditional.pooling.options import HeldOut, mixed, scores_of_folds, share_of_own
 from synthpop.models.multinomial import MultinomialModel, predict_multinomial
 
 SMALL_STRATUM = 200
@@ -54,25 +54,8 @@ def kept_shares(strata: np.ndarray, n_strata: int, amount: float) -> np.ndarray:
     return np.where(sizes < SMALL_STRATUM, share_of_own(sizes, amount), 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class AnnouncedClasses:
-    """What two models predict for the classes that persons of small strata turned out to have."""
-
-    by_stratum: np.ndarray  # float array, shape (h,)
-    common: np.ndarray  # float array, shape (h,)
-    sizes: np.ndarray  # int array, shape (h,): persons of the stratum that were learned from
-    weights: np.ndarray  # float array, shape (h,)
-
-    def score(self, amount: float) -> float:
-        """Return the weighted sum of the logarithms of the mixed probabilities."""
-        part = share_of_own(self.sizes, amount)
-        return log_score(part * self.by_stratum + (1.0 - part) * self.common, self.weights)
-
-
-def best_amount(folds: Sequence[AnnouncedClasses], choice: str) -> float:
+def best_amount(folds: Sequence[HeldOut], choice: str) -> float:
     """Return the amount with the best score over all folds; see `choose.best`."""
-    weight = sum(float(fold.weights.sum()) for fold in folds)
-    if not weight > 0:
+    if not any(fold.weights.any() for fold in folds):
         return 0.0
-    scores = [(k, np.array([fold.score(k) for fold in folds]) / weight) for k in TOTALS_GRID]
-    return best(scores, choice)
+    return best(scores_of_folds(folds, TOTALS_GRID), choice)

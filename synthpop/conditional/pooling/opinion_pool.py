@@ -5,7 +5,7 @@ See `synthpop.conditional.pooling.options`, ways "mixture" and "cells".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,18 @@ from synthpop.conditional.fallback import (
     FallbackSequence,
     ModelDesign,
     fit_model,
+    pooled_design,
     predict_model,
-    uses_strata,
 )
-from synthpop.conditional.pooling.choose import (
-    CROSS_VALIDATED,
-    GRID,
-    best,
-    deal_splits,
-    log_score,
-    search,
-    totals,
+from synthpop.conditional.pooling.choose import CROSS_VALIDATED, GRID, best, deal_splits, totals
+from synthpop.conditional.pooling.options import (
+    HeldOut,
+    Mixture,
+    Pooling,
+    scores_of_folds,
+    share_of_own,
+    smoothed_shares,
 )
-from synthpop.conditional.pooling.options import Mixture, Pooling, share_of_own, smoothed_shares
 from synthpop.models.encoding import distinct_cells
 
 # a stratum has more persons than a cell
@@ -50,48 +49,22 @@ def fit_mixed(
     return FallbackSequence(model, tuple(by_stratum), pooled, marginals, pooling)
 
 
-def pooled_design(model: Any, design: ModelDesign) -> ModelDesign:
-    """Return what the pooled model is fitted to: with the stratum, but for a table."""
-    return design.with_strata() if uses_strata(model, design) else design
-
-
 def _of_stratum(
     model: Any, design: ModelDesign, pooled: Any, stratum: int, seed: int, pooling: Pooling
 ) -> Any:
-    part = design.rows(np.flatnonzero(design.strata == stratum))
+    persons = design.rows(np.flatnonzero(design.strata == stratum))
     if pooling.way == "cells":
-        fitted = fit_model(model, part, seed)
-        first, inverse = distinct_cells(part.digits, part.sizes)  # in the order of fitted.shares
-        prior, _ = predict_model(model, pooled, part.digits[first])
+        fitted = fit_model(model, persons, seed)
+        # in the order of fitted.shares
+        first, inverse = distinct_cells(persons.digits, persons.sizes)
+        prior, _ = predict_model(model, pooled, persons.digits[first])
         shares = smoothed_shares(fitted.shares, np.bincount(inverse), prior, pooling.amount)
         return replace(fitted, shares=shares)
-    share = float(share_of_own(len(part.classes), pooling.amount))
-    return Mixture(fit_model(model, part, seed + stratum + 1) if share else None, share)
+    share = float(share_of_own(len(persons.classes), pooling.amount))
+    return Mixture(fit_model(model, persons, seed + stratum + 1) if share else None, share)
 
 
 # the choice of the amount
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOut:
-    """What two models say of the classes of persons who were held out of a fold.
-
-    stratum, pooled: float arrays, shape (h,); probability of the observed class by the stratum's
-        model and by the pooled one. Where one of them does not know the cell, that of the other.
-    """
-
-    stratum: np.ndarray
-    pooled: np.ndarray
-    # int array, shape (h,): persons that the stratum's model stands for; 0 where it does not know
-    # the cell
-    sizes: np.ndarray
-    weights: np.ndarray  # float array, shape (h,)
-
-    def score(self, amount: float) -> float:
-        """Weighted sum of log probabilities with an amount of pooling."""
-        share = share_of_own(self.sizes, amount)
-        mixture = share * self.stratum + (1.0 - share) * self.pooled
-        return log_score(mixture, self.weights)
 
 
 def choose_mixture(
@@ -110,17 +83,11 @@ def choose_mixture(
     splits = deal_splits(design.groups, seed)
     if len(splits) < 2 or not enough[design.strata].any():
         return nothing
-    parts = [
+    folds = [
         hold_out(model, design.rows(train), design.rows(test), enough, seed, way)
         for train, test in splits
     ]
-    weight = sum(float(part.weights.sum()) for part in parts)
-
-    def score(amount: float) -> np.ndarray:
-        return np.array([part.score(amount) for part in parts]) / weight
-
-    grid = GRID if way == "cells" else MIXTURE_GRID
-    scores = search(score, grid, falls=len(grid))
+    scores = scores_of_folds(folds, GRID if way == "cells" else MIXTURE_GRID)
     return replace(nothing, amount=best(scores, choice), scores=totals(scores))
 
 
@@ -144,17 +111,12 @@ def _predict(
     model: Any, pooled: Any, learned: ModelDesign, tested: ModelDesign, seed: int, way: str
 ) -> tuple[np.ndarray, ...]:
     """Return the arrays of `HeldOut` for `tested` persons of one stratum."""
-    wide = pooled_design(model, tested)
-    base, base_known = _observed(model, pooled, wide)
+    base, base_known = _observed(model, pooled, pooled_design(model, tested))
     shares, known = base, np.zeros(len(base), dtype=bool)
     if len(learned.classes):
         shares, known = _observed(model, fit_model(model, learned, seed), tested)
     shares, base = np.where(known, shares, base), np.where(base_known, base, shares)
-    sizes = (
-        _cell_sizes(learned, tested)
-        if way == "cells"
-        else np.full(len(shares), len(learned.classes))
-    )
+    sizes = _cell_sizes(learned, tested) if way == "cells" else len(learned.classes)
     return shares, base, np.where(known, sizes, 0), tested.weights
 
 

@@ -28,12 +28,13 @@ k is given, or chosen by cross-validation (`synthpop.conditional.pooling.choose`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.pooling.choose import Scores, choice_record, choice_text, plain_amount
+from synthpop.conditional.pooling.choose import PoolingChoice, log_score, plain_amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +60,12 @@ def share_of_own(sizes: Any, amount: float) -> Any:
 def mixed(
     shares: np.ndarray, known: np.ndarray, base: np.ndarray, base_known: np.ndarray, share: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mixture of predictions of two models, and where both are known.
+    """Return the mixture of predictions of two models, and which cells are known.
 
-    Parameters
-    ----------
-    shares, base : float arrays, shape (c, R)
-    known, base_known : bool arrays, shape (c,)
-        Which cells the models know. What the pooled one does not know the other tells alone.
-    share : float
-        Of the model of the stratum.
+    shares, base: float arrays, shape (c, R); of the stratum's model and of the pooled one
+    known, base_known: bool arrays, shape (c,); which cells the models know. What the pooled one
+        does not know the other tells alone.
+    share: of the model of the stratum
 
     Examples
     --------
@@ -75,67 +73,71 @@ def mixed(
     >>> mixed(one, yes, one[:, ::-1], yes, 0.25)[0].tolist()
     [[0.25, 0.75]]
     """
-    part = np.where(base_known, share, 1.0)[:, None]
-    return part * shares + (1.0 - part) * base, known
+    weight = np.where(base_known, share, 1.0)[:, None]
+    return weight * shares + (1.0 - weight) * base, known
 
 
 def smoothed_shares(
     observed: np.ndarray, sizes: np.ndarray, prior: np.ndarray, amount: float
 ) -> np.ndarray:
-    """Return the shares of cells with `amount` persons of the prior added.
-
-    observed: float array, shape (c, R); weighted shares
-    sizes: float array, shape (c,); persons of each cell
-    prior: float array, shape (c, R)
+    """Return the shares of cells, shape (c, R), with `amount` persons of the prior added.
 
     Examples
     --------
     >>> smoothed_shares(np.array([[0.75, 0.25]]), np.array([4]), np.array([[0.5, 0.5]]), 4.0)
     array([[0.625, 0.375]])
     """
-    part = share_of_own(sizes, amount)[:, None]
-    return part * observed + (1.0 - part) * prior
+    weight = share_of_own(sizes, amount)[:, None]
+    return weight * observed + (1.0 - weight) * prior
 
 
 @dataclass(frozen=True, slots=True)
-class Pooling:
-    """How a model was pooled over strata.
+class HeldOut:
+    """What two models say of persons who were held out of a fold; arrays of shape (h,).
 
-    Attributes
-    ----------
-    kind : "none", "partial" or "complete"
-    amount : float
-        Strength of the pull to the pooled model, in persons. Infinity leaves a stratum nothing of
-        its own, by a effects its class totals.
-    pairs : float
-        Strength of the pull of pairs of predictors to none; infinity is a model without pairs.
-    chosen : "given", "cross-validated" or "one-standard-error"
-    scores : tuple of (amount, score)
-        Mean log probability of held-out classes for each amount that was tried.
-    left_out : int
-        Pairs of predictors that were not tried, as they have too many cells; see
-        `synthpop.conditional.design.pairs_within_bounds`.
-    way : "effects", "cells" or "mixture"
-        How a stratum is shrunk towards the others; see `synthpop.conditional.pooling.options`.
-    totals : float
-        Strength of the pull, in persons, of class totals of small strata; 0 leaves them their own
-        (`synthpop.conditional.pooling.class_totals`).
+    stratum, pooled: probability of the observed class by the stratum's model and by that of all
+        strata. Where one of them does not know the cell, that of the other.
+    sizes: persons that the stratum's model stands for; 0 where it does not know the cell
     """
 
-    kind: str = "none"
-    amount: float = 0.0
-    pairs: float = np.inf
-    chosen: str = "given"
-    scores: Scores = ()
+    stratum: np.ndarray
+    pooled: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray
+
+    def score(self, amount: float) -> float:
+        """Return the weighted sum of log probabilities with an amount of pooling."""
+        share = share_of_own(self.sizes, amount)
+        return log_score(share * self.stratum + (1.0 - share) * self.pooled, self.weights)
+
+
+def scores_of_folds(
+    folds: Sequence[HeldOut], grid: Sequence[float]
+) -> list[tuple[float, np.ndarray]]:
+    """Return what each fold adds to the mean log probability with each amount of a grid."""
+    weight = sum(float(fold.weights.sum()) for fold in folds)
+    return [(k, np.array([fold.score(k) for fold in folds]) / weight) for k in grid]
+
+
+@dataclass(frozen=True, slots=True)
+class Pooling(PoolingChoice):
+    """How a model of classes was pooled over strata; amounts are in persons.
+
+    An infinite amount leaves a stratum nothing of its own, by effects its class totals. Scores are
+    mean log probabilities of held-out classes.
+    """
+
+    pairs: float = np.inf  # shrinkage of pairs of predictors to none; infinity: no pairs
+    # pairs that were not tried, as they have too many cells; see `design.pairs_within_bounds`
     left_out: int = 0
-    way: str = "effects"
+    way: str = "effects"  # "effects", "cells" or "mixture", as above
+    # shrinkage of class totals of small strata; 0: they have their own (`class_totals`)
     totals: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
         return {
-            "kind": self.kind,
-            **choice_record(self.amount, self.chosen, self.scores),
+            **PoolingChoice.to_dict(self),
             "pairs": plain_amount(self.pairs),
             "pairs_left_out": self.left_out,
             "way": self.way,
@@ -148,10 +150,9 @@ class Pooling:
             return "No pooling: each stratum has a model of its own."
         if self.kind == "complete":
             return "One model for all strata, with the stratum as a predictor."
-        how = choice_text(self.chosen)
         if self.way == "effects":
-            return f"{self._shifted()}, {how}; {self._pairs()}{self._totals()}."
-        return f"{self._mixed()}, {how}."
+            return f"{self._shifted()}, {self.how}; {self._pairs()}{self._totals()}."
+        return f"{self._mixed()}, {self.how}."
 
     def _shifted(self) -> str:
         if np.isinf(self.amount):

@@ -36,14 +36,13 @@ from synthpop.conditional.pooling.choose import (
     totals,
 )
 from synthpop.conditional.pooling.class_totals import (
-    AnnouncedClasses,
     CommonModel,
     best_amount,
     kept_shares,
     small_strata,
 )
 from synthpop.conditional.pooling.opinion_pool import choose_mixture, fit_mixed
-from synthpop.conditional.pooling.options import Pooling
+from synthpop.conditional.pooling.options import HeldOut, Pooling
 from synthpop.conditional.pooling.ridge_effects import State, effects_of, shrink
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.linear_multinomial import fit_linear_multinomial
@@ -68,11 +67,6 @@ def way_of(model: Any) -> str:
     return "effects" if isinstance(model, str) and model == "multinomial" else "mixture"
 
 
-def number_tables(design: ModelDesign) -> tuple[np.ndarray | None, ...]:
-    """Return the classes of the numbers of a design, in which strata and pairs may differ."""
-    return number_classes(design.digits, design.weights, design.numbers)
-
-
 def fit_partial(
     model: Any,
     design: ModelDesign,
@@ -84,22 +78,18 @@ def fit_partial(
 ) -> FallbackSequence:
     """Fit a sequence whose strata are shrunk towards the pooled model.
 
-    model: as in `fit_with_fallback`
-    marginals: float array, shape (n_strata, R)
     enough: bool array, shape (n_strata,); strata that have something of their own
-    seed: deals households to folds, and is used by models that learn with randomness
-    amount: "cross-validated", "one-standard-error", a number or Pooling; with a number the
-        pooled model has no pairs of predictors; where a `Pooling` is what another fit of the same
-        step has chosen, all is fitted to a coarser tolerance
-    pairs: pairs of predictors that cross-validation may add to the pooled model; default: all;
-        those with too many cells are left out (`pairs_within_bounds`). Only multinomial models get
-        pairs.
+    amount: "cross-validated", "one-standard-error", a number (then there are no pairs), or what
+        another fit of the same step has chosen: then all is fitted to a coarser tolerance
+    pairs: those that cross-validation may add to the pooled multinomial model; default: all but
+        those with too many cells (`pairs_within_bounds`)
     """
     way = way_of(model)
     asked: tuple[tuple[int, ...], ...] = ()
     if way == "effects" and isinstance(amount, (str, Pooling)):
         asked = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
-    digits = in_classes(design.digits, number_tables(design))
+    tables = number_classes(design.digits, design.weights, design.numbers)
+    digits = in_classes(design.digits, tables)
     wanted = pairs_within_bounds(digits, design.sizes, design.n_classes, asked)
     if isinstance(amount, Pooling):
         pooling = amount
@@ -126,11 +116,7 @@ def choose_pooling(
     *,
     choice: str = CROSS_VALIDATED,
 ) -> Pooling:
-    """Choose the amount of pooling by cross-validation over households.
-
-    Arguments as in `fit_partial`.
-    choice: one of `choose.CHOICES`
-    """
+    """Choose the amount of pooling by cross-validation over households; see `fit_partial`."""
     way = way_of(model)
     if way == "effects":
         return choose_penalty(design, enough, seed, pairs, choice)
@@ -153,7 +139,8 @@ class PoolingCells:
         cells = np.column_stack([design.strata, design.digits])
         first, of_person = distinct_cells(cells, (design.n_strata, *design.sizes))
         blocks = np.searchsorted(design.strata[first], np.arange(design.n_strata + 1))
-        return cls(design.digits[first], blocks, of_person, number_tables(design))
+        tables = number_classes(design.digits, design.weights, design.numbers)
+        return cls(design.digits[first], blocks, of_person, tables)
 
     def wide(self, design: ModelDesign) -> np.ndarray:
         """Return digits as the pooled model takes them, shape (c, m) or (c, m + 1)."""
@@ -169,8 +156,8 @@ class PoolingCells:
 
     def together(self, design: ModelDesign, terms: Terms) -> TermLayout:
         """Return the layout of all cells as one sample."""
-        whole = np.array([0, len(self.digits)])
-        return lay_out(self.digits, whole, design.sizes, terms, self.tables)
+        one_block = np.array([0, len(self.digits)])
+        return lay_out(self.digits, one_block, design.sizes, terms, self.tables)
 
     def margins(self, layout: TermLayout, design: ModelDesign, rows: np.ndarray) -> Margins:
         """Return the margins of some persons."""
@@ -305,20 +292,20 @@ def choose_penalty(
     coarse = COARSE_STEPS if with_numbers(design.numbers) else COARSE
     bases = [fit_base(design, train, cells, coarse)[1] for train, _ in splits]
     # 2. Penalty of the pairs of predictors, from the largest one down while the score rises.
-    hold = np.inf
+    of_pairs = np.inf
     if pairs:
         together = cells.together(design, pairs)
         trials = [
             _Trial.of(design, cells, together, train, test, base)
             for (train, test), base in zip(splits, bases, strict=True)
         ]
-        hold, bases = _choose_pairs(together, trials, choice)
+        of_pairs, bases = _choose_pairs(together, trials, choice)
     # 3. Penalty of the strata, given that of the pairs.
     layout, of_strata = cells.by_stratum(design), enough[design.strata]
     strata_bases = [base.copy() for base in bases]
     if not of_strata.any():
         of_totals = _choose_totals(design, cells, splits, strata_bases, coarse, choice)
-        return Pooling("partial", np.inf, hold, choice, totals=of_totals)
+        return Pooling("partial", np.inf, choice, pairs=of_pairs, totals=of_totals)
     trials = [
         _Trial.of(design, cells, layout, train[of_strata[train]], test[of_strata[test]], base)
         for (train, test), base in zip(splits, bases, strict=True)
@@ -335,7 +322,7 @@ def choose_penalty(
             for trial, base in zip(trials, strata_bases, strict=True)
         ]
         of_totals = _choose_totals(design, cells, splits, predicted, coarse, choice)
-    return Pooling("partial", amount, hold, choice, totals(scores), totals=of_totals)
+    return Pooling("partial", amount, choice, totals(scores), pairs=of_pairs, totals=of_totals)
 
 
 def _choose_totals(
@@ -357,16 +344,10 @@ def _choose_totals(
         places, classes = cells.of_person[persons], design.classes[persons]
         base, known = predict_multinomial(common, cells.digits[places])
         by_stratum = by_cell[places, classes]
-        everybody = np.arange(len(persons))
+        pooled = np.where(known, base[np.arange(len(persons)), classes], by_stratum)
         sizes = np.bincount(design.strata[train], minlength=design.n_strata)
-        folds.append(
-            AnnouncedClasses(
-                by_stratum,
-                np.where(known, base[everybody, classes], by_stratum),
-                sizes[design.strata[persons]],
-                design.weights[persons],
-            )
-        )
+        of_persons = sizes[design.strata[persons]], design.weights[persons]
+        folds.append(HeldOut(by_stratum, pooled, *of_persons))
     return best_amount(folds, choice)
 
 

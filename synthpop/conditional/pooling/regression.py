@@ -45,7 +45,7 @@ CURVATURE_TOLERANCE = 1e-11  # of the largest, to be told from none
 class Centre:
     """The pooled regression, as strata see it.
 
-    model: RegressionModel; without the stratum; the constant is that of no stratum
+    model: without the stratum; the constant is that of no stratum
     constants: float array, shape (n_strata,); what the stratum adds to it
     middle: float array, shape (p - 1,); mean of the columns but the constant
     scale: float array, shape (p - 1, q); coefficients b0 + scale u have the penalty (k / 2) |u|^2
@@ -58,12 +58,7 @@ class Centre:
 
 
 def centre_of(kind: str, design: ModelDesign, y: np.ndarray) -> tuple[RegressionModel, Centre]:
-    """Fit the pooled regression with the stratum as a predictor, and return how it is left.
-
-    kind: "linear" or "counts"
-    design: of two or more strata
-    y: float array, shape (n,)
-    """
+    """Fit the pooled regression, "linear" or of "counts"; return it, and as strata see it."""
     wide = design.with_strata()
     fitted = fit_regression(kind, wide.digits, y, wide.weights, wide.sizes, wide.numbers)
     tables = fitted.tables[:-1]
@@ -112,15 +107,15 @@ class Unit:
     solve: Callable[[float], Solved]
 
     @classmethod
-    def of(cls, centre: Centre, part: ModelDesign, y: np.ndarray) -> Unit:
+    def of(cls, centre: Centre, persons: ModelDesign, y: np.ndarray) -> Unit:
         """Take the persons of a stratum that the pooled regression knows."""
         model = centre.model
-        rows = np.flatnonzero(predict_regression(model, part.digits)[1])
-        part, y = part.rows(rows), y[rows]
-        first, cell = distinct_cells(part.digits, part.sizes)
-        total = np.bincount(cell, weights=part.weights, minlength=len(first))
-        mean = np.bincount(cell, weights=part.weights * y, minlength=len(first)) / total
-        x = model_columns(part.digits[first], model.seen, model.tables)[:, 1:]
+        rows = np.flatnonzero(predict_regression(model, persons.digits)[1])
+        persons, y = persons.rows(rows), y[rows]
+        first, cell = distinct_cells(persons.digits, persons.sizes)
+        total = np.bincount(cell, weights=persons.weights, minlength=len(first))
+        mean = np.bincount(cell, weights=persons.weights * y, minlength=len(first)) / total
+        x = model_columns(persons.digits[first], model.seen, model.tables)[:, 1:]
         weights = total * (len(y) / max(total.sum(), 1e-300))
         expected, z = x @ model.coefficients[1:], (x - centre.middle) @ centre.scale
         if model.kind == "linear":

@@ -43,11 +43,7 @@ class RidgeEffects:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Effects and the probabilities they make; `shrink` changes both.
-
-    effects: float array, shape (L, R)
-    probabilities: float array, shape (c, R)
-    """
+    """Effects, shape (L, R), and the probabilities they make, (c, R); `shrink` changes both."""
 
     effects: np.ndarray
     probabilities: np.ndarray
@@ -103,10 +99,8 @@ def shifted(
     """Return shifted probabilities and where the sample had every level but of numbers.
 
     base: float array, shape (c, R); rows that are zero stay zero
-    digits: int array, shape (c, m)
     pairs: effects that come first, of which no level has to be known
-    Returns probabilities: float array, shape (c, R); a level without an effect leaves the
-        probabilities as they are; known: bool array, shape (c,).
+    A level without an effect leaves the probabilities as they are.
     """
     sums = np.zeros_like(base)
     if pairs is not None:

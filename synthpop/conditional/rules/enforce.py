@@ -69,11 +69,10 @@ def plan_rules(
 ) -> RulePlan:
     """Find out after which step each rule can be looked at.
 
-    rules: sequence of Rule
     stages, models: the steps that work block by block, `Structure` first, and what they learned
     sample: with the columns of all steps
     """
-    rules = [part for rule in rules for part in conjuncts(rule)]
+    rules = [conjunct for rule in rules for conjunct in conjuncts(rule)]
     people = People(sample.fields, sample.columns, sample.offsets)
     maker = {name: k for k, stage in enumerate(stages) for name in stage.provides}
     at: dict[int, list[int]] = {}
@@ -102,8 +101,8 @@ def conjuncts(rule: Rule) -> list[Rule]:
     condition = rule.condition
     if rule.household or not isinstance(condition, Operation) or condition.operator != "and":
         return [rule]
-    parts = (replace(rule, condition=side) for side in (condition.left, condition.right))
-    return [part for side in parts for part in conjuncts(side)]
+    left, right = (replace(rule, condition=one) for one in (condition.left, condition.right))
+    return [*conjuncts(left), *conjuncts(right)]
 
 
 def _base_columns(
@@ -133,9 +132,8 @@ def _candidates(sample: Sample, name: str) -> np.ndarray:
     distinct = np.unique(values[has_value])
     if len(distinct) > CANDIDATES:
         places = np.linspace(0, len(distinct) - 1, CANDIDATES).round().astype(np.int64)
-        distinct = (
-            np.union1d(distinct[places], [0.0]) if (distinct == 0).any() else distinct[places]
-        )
+        zero = distinct[distinct == 0]
+        distinct = np.union1d(distinct[places], zero)
     return np.append(distinct.astype(np.float64), np.nan) if (~has_value).any() else distinct
 
 
@@ -168,10 +166,8 @@ def draw_within_rules(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Draw the new columns of a step such that the rules it completes are kept.
 
-    stages, models: the steps and what they learned
-    step: position of the step
+    step: position among the stages
     rng: of the step in this block; redraws go on with it
-    stratum: for what is recorded
     """
     jitters = bool(getattr(models[step], "jitter", ()))
     before_draw = deepcopy(rng) if jitters and not step else None
@@ -186,10 +182,9 @@ def draw_within_rules(
         rows = _of_same_households(block.offsets, np.asarray(first.any(axis=0)))
         for name, values in copied.items():
             new[name][rows] = values[rows]
-        those = plural(
-            len(np.unique(np.searchsorted(block.offsets, rows, side="right"))), "household"
-        )
-        what = f"{those} would break a rule with ages drawn again: copied as in the sample"
+        n_households = len(np.unique(np.searchsorted(block.offsets, rows, side="right")))
+        households = plural(n_households, "household")
+        what = f"{households} would break a rule with ages drawn again: copied as in the sample"
         block.fallbacks.append(Fallback(LABEL, stratum, what, len(rows)))
         first = look.broken(block, new)
     broken = np.asarray(first.any(axis=0))
@@ -219,11 +214,10 @@ def draw_within_rules(
             names = ", ".join(stages[step].provides)
             what = f"no draw of {names} kept the rules: the nearest sample value that does"
             block.fallbacks.append(Fallback(LABEL, stratum, what, changed))
-    left = look.broken(block, new)
-    for number, still in zip(numbers, left, strict=True):
-        if still.any():
+    for number, breaks in zip(numbers, look.broken(block, new), strict=True):
+        if breaks.any():
             what = f"{plan.rules[number].text!r} could not be kept"
-            block.fallbacks.append(Fallback(LABEL, stratum, what, int(still.sum())))
+            block.fallbacks.append(Fallback(LABEL, stratum, what, int(breaks.sum())))
     return new
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.household_values import joined
 from synthpop.conditional.rules.parse import OF_HOUSEHOLD
 from synthpop.conditional.rules.syntax import (
     Call,
@@ -165,20 +166,16 @@ def _called(people: People, function: str, value: Node) -> np.ndarray:
         return np.nan_to_num(values)
     if not people.n_persons:
         return values
+    if function in ("sum", "mean"):
+        return joined(values, people.offsets, function)
     first, has_value = people.offsets[:-1], ~np.isnan(values)
     if function == "equivalised_size":
         return equivalised_size(values, people.household)
     if function == "count":
         return np.add.reduceat(np.where(has_value, values, 0.0), first)[people.household]
-    if function in ("min", "max"):
-        fill = np.inf if function == "min" else -np.inf
-        kernel = np.minimum if function == "min" else np.maximum
-        reduced = kernel.reduceat(np.where(has_value, values, fill), first)
-        return np.where(np.isfinite(reduced), reduced, np.nan)[people.household]
-    total = np.add.reduceat(np.where(has_value, values, 0.0), first)
-    count = np.add.reduceat(has_value.astype(np.float64), first)
-    divisor = np.maximum(count, 1.0) if function == "mean" else 1.0
-    return np.where(count > 0, total / divisor, np.nan)[people.household]
+    extreme, fill = (np.minimum, np.inf) if function == "min" else (np.maximum, -np.inf)
+    reduced = extreme.reduceat(np.where(has_value, values, fill), first)
+    return np.where(np.isfinite(reduced), reduced, np.nan)[people.household]
 
 
 def _both(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -16,8 +16,7 @@ class Number:
 class Name:
     """A column or the level of a category; quoted names are one of the two for sure.
 
-    member: str or None; level that tells whose value it is: that of the first such person of the
-        household
+    member: level that tells whose value it is: that of the first such person of the household
     kind: "any", "column" or "level"
     """
 
@@ -86,12 +85,9 @@ Node = Number | Name | Operation | Minus | Not | RuleComparison | Member | Missi
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule.
+    """One rule: a condition that must hold for each person in scope (None: all).
 
-    text: str
-    scope: Node or None; condition on the persons whom the rule is about; None: all
-    condition: Node; must hold for each of them
-    household: bool; whether the rule is about households: the condition is the same for all members
+    household: whether the rule is about households: the condition is the same for all members
     """
 
     text: str

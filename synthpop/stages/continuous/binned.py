@@ -28,7 +28,7 @@ class Classes:
 
     codes: int array, shape (n_persons,)
     low, high: float arrays, shape (R,); bounds of each class; equal where it is a point
-    modelled: bool; whether the values of the last class come from a regression
+    modelled: whether the values of the last class come from a regression
     """
 
     codes: np.ndarray
@@ -58,9 +58,8 @@ def value_classes(
 ) -> Classes:
     """Cut values at limits that are given, or at weighted quantiles (book eq. 6.4, 6.5).
 
-    `tail` is None or the options of a tail, with ``type`` and ``threshold``.
-    Values above `upper` count as `upper`. `where` are the rows of the survey's file, for messages.
-    A constant is a class without width.
+    Values above `upper` count as `upper`; a constant is a class without width. `tail` are options
+    or None, `where` rows of the survey's file, for messages.
     """
     threshold = None if tail is None else tail.threshold
     _check_ends(values, threshold, upper, label)

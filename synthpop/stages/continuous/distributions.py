@@ -221,10 +221,8 @@ def draw_values(
 
         span = distributions.high - distributions.low
         normal = np.clip(ndtri(distributions.low[rows] + uniforms * span[rows]), -1e300, 1e300)
-        out = (distributions.centre + distributions.location)[rows] + distributions.scale[
-            rows
-        ] * normal
-        return rule.from_model(out)
+        middle = distributions.centre + distributions.location
+        return rule.from_model(middle[rows] + distributions.scale[rows] * normal)
     out = np.empty(n)
     draw_from_table(
         rows,
@@ -266,23 +264,19 @@ def _counts_below(
     from scipy.stats import nbinom, poisson
 
     out = np.empty(len(mean))
-    for mixed in (False, True):
-        part = np.flatnonzero(np.isfinite(size) == mixed)
-        if len(part):
-            law = (
-                nbinom(size[part], size[part] / (size[part] + mean[part]))
-                if mixed
-                else poisson(mean[part])
-            )
-            out[part] = law.ppf(uniforms[part] * law.cdf(np.floor(most)))
+    is_mixed = np.isfinite(size)
+    n, m = size[is_mixed], mean[is_mixed]
+    laws = ((is_mixed, nbinom(n, n / (n + m))), (~is_mixed, poisson(mean[~is_mixed])))
+    for rows, law in laws:
+        if rows.any():
+            out[rows] = law.ppf(uniforms[rows] * law.cdf(np.floor(most)))
     return np.clip(out, 0.0, np.floor(most))
 
 
 def codes_of_rows(coding: Coding, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
     """Return the cell code of each row of the distribution table, shape (c,)."""
-    columns = [block.columns[item.name] for item in coding.variables]
     codes = np.zeros(n_rows, dtype=np.int64)
-    codes[rows] = coding.cells(columns, block.n_persons)
+    codes[rows] = coding.cells(block.columns, block.n_persons)
     return codes
 
 
@@ -296,10 +290,9 @@ def record_steps(
     by: str | None = None,
 ) -> None:
     """Record how many persons' values came from a lower level of the fallback."""
-    persons = np.bincount(rows, minlength=len(distributions.step))
-    for number in (1, 2):
-        at_step = distributions.step == number
-        if (number == 2 or separate) and persons[at_step].sum():
+    persons = np.bincount(distributions.step[rows], minlength=3).tolist()
+    for number in (1, 2) if separate else (2,):
+        if persons[number]:
             used = of_levels(STEPS[number], by)
             what = f"values of combinations not observed in the sample: {used}"
-            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[at_step].sum())))
+            block.fallbacks.append(Fallback(label, stratum_name, what, persons[number]))

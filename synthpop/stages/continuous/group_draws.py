@@ -26,10 +26,7 @@ BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 def scrambled_points(number: int, seeds: np.ndarray) -> np.ndarray:
-    """Return one point of a van der Corput sequence for each scrambling, in [0, 1).
-
-    number: which point of the sequences
-    seeds: uint32 array, shape (n,)
+    """Return term `number` of a van der Corput sequence for each scrambling, in [0, 1).
 
     Examples
     --------
@@ -52,7 +49,6 @@ class GroupDraws:
     """Where the sequences of the groups in a block have come to; they go on with every draw.
 
     classes, top: float arrays, shape (L,); of the class of a person, and of whether it is the last
-        class
     """
 
     classes: np.ndarray
@@ -68,10 +64,8 @@ class GroupDraws:
         shape: tuple[int, int],
         rng: np.random.Generator,
     ) -> GroupDraws:
-        """Begin the sequences of a block.
+        """Begin the sequences of a block, for `shape` of groups and classes, (L, R).
 
-        label: of the step
-        shape: (int, int); number of groups L, and of classes R
         rng: where the block does not know the seed of its population
         """
         size, n_classes = shape
@@ -90,9 +84,8 @@ class GroupDraws:
     ) -> np.ndarray:
         """Return uniform numbers by which persons draw their class, shape (n,).
 
-        groups, places: int arrays, shape (n,); persons of a group with neighbouring places are
-            alike
-        top_shares: float array, shape (n,); probability of the last class
+        Persons of a group with neighbouring `places` are alike; `top_shares` are the probabilities
+        of the last class.
         """
         # 1. An order: group by group, in a group by place, in random order among 20 persons.
         counts = np.bincount(places)

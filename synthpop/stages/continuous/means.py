@@ -71,8 +71,7 @@ class GroupMeans:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return group of each person, and its place such that alike persons are neighbours.
 
-        Rows of the distribution table, shape (c, R), are put in order of their group, and in a
-        group of their expected value.
+        Rows of the distribution table, shape (c, R), are sorted by group, then by expected value.
         """
         group = self.groups_of(coding, codes)
         shares = np.diff(cumulative, axis=1, prepend=0.0)
@@ -117,11 +116,8 @@ def group_means(
 ) -> GroupMeans:
     """Return the means of the survey by the levels of a predictor.
 
-    name: the predictor
     digits: int array, shape (n, number of terms)
     values, classes, weights: arrays, shape (n,); NaN is missing, and no value of a group
-    within: how values lie inside their classes
-    Raises InputError: the category is not a predictor of its own.
     """
     # 1. The mean of each group.
     term = _term_of(name, coding, label)
@@ -171,12 +167,9 @@ def calibrate_means(
 ) -> Any:
     """Return a model whose group means are those of the survey in a pilot population.
 
-    model: a model with `coding`, `sequence` and `means`; with factors of its groups to start from,
-        one round is enough
-    pilot: list of Block; with the columns of all steps before
-    simulate: function of a model, a block and a function; draws the block, and calls the function
-        with each part of it that is drawn at once
-    label: of the step
+    model: with `coding`, `sequence` and `means`; with factors of its groups one round is enough
+    simulate: function of a model, a block and a function that gets each part of the block as it is
+        drawn
     """
     for _ in range(ROUNDS if model.sequence.level_factors is None else 1):
         parts: list[Block] = []
@@ -194,10 +187,11 @@ def calibrate_means(
 
 def _expected(model: Any, part: Block, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return persons, probabilities without level_factors and group of each cell of a block."""
-    coding, unadjusted = model.coding, replace(model.sequence, level_factors=None)
-    cells, row_of_cell, shares, *_ = evaluate_cells(coding, unadjusted, part, label=label)
+    unadjusted = replace(model, sequence=replace(model.sequence, level_factors=None))
+    cells, row_of_cell, shares, *_ = evaluate_cells(unadjusted, part, label)
     rows = row_of_cell[cells]
-    groups = model.means.groups_of(coding, codes_of_rows(coding, part, rows, len(shares)))
+    codes = codes_of_rows(model.coding, part, rows, len(shares))
+    groups = model.means.groups_of(model.coding, codes)
     return np.bincount(rows, minlength=len(shares)), shares, groups
 
 
@@ -242,8 +236,7 @@ def tilt_to_mean(
     """Return factors of the classes by which the mean becomes the target, shape (R,).
 
     persons: int array, shape (c,)
-    shares: float array, shape (c, R); probabilities of the classes; what they lack to one is
-        missing
+    shares: float array, shape (c, R); what the probabilities lack to one is missing
     values: float array, shape (R,); mean of each class
 
     Examples

@@ -81,8 +81,6 @@ class ValueMethod(Options):
     ) -> ValueRule:
         """Return how the values of the last class are modelled and drawn.
 
-        values, weights: float arrays, shape (n,); of the sample persons in that class
-        rows: int array, shape (n,); their positions, for messages
-        label: str; of the stage, for messages
+        All arrays are of the sample persons in that class; `rows` and `label` are for messages.
         """
         raise NotImplementedError

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
-from synthpop.conditional.distribution import distribution_table
+from synthpop.conditional.distribution import ClassDistribution, distribution_table
 from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import FallbackSequence
 from synthpop.conditional.make_up import MakeUp
 from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.dataset import Field
@@ -33,15 +31,13 @@ from synthpop.stages.continuous.values import Values
 
 
 @dataclass(frozen=True, slots=True)
-class ContinuousModel(StageModel):
-    """What `Continuous` learned: classes (the first is missing), their distribution, the values.
+class ContinuousModel(ClassDistribution, StageModel):
+    """What `Continuous` learned: the distribution of classes (the first is missing), the values.
 
     The values of the last class come from the tail or the regression where there is one.
     """
 
     fields: tuple[Field, ...]
-    coding: Coding
-    sequence: FallbackSequence
     low: np.ndarray
     high: np.ndarray
     within_class: WithinClass
@@ -101,24 +97,16 @@ def draw_persons(
     by: str | None,
     sequences: GroupDraws | None,
 ) -> dict[str, np.ndarray]:
-    """Draw a value for each person of a block.
+    """Draw a value for each person of a block, with the limits of its class where they are columns.
 
-    label: of the stage, for records of fallbacks
     by: variable to whose levels the models were fitted instead of the strata
     sequences: as `group_draws` returns it
-    Returns dict of float arrays, shape (n_persons,): drawn values, and the limits of the classes
-        that they were drawn from where the model has columns of these.
     """
     from synthpop.kernels.draws import draw_classes
 
     # 1. A class given the predictors.
-    cells, row_of_cell, table = distribution_table(
-        model.coding,
-        model.sequence,
-        block,
-        label=label,
-        stratum_name=str(model.strata_levels[block.stratum]),
-    )
+    stratum = str(model.strata_levels[block.stratum])
+    cells, row_of_cell, table = distribution_table(model, block, label=label, stratum_name=stratum)
     classes = np.empty(block.n_persons, dtype=np.int16)
     rows = row_of_cell[cells]
     codes = codes_of_rows(model.coding, block, rows, len(table))

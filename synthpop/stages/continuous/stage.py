@@ -12,7 +12,7 @@ import numpy as np
 from synthpop.conditional.class_models import (
     AnyPooling,
     PoolingOptions,
-    check_pooling,
+    check_class_options,
     fit_classes,
     fit_fallbacks,
     pooling_options,
@@ -23,7 +23,7 @@ from synthpop.conditional.fallback import FallbackSequence, ModelDesign
 from synthpop.conditional.household_values import (
     FORMS,
     JOINED,
-    first_members_of_block,
+    drawn_by_household,
     first_members_of_sample,
     joined,
     unshared,
@@ -34,20 +34,13 @@ from synthpop.conditional.members_before import (
     drawn_given_members,
     without_members_before,
 )
-from synthpop.conditional.predictors import (
-    NUMERIC,
-    Predictors,
-    check_by,
-    check_predictors,
-    grouped,
-    notes_by_level,
-)
+from synthpop.conditional.predictors import Predictors, grouped, notes_by_level
 from synthpop.conditional.reference_member import FIRST, knows_first
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.parameters import NONE, Instance, OneOf, check, check_choice
+from synthpop.microdata.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.streams import Streams
 from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
@@ -194,10 +187,7 @@ class Continuous(BlockStage):
         """Note everything in the options that cannot work."""
         check_in_survey(faults, self.label, [self.name], schema)
         check_numeric_field(faults, self.label, self.name, schema)
-        check_predictors(faults, self.label, self.predictors, schema)
-        check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
-        check_pooling(faults, self)
-        check_by(faults, self.label, self.by, self.provides, schema)
+        check_class_options(faults, self, schema)
         if value_method(self.method) is None:
             remedy = did_you_mean(self.method, [*METHODS, "a scikit-learn regressor"])
             faults.add(f"{self.label}: method", f"{self.method!r} is not allowed", remedy=remedy)
@@ -284,6 +274,7 @@ class Continuous(BlockStage):
             fields=new_fields(self.provides, sample.fields[self.name], has_fractions=fractions),
             coding=coding,
             sequence=sequence,
+            allowed=None,
             low=classes.low,
             high=classes.high if tail is None else np.append(classes.high[:-1], tail.upper),
             within_class=within,
@@ -386,6 +377,5 @@ class Continuous(BlockStage):
         if self.by_household not in FORMS:
             return draw(block)
         if self.by_household == "shared":
-            columns, sizes = draw(first_members_of_block(block)), np.diff(block.offsets)
-            return {name: np.repeat(values, sizes) for name, values in columns.items()}
+            return drawn_by_household(block, draw)
         return {self.name: joined(draw(block)[self.name], block.offsets, self.by_household, rng)}

@@ -63,9 +63,6 @@ class TopClass:
     ) -> TopClass:
         """Return the class with a law for each group, in which single large values stay.
 
-        values, weights: float arrays, shape (n,); sample values of the class
-        groups: int array, shape (n,)
-
         The upper end of a group is as far above its largest sample value as that of all is above
         the largest of all, and at least the quantile `LEAST_END` of the tail. Its mean is the
         weighted mean of its values, where `MEAN_WEIGHT` values more have the mean that the tail of
@@ -101,27 +98,24 @@ def fit_top_class(
 ) -> tuple[TopClass | None, tuple[Fallback, ...]]:
     """Fit the distribution of the values of the top class; too few of them have none.
 
-    kind: None, "gpd" or "pareto"
-    values, weights: float arrays, shape (n,); values above `upper` count as `upper`
     threshold: where the class begins
-    upper: largest value of a draw; default twice the largest sample value, or the value that half a
-        person is expected above where that is less, but never less than the largest sample value
+    upper: largest value of a draw, as which larger sample values count; default twice the largest
+        sample value, or the value that half a person is expected above where that is less, but
+        never less than the largest sample value
     estimator: one of `ESTIMATORS`; default the first
-    label: of the stage, for what is recorded
     """
     if kind is None:
         return None, ()
     values = values if upper is None else np.minimum(values, upper)
-    above = values > threshold
+    above, why = values > threshold, ""
     if above.sum() < FEWEST_IN_TAIL:
-        what = f"only {int(above.sum())} sample values in the top class: no tail, within the class"
-        return None, (Fallback(label, "all", what),)
-    if values[above].max() <= 0:
-        what = "no sample value is positive: no tail, within the class"
-        return None, (Fallback(label, "all", what),)
-    if kind == "pareto" and threshold <= 0:
-        what = f"the top class begins at {threshold:g}, not above zero: no tail, within the class"
-        return None, (Fallback(label, "all", what),)
+        why = f"only {int(above.sum())} sample values in the top class"
+    elif values[above].max() <= 0:
+        why = "no sample value is positive"
+    elif kind == "pareto" and threshold <= 0:
+        why = f"the top class begins at {threshold:g}, not above zero"
+    if why:
+        return None, (Fallback(label, "all", f"{why}: no tail, within the class"),)
     tail, notes = _fitted(kind, values, weights, above, threshold, estimator, label)
     if tail is None:
         return None, notes
@@ -133,8 +127,8 @@ def fit_top_class(
     top = TopClass(tail, end, rate_of_ranks(quantiles, ranks, shares, mean))
     top_mean = top.mean()
     if abs(top_mean - mean) > REACH * abs(mean):
-        what = f"mean of the tail {number(top_mean, 6)}, "
-        what += f"of the sample's values there {number(mean, 6)}"
+        means = f"{number(top_mean, 6)}, of the sample's values there {number(mean, 6)}"
+        what = f"mean of the tail {means}"
         notes = (*notes, Fallback(label, "all", what))
     return top, (*notes, *_reach_notes(tail, top, float(values[above].max()), upper, label))
 
@@ -175,14 +169,12 @@ def _reach_notes(
     tail: GpdTail | ParetoTail, top: TopClass, largest: float, upper: float | None, label: str
 ) -> tuple[Fallback, ...]:
     """Warn of a tail without a variance whose end nobody has set, and record the end."""
-    shape = tail.shape if isinstance(tail, GpdTail) else 1.0 / tail.shape
-    if shape <= HEAVY or upper is not None:
+    is_gpd = isinstance(tail, GpdTail)
+    if (tail.shape if is_gpd else 1.0 / tail.shape) <= HEAVY or upper is not None:
         return ()
-    what = (
-        f"heavy tail (shape {shape:.2f}, no variance) from {int(tail.n_exceed)} values"
-        if isinstance(tail, GpdTail)
-        else f"heavy tail (Pareto shape {tail.shape:.2f}, no variance) from {tail.k} values"
-    )
+    shape = f"{'shape' if is_gpd else 'Pareto shape'} {tail.shape:.2f}"
+    n = int(tail.n_exceed) if isinstance(tail, GpdTail) else tail.k
+    what = f"heavy tail ({shape}, no variance) from {n} values"
     what += f": drawn up to {count(top.upper)}, largest sample value {count(largest)}"
     warnings.warn(f"{label}: {what}; set upper", ModelWarning, stacklevel=2)
     return (Fallback(label, "all", what),)

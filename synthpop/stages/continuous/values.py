@@ -115,17 +115,13 @@ def fit_values(
     seed: int,
     pooling: str | float = "none",
 ) -> tuple[Values, dict[int, str]]:
-    """Fit the sources.
+    """Fit the sources to the persons who have a value.
 
-    design: of the persons who have a value
-    values: float array, shape (n,)
     smallest_stratum: strata with fewer values have no model of their own
-    seed: for regressors that learn with randomness, and to deal households to folds
-    pooling: "none", "complete", "cross-validated" or a number; amount of partial pooling
-        (`synthpop.conditional.pooling.regression`); only "none" and "complete" for regressors of
-        scikit-learn
-    Returns values: Values; notes: dict; stratum -> why it has no model of its own; `ALL` -> values
-        that the rule leaves out.
+    pooling: amount of partial pooling (`synthpop.conditional.pooling.regression`); only "none" and
+        "complete" for regressors of scikit-learn
+    Returns the sources, and notes: stratum -> why it has no model of its own; `ALL` -> values that
+        the rule leaves out.
     """
     y = rule.to_model(values)
     pooled_fit = _shrunk(rule, design, y, smallest_stratum, seed, pooling)
@@ -134,11 +130,10 @@ def fit_values(
     for stratum in range(design.n_strata) if pooling != "complete" else ():
         rows = np.flatnonzero(design.strata == stratum)
         source, why = None, f"only {len(rows)} values in the sample"
-        if len(rows) >= max(1, smallest_stratum) and (
-            pooled_fit is None or pooled_fit.by_stratum[stratum]
-        ):
-            part, near = design.rows(rows), pooled_fit.by_stratum[stratum] if pooled_fit else None
-            source = _fit_source(rule, part, y[rows], values[rows], seed + stratum + 1, near)
+        shrunk = pooled_fit.by_stratum[stratum] if pooled_fit else None
+        if len(rows) >= max(1, smallest_stratum) and (shrunk or not pooled_fit):
+            of_stratum = design.rows(rows), y[rows], values[rows]
+            source = _fit_source(rule, *of_stratum, seed + stratum + 1, shrunk)
             rank = 0 if pooled_fit or source is None or source.model is None else source.model.rank
             if len(rows) < VALUES_PER_COEFFICIENT * rank:
                 source, why = None, f"only {len(rows)} values for {rank} coefficients"
@@ -194,35 +189,23 @@ def _fit_source(
     keep = _kept(rule, y, w)
     if not keep.any():
         return None
-    part, model, centre = design.rows(np.flatnonzero(keep)), None, 0.0
-    if isinstance(rule.regression, str) and rule.regression == "mean":
+    model, centre, kind = None, 0.0, rule.regression
+    sample = kind, design.digits[keep], y[keep], w[keep], design.sizes
+    if isinstance(kind, str) and kind == "mean":
         centre = float(np.average(y[keep], weights=w[keep]))
         fitted = np.full(len(y), centre)
-    elif isinstance(rule.regression, str) and rule.regression in ("linear", "counts"):
-        model = near or fit_regression(
-            rule.regression, part.digits, y[keep], part.weights, design.sizes, design.numbers
-        )
+    elif isinstance(kind, str) and kind in ("linear", "counts"):
+        model = near or fit_regression(*sample, design.numbers)
         fitted = predict_regression(model, design.digits)[0]
     else:
-        model, fitted_part = fit_regressor(
-            rule.regression,
-            part.digits,
-            y[keep],
-            part.weights,
-            design.sizes,
-            design.ordered,
-            seed,
-            design.numbers,
-        )
         fitted = np.zeros(len(y))
-        fitted[keep] = fitted_part
+        model, fitted[keep] = fit_regressor(*sample, design.ordered, seed, design.numbers)
     empty = np.empty(0)
     source = ValueSource(model, centre, empty, empty, empty)
     if rule.draw == "leaves":
         return _with_leaves(source, design, values)
     if rule.draw == "donors":
-        known = np.ones(len(y), bool) if model is None else predict_regression(
-            model, design.digits)[1]  # fmt: skip
+        known = source.predict(design.digits)[1]
         order = np.flatnonzero(known)[np.argsort(fitted[known], kind="stable")]
         share = np.cumsum(w[order]) / w[order].sum()
         return replace(source, table=values[order], cumulative=share, fitted=fitted[order])
@@ -245,9 +228,9 @@ def _with_leaves(source: ValueSource, design: ModelDesign, values: np.ndarray) -
 
     Without a model all are in one leaf.
     """
-    known, leaf = np.ones(len(values), dtype=bool), np.zeros((len(values), 1), dtype=np.int64)
+    known = source.predict(design.digits)[1]
+    leaf = np.zeros((len(values), 1), dtype=np.int64)
     if source.model is not None:
-        known = source.predict(design.digits)[1]
         leaf = leaves_of(source.model.estimator, columns_of(source.model, design.digits[known]))
     return replace(source, leaves=fit_leaves(leaf, values[known], design.weights[known]))
 

@@ -491,15 +491,15 @@ def test_one_person_cannot_be_cross_validated() -> None:
 def test_summaries_tell_the_kind_and_its_numbers() -> None:
     assert "of its own" in Pooling().summary()
     assert "One model" in Pooling("complete").summary()
-    text = Pooling("partial", 10.0, 30.0, "cross-validated").summary()
+    text = Pooling("partial", 10.0, "cross-validated", pairs=30.0).summary()
     assert "10 persons" in text
     assert "30 persons" in text
     assert "chosen by cross-validation" in text
     assert "as given" in Pooling("partial", 10.0).summary()
-    without = Pooling("partial", np.inf, np.inf).summary()
+    without = Pooling("partial", np.inf, pairs=np.inf).summary()
     assert without.startswith("A stratum has its own class totals")
     assert "inf" not in without.split()
-    assert Pooling("partial", np.inf, 3.0).to_dict()["amount"] == "infinite"
+    assert Pooling("partial", np.inf, pairs=3.0).to_dict()["amount"] == "infinite"
     assert Pooling("partial", 2.0).to_dict() == {
         "kind": "partial", "amount": 2.0, "pairs": "infinite", "chosen": "given", "scores": [],
         "pairs_left_out": 0, "way": "effects", "totals": 0.0,

@@ -93,9 +93,9 @@ def test_households_of_other_strata_give_the_same_bytes(
     searched: list[int] = []
     finish = Anneal.finish
 
-    def counted(self, frame, **options):
+    def counted(self, frame, run):
         searched.append(len(frame))
-        return finish(self, frame, **options)
+        return finish(self, frame, run)
 
     monkeypatch.setattr(Anneal, "finish", counted)
     with warnings.catch_warnings():

@@ -602,7 +602,7 @@ def test_the_structure_alone_tells_what_differs_within_households() -> None:
                 tolerance=-1,
                 max_proposals=0,
             ),
-            ["importance is given", "all tables of areas count alike", "max_proposals is 0"][1:],
+            ["importance is given", "all tables of areas count alike", "max_proposals: is 0"][1:],
         ),
     ],
 )
