@@ -141,6 +141,22 @@ def test_arguments_are_honoured() -> None:
             assert np.array_equal(breaks(x, **{end: within}), base)
 
 
+def test_ends_at_the_limits_themselves_are_no_fault() -> None:
+    x = np.arange(-50.0, 150.0)
+    assert np.array_equal(breaks(x, lower=-50.0, upper=149.0), breaks(x))
+    assert breaks(x, probs=[0.0, 1.0]).tolist()[-2:] == [1.0, 149.0]
+    for shares in ([-0.01, 0.5], [0.5, 1.01]):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            breaks(x, probs=shares)
+    constant = breaks([3.0, 3.0], zeros=False)
+    assert constant.tolist() == [3.0, np.nextafter(3.0, 4.0)]
+    # groups without weight or value have no mean: 2 and 6 with weights 2 and 3 remain
+    values, groups = [1.0, 3.0, 6.0, np.nan, 9.0], [1, 1, 2, 3, 4]
+    weights = [2.0, 2.0, 3.0, 1.0, 0.0]
+    means = breaks(values, weights, strata=groups, probs=[0.5], zeros=False)
+    assert means.tolist() == [2.0, 6.0]
+
+
 def test_zeros_are_found_by_default() -> None:
     assert 0 in breaks([0.0, 5.0, 6.0])
     assert breaks([4.0, 5.0, 6.0])[0] == 4.0
