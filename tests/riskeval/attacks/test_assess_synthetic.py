@@ -11,6 +11,7 @@ from riskeval.attacks.counting.attribution import disco, tcap
 from riskeval.attacks.entry import AttackInput
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.synthetic_risk import SyntheticRisk
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
 
@@ -228,3 +229,14 @@ class TestWhom:
             assess_synthetic(own, other, "age", "status", replicates=[iter([other])])
         with pytest.raises(InputError, match="household: is given beside"):
             assess_synthetic(own, other, Scenario("age", "status"), household="h")
+
+
+def test_an_excess_of_which_the_interval_begins_at_zero_is_not_clear() -> None:
+    attacks = list(ATTACKS)[:3]
+    table = pd.DataFrame(
+        {"attack": attacks, "target": "", "excess_lower": [0.0, 1e-9, np.nan],
+         "above_among_all": False}
+    )  # fmt: skip
+    risk = SyntheticRisk(table, {}, {}, {}, "", 1)
+    assert risk.above == [ATTACKS[attacks[1]].title]
+    assert risk.above_together == []

@@ -201,6 +201,40 @@ class TestWorkedByHand:
         assert risk.adversarial_accuracy_holdout == (4 / 4 + 2 / 4) / 2
         assert risk.privacy_loss == 0.75 - 0.25
         assert risk.per_record["score"].tolist() == [0, -0.1, -0.1, -0.1, *[-0.2] * 4]
+        assert (risk.auc, risk.advantage) == (1, 1)
+
+    def test_area_and_advantage(self) -> None:
+        """Scores 0, -0.1 (3) of members; 0, -0.2 (3) of strangers: best cut at -0.1."""
+        t = pd.DataFrame({"a": [0.0, 1.0, 5.0, 10.0]})
+        s = pd.DataFrame({"a": [0.0, 4.0, 8.0, 9.0]})
+        other = pd.DataFrame({"a": [0.0, 2.0, 2.0, 2.0]})
+        risk = membership(t, s, "a", holdout=other, method="nearest", seed=1)
+        assert risk.auc == pytest.approx((3.5 + 3 * 3) / 16)
+        assert risk.advantage == 1 - 0.25
+        assert (risk.excess.n, risk.excess.n_holdout) == (4, 4)
+        assert risk.excess.difference == pytest.approx(12.5 / 16 - 0.5)
+        assert risk.per_record["row"].tolist() == [0, 1, 2, 3] * 2
+
+    @pytest.mark.parametrize(
+        ("method", "n", "few"), [("nearest", 25, 0), ("nearest", 24, 24), ("density", 49, 0),
+                                 ("density", 48, 24)],
+    )  # fmt: skip
+    def test_few_strangers_are_told(self, method: str, n: int, few: int) -> None:
+        """For densities half of the hold-out is the reference, the smaller one."""
+        risk = membership(people(30, 1), people(30, 2), "a", holdout=people(n, 3),
+                          method=method, seed=1)  # fmt: skip
+        assert ("The hold-out has only" in risk.summary()) == bool(few)
+        assert not few or f"only {few} strangers, so" in risk.summary()
+
+    def test_four_records_can_be_attacked(self) -> None:
+        asked = {"holdout": people(4, 3), "method": "nearest", "seed": 1}
+        risk = membership(people(30, 1), people(30, 2), "a", most_records=4, **asked)
+        assert risk.per_record["member"].tolist() == [True] * 4 + [False] * 4
+        with pytest.raises(InputError, match="most_records: is 3"):
+            membership(people(30, 1), people(30, 2), "a", most_records=3, **asked)
+        asked["holdout"] = people(3, 3)
+        with pytest.raises(InputError, match="holdout"):
+            membership(people(30, 1), people(30, 2), "a", **asked)
 
     def test_log_ratio_of_densities(self) -> None:
         """Two variables, nearest neighbour: log ratio = 2 (log distance there - log here)."""

@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from riskeval.measures.interval_disclosure import interval_disclosure
-from riskeval.measures.mahalanobis_disclosure import crowded, mahalanobis_disclosure, near_truth
+from riskeval.measures.mahalanobis_disclosure import (
+    DISTANCE_SCALE,
+    crowded,
+    mahalanobis_disclosure,
+    near_truth,
+)
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.robust import Scatter, robust
 from tests.reference_data import golden, survey_data
@@ -30,6 +35,40 @@ def files(case: str):
 def scaled(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
     values = frame[names].to_numpy(float)
     return (values - values.mean(axis=0)) / values.std(axis=0, ddof=1)
+
+
+def test_rows_within_reach() -> None:
+    """Points 0, 3, 5 and 20 on a line, the last without its second value."""
+    y = np.array([[0.0, 0.0], [3.0, 0.0], [5.0, 0.0], [20.0, np.nan]])
+    asked = np.array([True, True, True, True])
+    assert crowded(y, asked, 3.0, 1).tolist() == [True, True, True, False]
+    assert crowded(y, asked, 2.9, 1).tolist() == [False, True, True, False]
+    assert crowded(y, asked, 5.0, 2).tolist() == [True, True, True, False]
+    assert crowded(y, asked, 3.0, 2).tolist() == [False, True, False, False]
+    # three complete rows have no third neighbour; the last row has three on its one variable
+    assert crowded(y, asked, 15 * np.sqrt(2), 1).tolist() == [True] * 4
+    assert crowded(y, asked, 21.2, 1).tolist() == [True, True, True, False]
+    assert crowded(y, asked, 30.0, 3).tolist() == [False, False, False, True]
+    assert crowded(y, ~asked, 30.0, 1).tolist() == [False] * 4
+    assert crowded(np.full((2, 2), np.nan), asked[:2], 1.0, 1).tolist() == [False, False]
+
+
+def test_half_widths_of_a_pattern() -> None:
+    """Distance 2 on one of two variables counts as 2 root 2; values 0.5 and 1 beside it."""
+    x = np.array([[2.0, np.nan], [0.0, 3.0], [np.nan, np.nan]])
+    y = np.array([[2.5, 1.0], [0.0, 4.0], [1.0, 1.0]])
+    cloud = Scatter(np.zeros(2), np.eye(2))
+    width = near_truth(x, y, cloud, 1.0, "any")[0]
+    np.testing.assert_allclose(width, np.array([2 * np.sqrt(2), 3, np.nan]) * DISTANCE_SCALE)
+    reach = 0.5 / width[0]
+    for k, expected in ((reach * 1.01, True), (reach * 0.99, False)):
+        assert near_truth(x, y, cloud, k, "any")[1][0] == expected
+        assert near_truth(x, y, cloud, k, "all")[1][0] == expected
+    # the first variable of the second row is right, the second is one off
+    both = 1.0 / width[1]
+    assert near_truth(x, y, cloud, both * 0.99, "any")[1].tolist()[1:] == [True, False]
+    assert near_truth(x, y, cloud, both * 0.99, "all")[1].tolist()[1:] == [False, False]
+    assert near_truth(x, y, cloud, both * 1.01, "all")[1].tolist()[1:] == [True, False]
 
 
 class TestReference:

@@ -339,7 +339,7 @@ def test_factors_of_an_earlier_fit_are_interpolated_at_the_class_means() -> None
     earlier = model_with(
         [np.nan, 5.0, 5.0],
         [[0.0, 1, 2, 3], [0, 7, 8, 9], [0, 40, 10, 20]],
-        [[1.0, 1, 1, 1], [1, 9, 9, 9], [1, 4, 1, 2]],
+        [[1.0, 8, 8, 8], [1, 9, 9, 9], [1, 4, 1, 2]],
     )
     fresh = [[0.0, 1, 2, 3], [0, 5, 15, 30], [0, 40, 50, 35], [0, 20, 20, 20]]
     later = model_with([np.nan, 5.0, np.nan, 5.0], fresh)
