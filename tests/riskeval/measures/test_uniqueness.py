@@ -153,7 +153,15 @@ def test_rule_of_dankar():
     two = large.table.loc[["zayatz", "snb"], "population_uniques"]
     assert large.chosen == two.idxmin()
     assert large.population_uniques == two.min()
-    assert "rule of Dankar" in large.summary()
+    assert "since the sampling fraction is above 0.1 and it is the smaller" in large.summary()
+    assert "Method: pitman, since the sampling fraction is at most 0.1 (rule of" in small.summary()
+    assert small.tau1_range == (
+        small.table["sample_uniques"].min(),
+        small.table["sample_uniques"].max(),
+    )
+    np.testing.assert_allclose(
+        small.table["sample_uniques"], np.minimum(small.table["population_uniques"] / 10, 3)
+    )
     unsolved = population_uniqueness(pd.DataFrame({"k": [1, 2, 3]}), ["k"], population_size=50)
     assert unsolved.chosen == "zayatz"
     assert unsolved.table.loc["pitman", "note"] != ""
@@ -175,8 +183,10 @@ def test_missing_key_is_a_category():
 def test_census_and_no_uniques():
     census = population_uniqueness(DATA, ["key"], population_size=8)
     assert census.population_uniques == census.tau1 == 3
+    assert set(census.table["note"]) == {"the file is the population"}
     pairs = population_uniqueness(pd.DataFrame({"k": [1, 1]}), ["k"], population_size=9)
     assert pairs.tau1 == 0
+    assert set(pairs.table["note"]) == {"no record is unique"}
 
 
 def test_empty_file():
