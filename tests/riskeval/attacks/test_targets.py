@@ -217,3 +217,33 @@ def test_members_together() -> None:
     assert combine_members(flags, unit, 3, "every").tolist() == [False, True, False]
     both = combine_probabilities(np.array([1.0, 0.0, 0.5]), unit, 3, "every")
     assert both.tolist() == [0, 0.5, 0]
+
+
+@pytest.mark.parametrize("household", [None, "h"])
+def test_errors_of_keys_by_a_loop(household: str | None) -> None:
+    """Two uniform numbers a person; members who share a key use those of the first of them all."""
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"k": rng.choice(["a", "b", "c", None], 300, p=[0.5, 0.3, 0.1, 0.1])})
+    frame["h"] = rng.integers(0, 160, 300)
+    options = {} if household is None else {"household": "h", "unit": "household"}
+    scenario = Scenario("k", key_errors={"k": 0.6}, **options)
+    believed = believed_keys(frame, scenario, Streams(5), "holdout")
+    draws = Streams(5).at("believed keys", "holdout", "k")
+    is_wrong, place = draws.random(300) < 0.6, draws.random(300)
+    counts = frame["k"].value_counts()
+    names = [*believed.levels[0], None]
+    expected = []
+    for row, value in enumerate(frame["k"]):
+        drawer = row
+        if household is not None:
+            members = frame.index[frame["h"] == frame["h"][row]]
+            if frame["k"][members].nunique() <= 1:
+                drawer = members[0]
+        if pd.isna(value):
+            value = None
+        elif is_wrong[drawer]:
+            others = [name for name in "abc" if name != value]
+            first_share = counts[others[0]] / counts[others].sum()
+            value = others[int(place[drawer] >= first_share)]
+        expected.append(value)
+    assert [names[code] for code in believed.codes[:, 0]] == expected
