@@ -28,7 +28,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import Options
-from synthpop.microdata.parameters import NONE, POSITIVE, Between, Either, OneOf, check
+from synthpop.microdata.parameters import NONE, POSITIVE, Between, OneOf, check
 from synthpop.microdata.text import plural
 
 SMALLEST_STRATUM = 30
@@ -78,7 +78,7 @@ class PoolingOptions(Options):
     PARAMETERS: ClassVar = {
         "smallest_stratum": Between(0, None),
         "totals": OneOf(*TOTALS),
-        "pairs": Either((POSITIVE, NONE)),
+        "pairs": POSITIVE | NONE,
     }
 
     amount: str | float | None = None

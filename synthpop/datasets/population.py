@@ -24,9 +24,9 @@ def make_population(n_households: int, seed: int, truth: DemoTruth = DEMO_TRUTH)
     persons = make_persons(households, draws)
     traits = make_traits(households, persons, draws)
     status = make_status(households, persons, traits, draws)
-    parts = make_components(households, persons, traits, status, truth, draws)
-    parts = np.rint(parts * _tail_factor(parts, persons, truth)[:, None])
-    return _frame(households, persons, traits, status, parts)
+    components = make_components(households, persons, traits, status, truth, draws)
+    components = np.rint(components * _tail_factor(components, persons, truth)[:, None])
+    return _frame(households, persons, traits, status, components)
 
 
 def _tail_factor(parts: np.ndarray, persons: Persons, truth: DemoTruth) -> np.ndarray:

@@ -39,7 +39,7 @@ def part_totals(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw the shares of the parts of one total (table ``components`` without the total's row)."""
     figure = new_figure(HALF, 1.2 + 0.42 * len(table))
     axes = figure.subplots()
-    labels = [wrapped(names.short(part), 30) for part in table["part"]]
+    labels = [wrapped(names.short(name), 30) for name in table["part"]]
     _pairs(axes, table["sample_share"], table["population_share"], labels)
     axes.axvline(0, color="#9aa5b1", linewidth=0.8)
     percent_axis(axes.xaxis)
@@ -54,12 +54,12 @@ def household_sizes(
     by_size: pd.DataFrame, by_stratum: pd.DataFrame, strata: str | None, names: FigureNames
 ) -> Figure:
     """Draw the tables ``households_by_size`` and, where there are strata, ``..._by_stratum``."""
-    parts = [(by_size, "size", "Household size, persons")]
+    tables = [(by_size, "size", "Household size, persons")]
     if strata is not None:
-        parts.append((by_stratum.head(MOST_STRATA), "stratum", names.short(strata)))
-    figure = new_figure(WIDE, 1.3 + 0.34 * max(len(table) for table, *_ in parts))
-    panels = figure.subplots(1, len(parts), squeeze=False)[0]
-    for axes, (table, column, title) in zip(panels, parts, strict=True):
+        tables.append((by_stratum.head(MOST_STRATA), "stratum", names.short(strata)))
+    figure = new_figure(WIDE, 1.3 + 0.34 * max(len(table) for table, *_ in tables))
+    panels = figure.subplots(1, len(tables), squeeze=False)[0]
+    for axes, (table, column, title) in zip(panels, tables, strict=True):
         _pairs(axes, table["estimate"], table["population"], map(wrapped, table[column]))
         axes.set_title(title)
         axes.set_xlabel("Households")

@@ -34,7 +34,7 @@ def curves_by_group(table: pd.DataFrame, names: FigureNames) -> Figure:
     name = str(table["variable"].iloc[0])
     size = table.groupby("level", sort=False)["n_sample"].first()
     levels = set(size.nlargest(MOST_PANELS).index)
-    groups = [(str(level), part) for level, part in table.groupby("level", sort=False)
+    groups = [(str(level), rows) for level, rows in table.groupby("level", sort=False)
               if level in levels]  # fmt: skip
     return _panels(groups, names.axis(name))
 
@@ -42,8 +42,8 @@ def curves_by_group(table: pd.DataFrame, names: FigureNames) -> Figure:
 @styled
 def curves_of_parts(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw one panel a variable."""
-    groups = [(names.short(str(name)), part)
-              for name, part in table.groupby("variable", sort=False)]  # fmt: skip
+    groups = [(names.short(str(name)), rows)
+              for name, rows in table.groupby("variable", sort=False)]  # fmt: skip
     units = {names.units.get(str(name), "") for name in table["variable"].unique()}
     return _panels(groups, units.pop() if len(units) == 1 else "", own_x=True)
 
@@ -55,12 +55,12 @@ def _panels(
     n_rows = -(-len(groups) // n_columns)
     figure = new_figure(WIDE, 0.9 + 1.85 * n_rows)
     grid = figure.subplots(n_rows, n_columns, sharey=not own_x, sharex=not own_x, squeeze=False)
-    for axes, (title, part) in zip(grid.flat, groups, strict=False):
-        _lines(axes, part)
+    for axes, (title, rows) in zip(grid.flat, groups, strict=False):
+        _lines(axes, rows)
         axes.set_title(wrapped(title, 38))
         axes.xaxis.get_major_locator().set_params(nbins=4)
         if own_x:
-            above = part[part["x"] >= 0]  # most are zero: the axis begins where zeros end
+            above = rows[rows["x"] >= 0]  # most are zero: the axis begins where zeros end
             low = float(above[["sample", "population"]].min().min())
             axes.set_ylim(max(0.0, low - 0.02 * (1 - low)), 1 + 0.02 * (1 - low))
     for axes in grid.flat[len(groups) :]:
@@ -75,9 +75,9 @@ def _panels(
     return figure
 
 
-def _lines(axes: Any, part: pd.DataFrame) -> None:
-    axes.step(part["x"], part["sample"], where="post", color=SAMPLE, linewidth=3.2, alpha=0.75)
-    axes.step(part["x"], part["population"], where="post", color=POPULATION, linewidth=1.3)
+def _lines(axes: Any, rows: pd.DataFrame) -> None:
+    axes.step(rows["x"], rows["sample"], where="post", color=SAMPLE, linewidth=3.2, alpha=0.75)
+    axes.step(rows["x"], rows["population"], where="post", color=POPULATION, linewidth=1.3)
     axes.set_ylim(-0.02, 1.02)
     axes.margins(x=0.01)
     axes.grid(axis="both")

@@ -18,18 +18,18 @@ def distance_dots(table: pd.DataFrame, names: FigureNames) -> Figure:
         ("tvd", "Categorical variables: total variation"),
         ("ks", "Numbers: Kolmogorov-Smirnov"),
     )]  # fmt: skip
-    groups = [(title, part) for title, part in groups if len(part)]
-    figure = new_figure(WIDE, 1.4 + 0.3 * max(len(part) for _, part in groups))
+    groups = [(title, rows) for title, rows in groups if len(rows)]
+    figure = new_figure(WIDE, 1.4 + 0.3 * max(len(rows) for _, rows in groups))
     panels = figure.subplots(1, len(groups), squeeze=False)[0]
-    for axes, (title, part) in zip(panels, groups, strict=True):
-        at = np.arange(len(part))
-        sampling, simulation = (part[f"expected_{k}_error"] for k in ("sampling", "simulation"))
+    for axes, (title, rows) in zip(panels, groups, strict=True):
+        at = np.arange(len(rows))
+        sampling, simulation = (rows[f"expected_{k}_error"] for k in ("sampling", "simulation"))
         axes.barh(at, sampling, height=0.62, color="#e8ebef")
         axes.vlines(simulation, at - 0.31, at + 0.31, color=SOFT, linewidth=1.4)
-        axes.hlines(at, 0, part["value"], color=LINE, linewidth=1.2)
-        axes.scatter(part["value"], at, s=34, color=POPULATION, zorder=4)
-        axes.set_yticks(at, [wrapped(names.short(name), 28) for name in part["variable"]])
-        axes.set_ylim(len(part) - 0.4, -0.6)
+        axes.hlines(at, 0, rows["value"], color=LINE, linewidth=1.2)
+        axes.scatter(rows["value"], at, s=34, color=POPULATION, zorder=4)
+        axes.set_yticks(at, [wrapped(names.short(name), 28) for name in rows["variable"]])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlim(left=0)
         axes.set_title(title)
         axes.grid(axis="x")

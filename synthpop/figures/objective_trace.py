@@ -19,10 +19,10 @@ def objective_trace(trace: pd.DataFrame) -> Figure:
     figure = new_figure(HALF, 2.6)
     axes = figure.subplots()
     regions = list(trace.groupby("region", sort=False))
-    for number, (region, part) in enumerate(regions):
+    for number, (region, rows) in enumerate(regions):
         colour = OKABE_ITO[number] if len(regions) <= NAMED else SOFT
-        x = part["proposals"].to_numpy(dtype=np.float64)
-        y = part["objective"].to_numpy(dtype=np.float64)
+        x = rows["proposals"].to_numpy(dtype=np.float64)
+        y = rows["objective"].to_numpy(dtype=np.float64)
         axes.plot(x, y, color=colour, linewidth=1.3, label=str(region))
         axes.plot(x[-1:], y[-1:], "o", color=colour, markersize=3.5)
     axes.set_yscale("symlog", linthresh=1.0)

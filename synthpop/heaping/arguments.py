@@ -122,14 +122,14 @@ def predictor_matrix(predictors: Any, n: int, faults: Faults) -> np.ndarray | No
     if len(frame) != n:
         faults.add("predictors", f"{plural(len(frame), 'row')} for {n} ages")
         return None
-    parts = [np.ones((n, 1))]
+    columns = [np.ones((n, 1))]
     for name in frame.columns:
         column = frame[name]
         if is_number(column):
             numbers = as_numbers(column)
             mean = float(np.nanmean(numbers)) if np.isfinite(numbers).any() else 0.0
-            parts.append(np.where(np.isfinite(numbers), numbers, mean)[:, None])
+            columns.append(np.where(np.isfinite(numbers), numbers, mean)[:, None])
         else:
             codes, levels = encode(column)
-            parts.append((codes[:, None] == np.arange(-1, len(levels) - 1)).astype(np.float64))
-    return np.hstack(parts)
+            columns.append((codes[:, None] == np.arange(-1, len(levels) - 1)).astype(np.float64))
+    return np.hstack(columns)

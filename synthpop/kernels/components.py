@@ -35,9 +35,8 @@ def split_totals(totals, groups, starts, cumulative, fractions, uniforms, donors
     totals (n,); groups (n,): group of donors of each person; starts (g + 1,) and cumulative (d,):
     donors of each group side by side with their cumulated share of weight, last of a group 1;
     fractions (d, p); uniforms (n,); donors (n,): the donor of each person, -1 for none; out (p, n).
-    Total zero gives zeros, a missing total gives
-    missing values. The largest part takes up what rounding leaves, so that the parts add up to the
-    total.
+    Total zero gives zeros, a missing total gives missing values. The largest part takes up what
+    rounding leaves, so that the parts add up to the total.
     """
     n_parts = fractions.shape[1]
     for i in range(len(totals)):

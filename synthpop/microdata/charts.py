@@ -67,7 +67,7 @@ def spark_curve(
 ) -> str:
     """Return the difference of two distribution functions as a line in the band of two errors.
 
-    `is_far`: the largest difference is more than chance; single points may leave the band without.
+    `is_far`: the largest difference is more than chance; single points may leave the band by it.
     """
     if len(x) < 2:
         return _svg(SPARK, text, _zero_line())

@@ -32,7 +32,7 @@ def open_chunks(
     *,
     rows: int | None = None,
 ) -> Iterator[pd.DataFrame]:
-    """Yield the frames of a population, at least one; each is read once and then let go.
+    """Yield the frames of a population, at least one; each is read once and then released.
 
     population: a table; an object with ``iter_blocks()``, ``frame()`` or ``frame``; or any iterable
         of tables (a list, a generator)
@@ -139,22 +139,22 @@ def reads_blocks(population: Any) -> bool:
 
 def _sized(frames: Iterator[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
     """Cut large frames, and join small ones with the same columns and types."""
-    parts: list[pd.DataFrame] = []
+    pending: list[pd.DataFrame] = []
     for frame in frames:
-        if parts and not frame.dtypes.equals(parts[0].dtypes):
-            yield _joined(parts)
-            parts = []
+        if pending and not frame.dtypes.equals(pending[0].dtypes):
+            yield _joined(pending)
+            pending = []
         for start in range(0, max(len(frame), 1), rows):
-            parts.append(frame if len(frame) <= rows else frame.iloc[start : start + rows])
-            if sum(map(len, parts)) >= rows:
-                yield _joined(parts)
-                parts = []
-    if parts:
-        yield _joined(parts)
+            pending.append(frame if len(frame) <= rows else frame.iloc[start : start + rows])
+            if sum(map(len, pending)) >= rows:
+                yield _joined(pending)
+                pending = []
+    if pending:
+        yield _joined(pending)
 
 
-def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 
 def _smallest(

@@ -48,7 +48,7 @@ class DaskCluster:
             self._levels[name] = logging.getLogger(name).level
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
-            self.client = _ending(Client)(self.address, self.connect)
+            self.client = _with_deadline(Client)(self.address, self.connect)
         except Exception as problem:  # noqa: BLE001  (another service may answer anything)
             self.__exit__()
             known = isinstance(problem, (OSError, ValueError, RuntimeError)) and str(problem)
@@ -157,13 +157,13 @@ class DaskCluster:
             ) from None
 
 
-def _ending(client: type[Any]) -> type[Any]:
-    """Return a class of clients that give up on what takes connections and never answers.
+def _with_deadline(client: type[Any]) -> type[Any]:
+    """Return a class of clients that give up on a service that accepts connections in silence.
 
-    A client of distributed waits for ever for a scheduler that is stopped, or another service.
+    A client of distributed waits for ever for a stopped scheduler, or for another service.
     """
 
-    class EndingClient(client):
+    class ClientWithDeadline(client):
         def __init__(self, address: str, seconds: float) -> None:
             self.seconds = seconds
             super().__init__(address, timeout=seconds, set_as_default=False)
@@ -175,15 +175,15 @@ def _ending(client: type[Any]) -> type[Any]:
                 self.status = "closed"  # it waits for nobody when it is removed
                 raise
 
-    return EndingClient
+    return ClientWithDeadline
 
 
 def _portable() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return functions that a worker takes whole, also one that has no synthpop.
+    """Return functions that are sent as code, also to a worker that has no synthpop.
 
-    A function of a module travels as the name of that module, and distributed ends a worker that
-    cannot import it. These are local, so that they travel as code; what they import fails inside
-    of the task, whose exception comes back.
+    A function of a module is sent as the name of that module, and distributed ends a worker that
+    cannot import it. These are local: what they import fails inside the task, whose exception
+    comes back.
     """
 
     def same(value: Any) -> Any:

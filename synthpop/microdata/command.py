@@ -35,7 +35,7 @@ NO_LIBRARY = "Is memory limited (ulimit -v), or the installation incomplete?"
 ADDRESS_SPACE = 1 << 30
 TIDYING_SECONDS = 5.0  # after this a signal counts again: the first one may have been swallowed
 
-NEW_OBJECTS = 10_000  # between two searches for garbage in cycles, of which a command makes little
+NEW_OBJECTS = 10_000  # between two collections of cyclic garbage, of which commands make little
 
 
 class CommandLine(typer.Typer):

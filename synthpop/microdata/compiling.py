@@ -1,6 +1,6 @@
-"""Whoever waits for compiling is told, once a process.
+"""A notice, once a process, that a call waits for its kernels to be compiled.
 
-After a second of compiling the logger ``synthpop.compile`` warns. Where no logging is set up Python
+After a second of it the logger ``synthpop.compile`` warns. Where no logging is set up Python
 prints this to the error stream, in scripts and in notebooks; a library that does not want it sets
 ``logging.getLogger("synthpop.compile").setLevel("ERROR")``. Commands say it themselves
 (`synthpop.microdata.output`).

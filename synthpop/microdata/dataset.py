@@ -89,8 +89,8 @@ def storable_levels(levels: Sequence[Any]) -> tuple[Any, ...]:
     no Unicode) are turned into text, one by one, so that two of them can have the same text.
     """
     kinds = {type(level) for level in levels}
-    whole = all(-(2**63) <= level < 2**63 for level in levels) if kinds == {int} else True
-    if (kinds <= {int, float} or kinds == {bool}) and whole:
+    fits_64_bits = all(-(2**63) <= level < 2**63 for level in levels) if kinds == {int} else True
+    if (kinds <= {int, float} or kinds == {bool}) and fits_64_bits:
         return tuple(levels)
     texts = [level if type(level) is str else str(level) for level in levels]
     return tuple(text.encode("utf-8", "backslashreplace").decode() for text in texts)

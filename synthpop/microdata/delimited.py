@@ -25,7 +25,7 @@ TYPES = ("number", "text", "category")
 
 @dataclass(frozen=True, slots=True)
 class CsvOptions:
-    """How a delimited file is written; what is None is found out and told.
+    """How a delimited file is written; what is None is found out, and said when the file is read.
 
     Attributes
     ----------
@@ -310,10 +310,10 @@ def _numbers(texts: pd.Series, mark: str) -> np.ndarray | None:
         return None
     if present.str.fullmatch(WHOLE).all():
         try:
-            whole = present.to_numpy(dtype=object).astype(np.int64)
+            integers = present.to_numpy(dtype=object).astype(np.int64)
         except OverflowError:
             return None
-        return whole if not absent.any() else _between(whole, absent)
+        return integers if not absent.any() else _between(integers, absent)
     sign = r"\." if mark == "." else ","
     fraction = rf"{WHOLE}(?:{sign}[0-9]*)?{EXPONENT}|[+-]?{sign}[0-9]+{EXPONENT}"
     if not present.str.fullmatch(fraction).all() or _trailing_zeros_matter(present, mark):
@@ -324,8 +324,8 @@ def _numbers(texts: pd.Series, mark: str) -> np.ndarray | None:
 
 def _trailing_zeros_matter(texts: pd.Series, mark: str) -> bool:
     """Whether codes like 10.1 and 10.10 are among the texts."""
-    parts = texts[texts.str.contains(mark, regex=False)].drop_duplicates()
-    return parts.str.rstrip("0").nunique() < len(parts)
+    fractions = texts[texts.str.contains(mark, regex=False)].drop_duplicates()
+    return fractions.str.rstrip("0").nunique() < len(fractions)
 
 
 def _between(values: np.ndarray, absent: np.ndarray) -> np.ndarray | None:

@@ -18,9 +18,9 @@ def pairs_text(pairs: Iterable[tuple[Any, str]], ranges: Sequence[tuple[Any, Any
 
     Texts that would be read otherwise stand in double quotes, as in JSON.
     """
-    parts = [_code(code) if not label else f"{_code(code)} = {_label(label)}"
+    texts = [_code(code) if not label else f"{_code(code)} = {_label(label)}"
              for code, label in pairs]  # fmt: skip
-    return "; ".join([*parts, *(f"{low} to {high}" for low, high in ranges)])
+    return "; ".join([*texts, *(f"{low} to {high}" for low, high in ranges)])
 
 
 def read_pairs(text: str) -> tuple[list[list[Any]], list[list[Any]]]:

@@ -1,7 +1,7 @@
 """Where blocks are computed: this thread, threads, processes, or an existing Dask cluster.
 
 Every engine applies one function to all plans and yields what it returns, in any order. None of
-them may hang: a worker that dies, a scheduler that goes away, a worker without the package each
+them may hang: a worker that dies, a scheduler that goes away and a worker without the package
 end in a `WorkerError` within seconds, or in the right result.
 """
 
@@ -64,7 +64,7 @@ def map_blocks(
     """
     kind, _, target = str(workers).partition(":")
     if kind == "dask":
-        with _telling_what_cannot_travel():
+        with _pickling_faults_in_words():
             from synthpop.microdata.cluster import DaskCluster
 
             address = "tcp:" + target.rstrip("/")
@@ -74,7 +74,7 @@ def map_blocks(
     n_asked = int(target if kind == "processes" else kind)
     number = min(n_asked, max(len(plans), 1), THREADS_PER_CORE * (os.cpu_count() or 1))
     if kind == "processes":
-        with _telling_what_cannot_travel():
+        with _pickling_faults_in_words():
             yield from _in_processes(function, plans, number, in_order)
     elif number == 1:
         yield from map(function, plans)
@@ -83,7 +83,7 @@ def map_blocks(
 
 
 @contextmanager
-def _telling_what_cannot_travel() -> Iterator[None]:
+def _pickling_faults_in_words() -> Iterator[None]:
     try:
         yield
     except (PicklingError, TypeError, AttributeError) as problem:

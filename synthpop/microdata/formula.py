@@ -225,26 +225,26 @@ class _Reader:
                 values.append(node)
             elif not ready:
                 waiting.append((node, True))
-                waiting += [(part, False) for part in reversed(node.args)]
+                waiting += [(operand, False) for operand in reversed(node.args)]
             else:
                 n = len(node.args)
-                parts = values[len(values) - n :]
+                operands = values[len(values) - n :]
                 del values[len(values) - n :]
-                values.append(self.apply(node.operator.symbol, parts))
+                values.append(self.apply(node.operator.symbol, operands))
         return self.terms(values[0])
 
-    def apply(self, sign: str, parts: list[Any]) -> Terms:
+    def apply(self, sign: str, operands: list[Any]) -> Terms:
         if sign == ".":
             return self.dot()
         if sign in ("^", "**"):
-            return self.power(self.terms(parts[0]), parts[1])
+            return self.power(self.terms(operands[0]), operands[1])
         if sign not in OPERATORS:
             raise _Unreadable(f"{sign!r} is not available; write + - : * ^")
-        sides = [self.terms(part) for part in parts]
-        if len(sides) == 1:  # a sign in front
-            return {} if sign == "-" else sides[0]
-        self.check_products(*sides)
-        return self.limited(OPERATORS[sign](*sides))
+        terms = [self.terms(operand) for operand in operands]
+        if len(terms) == 1:  # a sign in front
+            return {} if sign == "-" else terms[0]
+        self.check_products(*terms)
+        return self.limited(OPERATORS[sign](*terms))
 
     def power(self, base: Terms, exponent: Any) -> Terms:
         text = str(getattr(exponent, "token", exponent))

@@ -45,9 +45,9 @@ class _State:
         self.seen: dict[int, int] = {}
         self.alive: list[Any] = []  # ids stay unique as long as the objects live
 
-    def text(self, *parts: str) -> None:
-        for part in parts:
-            content = part.encode("utf-8", "surrogatepass")
+    def text(self, *texts: str) -> None:
+        for text in texts:
+            content = text.encode("utf-8", "surrogatepass")
             self.hash.update(len(content).to_bytes(8, "little") + content)
 
     def add(self, value: Any) -> None:
@@ -103,8 +103,8 @@ class _State:
 
     def _partial(self, value: functools.partial[Any]) -> None:
         self.text("partial")
-        for part in (value.func, value.args, value.keywords):
-            self.add(part)
+        for item in (value.func, value.args, value.keywords):
+            self.add(item)
 
     def _bound(self, value: types.MethodType) -> None:
         self.text("method")
@@ -213,8 +213,8 @@ def _installed(value: Any) -> bool:
     """Whether a name and a version identify a function or class."""
     module = sys.modules.get(str(getattr(value, "__module__", "")))
     target: Any = module
-    for part in value.__qualname__.split("."):
-        target = getattr(target, part, None)
+    for name in value.__qualname__.split("."):
+        target = getattr(target, name, None)
     return target is value and bool(_installed_name(value)[2])
 
 

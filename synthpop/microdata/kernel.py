@@ -28,7 +28,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 if numba is not None:
 
     class CompileListener(event.Listener):
-        """Tell who watches, and let garbage lie while a kernel compiles (an eighth of the time).
+        """Notify watchers; collect no garbage while a kernel compiles (an eighth of the time).
 
         Compilers hold a lock of numba's, so that one thread at a time is here.
         """

@@ -75,10 +75,10 @@ def translated(text: str) -> str:
         return text
     translation = _whole(language, text) or _counted(language, text)
     for separator in SEPARATORS_OF_TEXT if translation is None else ():
-        parts = separator.split(text)
-        if len(parts) > 1:
-            parts[::2] = map(translated, parts[::2])  # the separators stand between the parts
-            return "".join(parts)
+        pieces = separator.split(text)
+        if len(pieces) > 1:
+            pieces[::2] = map(translated, pieces[::2])  # the separators stand between the pieces
+            return "".join(pieces)
     return text if translation is None else translation
 
 
@@ -155,26 +155,26 @@ def _patterns(language: str) -> list[tuple[str, re.Pattern[str], str]]:
 
 def template_messages(source: str) -> list[str]:
     """Return the texts between the tags of a page template, expressions in them as they stand."""
-    return [" ".join(part.split()) for part in TAGS.split(source) if _is_text(part)]
+    return [" ".join(piece.split()) for piece in TAGS.split(source) if _is_text(piece)]
 
 
 def translated_template(source: str) -> str:
     """Return a page template in the current language."""
     if _LANGUAGE.get() == "en":
         return source
-    parts = TAGS.split(source)
-    for k, part in enumerate(parts):
-        if _is_text(part):
-            text = part.strip()
-            left, right = part[: part.index(text[0])], part[part.rindex(text[-1]) + 1 :]
-            parts[k] = left + gettext(" ".join(text.split())) + right
-    return "".join(parts)
+    pieces = TAGS.split(source)
+    for k, piece in enumerate(pieces):
+        if _is_text(piece):
+            text = piece.strip()
+            left, right = piece[: piece.index(text[0])], piece[piece.rindex(text[-1]) + 1 :]
+            pieces[k] = left + gettext(" ".join(text.split())) + right
+    return "".join(pieces)
 
 
-def _is_text(part: str) -> bool:
-    if part.startswith(("<", "{%", "{#")):
+def _is_text(piece: str) -> bool:
+    if piece.startswith(("<", "{%", "{#")):
         return False
-    return re.search("[A-Za-z]{2}", re.sub(r"{{.*?}}|&[a-z]+;", "", part)) is not None
+    return re.search("[A-Za-z]{2}", re.sub(r"{{.*?}}|&[a-z]+;", "", piece)) is not None
 
 
 def ngettext(one: str, many: str, n: int) -> str:

@@ -138,7 +138,7 @@ def _compiling_is_said() -> Iterator[None]:
 @contextmanager
 def _listener() -> Iterator[Listener]:
     if OUTPUT.verbose:
-        yield lambda one: LOGGER.info("%s %d/%d %s", one.job, one.done, one.total, one.detail)
+        yield lambda e: LOGGER.info("%s %d/%d %s", e.job, e.done, e.total, e.detail)
         return
     if OUTPUT.quiet or OUTPUT.as_json or not sys.stderr.isatty():
         yield silent

@@ -53,7 +53,7 @@ class Constraint(ABC):
         faults.add(where, f"is {_shown(value)}", remedy=f"Give {self.wanted}.")
 
     def __or__(self, other: Constraint) -> Constraint:
-        return Either((*_parts(self), *_parts(other)))
+        return Either((*_alternatives(self), *_alternatives(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,22 +171,22 @@ class Names(Constraint):
 class Either(Constraint):
     """One of several constraints."""
 
-    parts: tuple[Constraint, ...]
+    alternatives: tuple[Constraint, ...]
 
     def allows(self, value: object) -> bool:
         """Whether one of them allows the value."""
-        return any(part.allows(value) for part in self.parts)
+        return any(one.allows(value) for one in self.alternatives)
 
     @property
     def wanted(self) -> str:
         """All of them in words."""
-        return ", or ".join(part.wanted for part in self.parts)
+        return ", or ".join(one.wanted for one in self.alternatives)
 
     def note(self, faults: Faults, where: str, value: object) -> None:
         """Note the value; as the only other constraint would where the rest is None."""
-        parts = [part for part in self.parts if part is not NONE]
-        if len(parts) == 1 and isinstance(parts[0], OneOf):
-            parts[0].note(faults, where, value)
+        alternatives = [one for one in self.alternatives if one is not NONE]
+        if len(alternatives) == 1 and isinstance(alternatives[0], OneOf):
+            alternatives[0].note(faults, where, value)
         else:
             Constraint.note(self, faults, where, value)
 
@@ -250,8 +250,8 @@ def is_number(value: object) -> bool:
         return False
 
 
-def _parts(constraint: Constraint) -> tuple[Constraint, ...]:
-    return constraint.parts if isinstance(constraint, Either) else (constraint,)
+def _alternatives(constraint: Constraint) -> tuple[Constraint, ...]:
+    return constraint.alternatives if isinstance(constraint, Either) else (constraint,)
 
 
 def _inside(number: float, low: float | None, high: float | None, ends: str) -> bool:

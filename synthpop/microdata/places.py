@@ -127,7 +127,7 @@ class BucketPath:
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Remove the object."""
-        with _own_faults(self):
+        with _faults_in_words(self):
             try:
                 self.files.delete_file(self.key)
             except FileNotFoundError:
@@ -146,12 +146,12 @@ class BucketPath:
         """Open the object to read its bytes, any part of them."""
         if mode != "rb":
             raise OSError("objects are opened to read bytes only")
-        with _own_faults(self):
+        with _faults_in_words(self):
             return self.files.open_input_file(self.key)
 
     def read_text(self, encoding: str = "utf-8") -> str:
         """Return the content of the object."""
-        with _own_faults(self), self.files.open_input_file(self.key) as stream:
+        with _faults_in_words(self), self.files.open_input_file(self.key) as stream:
             return bytes(stream.read()).decode(encoding)
 
     def upload(self, draft: Path) -> None:
@@ -160,7 +160,7 @@ class BucketPath:
 
         size = draft.stat().st_size
         source = pa.memory_map(str(draft)) if size else pa.BufferReader(b"")
-        with _own_faults(self), source:
+        with _faults_in_words(self), source:
             content = source.read_buffer()
             # Closing a stream publishes what it has: there is one write, so all or nothing.
             with self.files.open_output_stream(self.key) as stream:
@@ -169,7 +169,7 @@ class BucketPath:
     @property
     def files(self) -> Any:
         """The Arrow file system."""
-        with _own_faults(self):
+        with _faults_in_words(self):
             return _file_system(self.scheme, self.login, self.bucket, self.options)
 
     @property
@@ -178,14 +178,14 @@ class BucketPath:
         return "/".join((self.bucket, *self.parts))
 
     def _info(self) -> Any:
-        with _own_faults(self):
+        with _faults_in_words(self):
             return self.files.get_file_info(self.key)
 
     def _list(self, *, recursive: bool) -> Iterator[BucketPath]:
         from pyarrow.fs import FileSelector
 
         selector = FileSelector(self.key, allow_not_found=True, recursive=recursive)
-        with _own_faults(self):
+        with _faults_in_words(self):
             files = self.files.get_file_info(selector)
         for path in sorted(item.path for item in files if item.is_file or not recursive):
             yield replace(self, parts=tuple(path.split("/")[1:]))
@@ -280,7 +280,7 @@ def _file_system(scheme: str, login: str, bucket: str, options: str) -> Any:
 
 
 @contextmanager
-def _own_faults(path: BucketPath) -> Iterator[None]:
+def _faults_in_words(path: BucketPath) -> Iterator[None]:
     """Say in plain words why object storage refuses; always an OSError."""
     try:
         yield

@@ -138,8 +138,8 @@ def _times(values: Any, seconds: int) -> np.ndarray:
     numbers = np.asarray(np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan))
     is_finite = np.isfinite(numbers)
     times = np.full(len(numbers), np.datetime64("NaT"), dtype="datetime64[us]")
-    whole = np.rint(numbers[is_finite] * seconds * 1e6).astype(np.int64)
-    times[is_finite] = whole.astype("datetime64[us]")
+    microseconds = np.rint(numbers[is_finite] * seconds * 1e6).astype(np.int64)
+    times[is_finite] = microseconds.astype("datetime64[us]")
     return times
 
 

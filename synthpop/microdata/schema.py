@@ -86,7 +86,7 @@ def first_sentences(text: str) -> str:
 def values_text(item: Mapping[str, Any]) -> str:
     """Return what a key may be, in words."""
     if "anyOf" in item:
-        texts = [values_text(one) for one in item["anyOf"] if one.get("type") != "null"]
+        texts = [values_text(kind) for kind in item["anyOf"] if kind.get("type") != "null"]
         return " or ".join(dict.fromkeys(texts))
     if "const" in item:
         return toml_value(item["const"])

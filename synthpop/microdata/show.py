@@ -24,12 +24,12 @@ MOST_WORDS = 90
 def view(sentence: str, table: pd.DataFrame | None = None, picture: Any = None) -> str:
     """Return the HTML of a sentence, the first rows of a table and a figure (also as SVG)."""
     lines = "<br>".join(escape(line) for line in sentence.splitlines())
-    parts = [f'<p style="max-width:60em">{lines}</p>']
+    blocks = [f'<p style="max-width:60em">{lines}</p>']
     if table is not None and len(table.columns):
-        parts.append(html_table(table))
+        blocks.append(html_table(table))
     if picture is not None:
-        parts.append(picture if isinstance(picture, str) else picture._repr_svg_())
-    return f"<div>{''.join(parts)}</div>"
+        blocks.append(picture if isinstance(picture, str) else picture._repr_svg_())
+    return f"<div>{''.join(blocks)}</div>"
 
 
 def html_table(table: pd.DataFrame, rows: int = ROWS) -> str:

@@ -19,6 +19,10 @@ from synthpop.microdata.text import BLANK, Number, count, short_percent
 
 SMALLEST_COUNT = 5
 """Smallest number of records that an external page shows."""
+FEWEST_CHANGES = 10
+"""Fewest changed values behind a difference of statistics that an external page shows."""
+RIVAL_SHARE = 0.1
+"""Part of the largest contribution that the others must hide (the p% rule with p = 10)."""
 
 
 def is_small(records: Number, smallest: float = SMALLEST_COUNT) -> bool:
@@ -30,12 +34,6 @@ def hide(table: pd.DataFrame, columns: Sequence[str], rows: ArrayLike) -> pd.Dat
     """Return a table with NaN in these columns of these rows, shape (n,) of bool."""
     mask = np.asarray(rows, dtype=bool)
     return table.assign(**{c: np.where(mask, np.nan, table[c].astype(float)) for c in columns})
-
-
-FEWEST_CHANGES = 10
-"""Fewest changed values behind a difference of statistics that an external page shows."""
-RIVAL_SHARE = 0.1
-"""Part of the largest contribution that the others must hide (the p% rule with p = 10)."""
 
 
 def rounded_count(records: float) -> float:
@@ -73,8 +71,9 @@ def rounded_share(
 def is_dominated(contributions: ArrayLike) -> bool:
     """Whether the largest contribution, shape (n,), to a total can be told from it (p% rule).
 
-    The second largest contributor takes the own part off the total; what the others add must hide
-    at least a tenth of the largest one (Hundepool et al. 2012, section 4.2.2). Signs are ignored.
+    The second largest contributor can take its own contribution off the total; what the others add
+    must hide at least a tenth of the largest one (Hundepool et al. 2012, section 4.2.2). Signs are
+    ignored.
     """
     sizes = np.abs(np.asarray(contributions, dtype=np.float64))
     sizes = sizes[~np.isnan(sizes)]

@@ -147,7 +147,7 @@ class Survey(Result):
         faults = Faults("survey")
         if len(self.frame) == 0:
             faults.add("data", "there are no rows", remedy="Give at least one person.")
-        roles = self._roles_there(faults)
+        roles = self._present_roles(faults)
         weights = None
         for role in ("weight", "household_weight"):
             name = roles.get(role)
@@ -164,7 +164,7 @@ class Survey(Result):
         assert weights is not None
         return weights
 
-    def _roles_there(self, faults: Faults) -> dict[str, str]:
+    def _present_roles(self, faults: Faults) -> dict[str, str]:
         """Return the roles whose column is there, once."""
         roles: dict[str, str] = {}
         for role, name in self.roles.named().items():

@@ -129,11 +129,11 @@ def validate(faults: Faults, where: str, cls: type[Any], data: Any) -> Any:
         return TypeAdapter(cls).validate_python(data)
     except ValidationError as problem:
         for error in problem.errors():
-            place = [str(part) for part in error["loc"]]
+            place = list(map(str, error["loc"]))
             if error["type"] == "extra_forbidden":
                 faults.add(f"{where} {'.'.join(place)}".strip(), "is unknown")
                 continue
-            key = ".".join(part for part in place if part in known)
+            key = ".".join(name for name in place if name in known)
             what, remedy = _in_words(error)
             faults.add(f"{where} {key}".strip(), what, remedy=remedy)
     return None

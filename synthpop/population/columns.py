@@ -42,8 +42,8 @@ def read_arrays(
     try:
         if is_new and file_hash(path) != block.hash:
             raise damaged(path, "its hash is not that of the manifest")
-        with pq.ParquetFile(arrow_input(path), page_checksum_verification=True) as part:
-            table = part.read(columns=names)
+        with pq.ParquetFile(arrow_input(path), page_checksum_verification=True) as file:
+            table = file.read(columns=names)
         if table.num_rows != block.n_persons:
             what = f"it has {count(table.num_rows)} rows, not {count(block.n_persons)}"
             raise damaged(path, what)

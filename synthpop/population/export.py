@@ -67,11 +67,11 @@ def household_table(
     head = [name for name in (unit, roles.strata, size) if name]
     further_columns = [name for name in columns if name not in head]
     differing: set[str] = set()
-    parts = []
+    first_members = []
     for block in population.iter_blocks([*head, *further_columns]):
         homes = pd.factorize(block[head[0]])[0]
         is_first = ~block.duplicated(head[0]).to_numpy()
-        parts.append(block[is_first])
+        first_members.append(block[is_first])
         for name in further_columns:
             codes = pd.factorize(block[name])[0]
             if (codes != codes[is_first][homes]).any():
@@ -82,9 +82,9 @@ def household_table(
             faults.add(name, "differs between members of a household", remedy="Leave it out.")
     faults.raise_if_any()
     names = [name for name in [*head, *further_columns] if name not in differing]
-    if not parts:
+    if not first_members:
         return population.frame(names)
-    table = pd.concat(parts, ignore_index=True)[names]
+    table = pd.concat(first_members, ignore_index=True)[names]
     dictionary = population.dictionary
     return with_dictionary(table, dictionary) if len(dictionary) else table
 

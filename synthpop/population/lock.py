@@ -20,12 +20,11 @@ LOCK = ".lock"
 def only_writer(root: Place) -> Iterator[str]:
     """Hold the lock of a folder; the folder is made where it is not there.
 
-    The lock ends with the process, however it ends, so that a lock file which a dead process left
-    is simply taken over. Yields a token that the lock file holds: a worker elsewhere that reads it
-    there (`shares_folder`) sees the same folder.
-
-    Object storage has no locks: there the last one who began holds the folder, and all others find
-    out by `shares_folder` at their next block. What they wrote is whole, and of the same run.
+    The lock ends with the process, however it ends, so that the lock file of a dead process is
+    simply taken over. Yields a token that the lock file holds: a worker elsewhere that reads it
+    there (`shares_folder`) sees the same folder. Object storage has no locks: there the last
+    process that began holds the folder, and all others find out by `shares_folder` at their next
+    block. What they wrote is whole, and of the same run.
 
     Raises OutputError: another process holds it, or the folder cannot be written.
     """

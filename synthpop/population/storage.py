@@ -117,11 +117,11 @@ def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
     Yields the token of its lock. Raises OutputError: the folder holds another run, or files of no
     run at all, or another process is writing there.
     """
-    with _telling_faults_of(root):
+    with _faults_in_words(root):
         if root.exists() and not root.is_dir():
             raise OutputError(f"{root} is a file, not a folder. Choose another name.")
     with only_writer(root) as token:
-        with _telling_faults_of(root):
+        with _faults_in_words(root):
             _check_claim(root, identity)
             _remove_temporaries(root)
         try:
@@ -132,7 +132,7 @@ def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
 
 
 @contextmanager
-def _telling_faults_of(root: Place) -> Iterator[None]:
+def _faults_in_words(root: Place) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as problem:

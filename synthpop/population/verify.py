@@ -103,10 +103,10 @@ def _of_block(folder: Place, manifest: Manifest, block: BlockRecord) -> list[str
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(arrow_input(path)) as part:
-            rows, schema = part.metadata.num_rows, part.schema_arrow
+        with pq.ParquetFile(arrow_input(path)) as file:
+            rows, schema = file.metadata.num_rows, file.schema_arrow
             coded = [f.name for f in manifest.columns if f.kind == "categorical"]
-            codes = part.read(columns=coded, use_threads=False)
+            codes = file.read(columns=coded, use_threads=False)
     except (OSError, pa.ArrowException) as problem:
         return [f"{block.file} cannot be read: {str(problem).splitlines()[0]}"]
     if rows != block.n_persons:
