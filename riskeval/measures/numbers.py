@@ -239,15 +239,16 @@ def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[M
         else "as asked",
         "note": note,
     }
+    benchmark = result.benchmark
     measured = [
         request.measured(EXPECTED, result.expected_reidentifications, note=note),
         request.measured(GLOBAL_RISK, result.global_risk, **mean),
         request.measured(RECORD_RISK, result.risk.max(initial=0.0), **largest),
         request.measured(
             BENCHMARK,
-            result.above_benchmark,
-            note=f"benchmark {number(result.benchmark)}"
-            + (", which no risk can reach" if result.benchmark > 1 else ""),
+            (result.risk >= benchmark).sum(),
+            note=f"benchmark {number(benchmark)}"
+            + (", which no risk can reach" if benchmark > 1 else ""),
         ),
     ]
     if result.household_risk is not None:

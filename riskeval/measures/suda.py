@@ -318,7 +318,7 @@ def _contributions(
     )
     scored = np.flatnonzero(score > 0)
     codes, shares = table.codes[table.cell[scored]], share[scored]
-    parts = []
+    variables, all_levels, contributions = [], [], []
     for j, name in enumerate(table.names):
         n_levels = table.sizes[j]
         place = np.where(codes[:, j] < 0, n_levels, codes[:, j])
@@ -329,6 +329,12 @@ def _contributions(
         else:
             by_level = by_level[:n_levels]
         percent = 100 * by_level / sums[j] if sums[j] > 0 else np.full(len(levels), np.nan)
-        part = pd.DataFrame({"variable": name, "level": levels, "contribution": percent})
-        parts.append(part.astype({"level": object}))
-    return attribute, pd.concat(parts, ignore_index=True)
+        variables += [name] * len(levels)
+        all_levels.append(pd.Series(levels).astype(object))
+        contributions.append(percent)
+    columns = {
+        "variable": variables,
+        "level": pd.concat(all_levels, ignore_index=True),
+        "contribution": np.concatenate(contributions),
+    }
+    return attribute, pd.DataFrame(columns)

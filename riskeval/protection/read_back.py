@@ -99,7 +99,7 @@ def withstanding(
         f"{count(int((holes & ~hidden & (codes >= 0)).sum()))} are shown again; {who} at least {k} "
         "now, where a missing value matches all."
     )
-    return attack.released(hidden), outcome.recovery, [text, *withstanding_notes(outcome, below)]
+    return outcome.released, outcome.recovery, [text, *withstanding_notes(outcome, below)]
 
 
 def _is_number(values: pd.Series) -> bool:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.protection.suppress_attack import Attack, Outcome, suppress_under_attack
+from riskeval.protection.suppress_attack import Attack, Outcome, outcome_of, suppress_under_attack
 from riskeval.protection.suppress_checks import (
     SuppressionPlan,
     asked,
@@ -168,15 +168,14 @@ def local_suppression(
     if plan.withstands:
         outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
     else:
-        outcome = _attacked(codes, job.suppress(codes, None), attack)
+        outcome = outcome_of(codes, job.suppress(codes, None), attack, {})
     hidden = (outcome.codes < 0) & (codes >= 0)
-    released = attack.released(hidden)
     # 3. Count anew, and say what holds
-    smallest = job.verified(released, strict=not plan.withstands)
+    smallest = job.verified(outcome.released, strict=not plan.withstands)
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
     return protected(
         frame,
-        released,
+        outcome.released,
         [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
         parameters=plan.parameters(),
@@ -259,12 +258,6 @@ def _households_first(
     start = codes.copy()
     start[:, columns] = np.where(hidden, -1, start[:, columns])
     return start, rare
-
-
-def _attacked(codes: np.ndarray, result: np.ndarray, attack: Attack) -> Outcome:
-    """Let the intruder look at a result that nothing was done about."""
-    recovery = attack.run((result < 0) & (codes >= 0))
-    return Outcome(result, attack.believed(codes, result, recovery), recovery, {})
 
 
 def _promise(plan: SuppressionPlan, below: int) -> str:

@@ -77,10 +77,10 @@ class Attack:
         """Columns that weights may tell."""
         return [name for name in self.plan.strata if name not in self.names]
 
-    def run(self, hidden: np.ndarray) -> Recovery:
+    def run(self, released: pd.DataFrame, hidden: np.ndarray) -> Recovery:
         """Let the intruder fill the holes of the released file."""
         return recover(
-            self.released(hidden),
+            released,
             household=None if self.homes is None else self.homes.column,
             weights=self.plan.weights,
             strata=self.strata,
@@ -138,6 +138,7 @@ class Outcome:
 
     codes: np.ndarray  # integer array, shape (n, m): as released
     believed: np.ndarray  # integer array, shape (n, m): with what the intruder fills rightly
+    released: pd.DataFrame
     recovery: Recovery  # of the released file
     # dict of str to set of str: keys that could not be hidden in some records -> columns or rules
     # that tell them
@@ -196,8 +197,18 @@ def suppress_under_attack(
         locked |= tied
         start[tied], result[tied] = codes[tied], codes[tied]
         fresh = False
-    recovery = attack.run((result < 0) & (codes >= 0))
-    return Outcome(result, attack.believed(codes, result, recovery), recovery, telling)
+    return outcome_of(codes, result, attack, telling)
+
+
+def outcome_of(
+    codes: np.ndarray, result: np.ndarray, attack: Attack, tellers: dict[str, set[str]]
+) -> Outcome:
+    """Release the result and let the intruder look at it."""
+    hidden = (result < 0) & (codes >= 0)
+    released = attack.released(hidden)
+    recovery = attack.run(released, hidden)
+    believed = attack.believed(codes, result, recovery)
+    return Outcome(result, believed, released, recovery, tellers)
 
 
 def _hide_pairs(

@@ -164,7 +164,7 @@ def error_of_guessing(codes: np.ndarray) -> float:
 
 def can_determine(column: Column) -> bool:
     """Whether the values of a column form groups at all (an identifier has none)."""
-    filled = int((column.codes >= 0).sum())
+    filled = np.count_nonzero(column.codes >= 0)
     return 1 < len(column.levels) <= max(DETERMINANT_SHARE * filled, 2)
 
 

@@ -239,8 +239,7 @@ def _right(frame: pd.DataFrame, cells: pd.DataFrame, original: pd.DataFrame) -> 
     for name, part in cells.groupby("column", sort=False):
         if name not in original:
             continue
-        rows = part["row"].to_numpy()
-        truth = expected_values(frame[str(name)], original[str(name)])[rows]
+        truth = expected_values(frame[str(name)], original[str(name)], part["row"].to_numpy())
         right[part.index] = [_equal(a, b) for a, b in zip(part["value"], truth, strict=True)]
     return right
 
@@ -251,30 +250,42 @@ def _equal(value: Any, truth: Any) -> bool:
     return truth is not None and level_text(value) == level_text(truth)
 
 
-def expected_values(released: pd.Series, original: pd.Series) -> np.ndarray:
-    """Return what each cell would show had it not been suppressed, as objects; None for unknown.
+def expected_values(released: pd.Series, original: pd.Series, rows: np.ndarray) -> np.ndarray:
+    """Return what the cells at `rows` would show had they not been suppressed; None for unknown.
 
     Where a column was recoded, an original value stands for the commonest released value beside
     it.
     """
     filled = (released.notna() & original.notna()).to_numpy()
+    if _are_alike(released, original, filled):
+        codes, levels = encode(original.iloc[rows])
+        return np.array([*levels, None], dtype=object)[codes]
     original_codes, levels = encode(original)
     released_codes, released_levels = encode(released)
     truth = np.array([*levels, None], dtype=object)[original_codes]
     if not filled.any():
-        return truth
+        return truth[rows]
     texts = [level_text(level) for level in (*levels, *released_levels)]
     number = pd.factorize(np.array(texts, dtype=object))[0]
     equal = number[original_codes[filled]] == number[len(levels) :][released_codes[filled]]
     if equal.mean() >= 0.5:
-        return truth
+        return truth[rows]
     pairs = np.bincount(
         original_codes[filled].astype(np.int64) * len(released_levels) + released_codes[filled],
         minlength=len(levels) * len(released_levels),
     ).reshape(len(levels), len(released_levels))
     known = pairs.sum(axis=1) > 0
     place = np.append(np.where(known, pairs.argmax(axis=1), -1), -1)
-    return np.array([*released_levels, None], dtype=object)[place[original_codes]]
+    return np.array([*released_levels, None], dtype=object)[place[original_codes[rows]]]
+
+
+def _are_alike(released: pd.Series, original: pd.Series, filled: np.ndarray) -> bool:
+    """Whether two columns of one type have equal values in most filled cells."""
+    integers = all(pd.api.types.is_integer_dtype(values.dtype) for values in (released, original))
+    if not integers and (released.dtype != original.dtype or released.dtype == object):
+        return False
+    equal = (released == original).to_numpy(dtype=bool, na_value=False)
+    return bool(filled.any() and equal[filled].mean() >= 0.5)
 
 
 def _below(table: KeyTable, k: int) -> int:

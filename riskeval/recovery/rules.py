@@ -257,9 +257,10 @@ def _intervals(
     each level.
     """
     codes, x = target.codes[rows], _numbers(column)[rows]
-    both = (codes >= 0) & ~np.isnan(x)
-    lows, highs = extremes(x[both], codes[both], len(target.levels))
-    n_records = np.bincount(codes[both], minlength=len(target.levels))
+    both = np.flatnonzero((codes >= 0) & ~np.isnan(x))
+    codes = codes[both]
+    lows, highs = extremes(x[both], codes, len(target.levels))
+    n_records = np.bincount(codes, minlength=len(target.levels))
     used = np.flatnonzero(n_records)
     order = used[np.argsort(lows[used], kind="stable")]
     if not (highs[order][:-1] < lows[order][1:]).all():

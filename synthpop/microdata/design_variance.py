@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,14 @@ class SamplingStage:
     # array, shape (strata,): product of the sampling fractions of the earlier stages
     factor: np.ndarray
 
+    @cached_property
+    def count(self) -> np.ndarray:
+        """Units of each stratum, shape (strata,)."""
+        return np.bincount(self.stratum)
+
     def variance(self, u: np.ndarray, first: bool) -> float:
         """Return the part of this stage in the variance of the sum of u, shape (n,)."""
-        h = self.stratum
-        count = np.bincount(h)
+        h, count = self.stratum, self.count
         single = count == 1
         scale = np.where(single, 1.0, count / np.maximum(count - 1, 1))
         scale = scale * (1.0 - self.fraction) * self.factor
@@ -140,7 +145,7 @@ class SampledUnits:
     @property
     def degrees_of_freedom(self) -> int:
         """Number of first-stage units less the number of strata."""
-        return max(len(self.stratum) - len(np.unique(self.stratum)), 1)
+        return max(len(self.stratum) - np.count_nonzero(self.stages[0].count), 1)
 
     def variance(self, z: np.ndarray, w: np.ndarray | None) -> float:
         """Return the variance of sum(w z) (see `design_variance`)."""
@@ -232,9 +237,8 @@ def _stage(
 
 def _warn_of_single_units(stages: Sequence[SamplingStage], text: str) -> None:
     for k, stage in enumerate(stages):
-        count = np.bincount(stage.stratum)
         matters = (stage.fraction < 1.0) & (stage.factor > 0.0)
-        single = int(((count == 1) & matters).sum())
+        single = int(((stage.count == 1) & matters).sum())
         if not single:
             continue
         how = text if k == 0 else f"stage {k + 1} adds nothing there"
