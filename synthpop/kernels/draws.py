@@ -51,6 +51,9 @@ def draw_in_classes(classes, low, high, rate, steps, knots, uniforms, out):
     (0, 1], has density proportional to exp(-rate x); zero is uniform. Its distribution function is
     inverted at 1 - u.
     """
+    tilts = np.zeros(len(rate))
+    for r in range(len(rate)):
+        tilts[r] = np.expm1(-rate[r]) if abs(rate[r]) < 1.0 else np.exp(-rate[r])
     for i in range(len(classes)):
         r = classes[i]
         a, b = low[r], high[r]
@@ -63,8 +66,8 @@ def draw_in_classes(classes, low, high, rate, steps, knots, uniforms, out):
         if rate[r] != 0.0:
             share, k = 1.0 - rest, rate[r]
             if abs(k) < 1.0:
-                place = -np.log1p(share * np.expm1(-k)) / k
+                place = -np.log1p(share * tilts[r]) / k
             else:
-                place = -np.log(rest + share * np.exp(-k)) / k
+                place = -np.log(rest + share * tilts[r]) / k
             rest = min(max(1.0 - place, 0.0), 1.0)
         out[i] = knots[r, j + 1] - rest * (knots[r, j + 1] - knots[r, j])

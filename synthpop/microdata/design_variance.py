@@ -145,7 +145,7 @@ class SampledUnits:
     @property
     def degrees_of_freedom(self) -> int:
         """Number of first-stage units less the number of strata."""
-        return max(len(self.stratum) - np.count_nonzero(self.stages[0].count), 1)
+        return max(len(self.stratum) - int(np.count_nonzero(self.stages[0].count)), 1)
 
     def variance(self, z: np.ndarray, w: np.ndarray | None) -> float:
         """Return the variance of sum(w z) (see `design_variance`)."""

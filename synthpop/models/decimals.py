@@ -48,15 +48,14 @@ def rounded(
     out[zero] = np.copysign(unit, values[zero])
     if classes is None or ends is None:
         return out
-    # 1. Values at the ends of their class, or beyond them.
+    # 1. Values that rounding has moved to the ends of their class, or beyond them.
     smallest, largest = np.minimum(*ends)[classes], np.maximum(*ends)[classes]
-    at_the_ends = np.flatnonzero((out <= smallest) | (out >= largest))
+    at_the_ends = np.flatnonzero((out != values) & ((out <= smallest) | (out >= largest)))
     before, after = values[at_the_ends], out[at_the_ends]
     low, high = (end[classes[at_the_ends]] for end in ends)
     # 2. Inwards by one unit at the nearer end; as they were where that leaves the class.
     sign, edge = np.nan_to_num(np.sign(high - low)), np.nan_to_num(low)
-    changed = (sign != 0) & (after != before)
-    inwards = changed & (sign * (after - edge) <= 0)
+    inwards = (sign != 0) & (sign * (after - edge) <= 0)
     after = np.where(inwards, np.round(after + sign * unit, decimals), after)
     outside = (sign != 0) & (after != before)
     outside &= (sign * (after - high) > 0) | (sign * (after - edge) <= 0)
