@@ -240,16 +240,13 @@ def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[M
         "note": note,
     }
     benchmark = result.benchmark
+    reach = ", which no risk can reach" if benchmark > 1 else ""
+    text = f"benchmark {number(benchmark)}{reach}"
     measured = [
         request.measured(EXPECTED, result.expected_reidentifications, note=note),
         request.measured(GLOBAL_RISK, result.global_risk, **mean),
         request.measured(RECORD_RISK, result.risk.max(initial=0.0), **largest),
-        request.measured(
-            BENCHMARK,
-            (result.risk >= benchmark).sum(),
-            note=f"benchmark {number(benchmark)}"
-            + (", which no risk can reach" if benchmark > 1 else ""),
-        ),
+        request.measured(BENCHMARK, (result.risk >= benchmark).sum(), note=text),
     ]
     if result.household_risk is not None:
         measured += [

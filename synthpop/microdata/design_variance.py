@@ -118,7 +118,9 @@ class SamplingStage:
             level = np.asarray(np.bincount(h, weights=u) / np.maximum(count, 1), dtype=np.float64)
             if first:
                 level[single] = u.mean()
-            return float(np.dot(scale[h], (u - level[h]) ** 2))
+            deviations = u - level[h]
+            deviations *= deviations
+            return float(np.dot(scale[h], deviations))
 
 
 @dataclass(frozen=True)
@@ -180,9 +182,11 @@ def sampled_units(
         unit: np.ndarray | None = None
         if k < len(units):
             unit = units[k] if k == 0 else _nested(rows, units[k])
-        stage = _stage(faults, unit, rows, sizes[k] if k < len(sizes) else np.zeros(n), factor)
+        stage = _stage(faults, unit, rows, sizes[k] if k < len(sizes) else None, factor)
         faults.raise_if_any()
         stages.append(stage)
+        if k + 1 == n_stages:
+            break
         # 3. The next stage counts by the sampling fractions up to here.
         factor = factor * stage.fraction[rows]
         parent = rows if unit is None else unit
@@ -211,9 +215,13 @@ def _nested(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
 
 
 def _stage(
-    faults: Faults, unit: np.ndarray | None, rows: np.ndarray, sizes: np.ndarray, factor: np.ndarray
+    faults: Faults,
+    unit: np.ndarray | None,
+    rows: np.ndarray,
+    sizes: np.ndarray | None,
+    factor: np.ndarray,
 ) -> SamplingStage:
-    """Collect one stage: `rows` is the stratum and `sizes` the correction of each row."""
+    """Collect one stage: stratum (`rows`), correction and earlier fractions of each row."""
     n_strata = int(rows.max(initial=-1)) + 1
     stratum = rows
     if unit is not None:
@@ -224,10 +232,12 @@ def _stage(
             faults.raise_if_any()
     count = np.bincount(stratum, minlength=n_strata)
     correction, multiplier = np.zeros(n_strata), np.ones(n_strata)
-    correction[rows], multiplier[rows] = sizes, factor
-    if not np.array_equal(correction[rows], sizes):
-        what = "differs within a stratum"
-        faults.add("fpc", what, remedy="Give the same number for all rows of a stratum.")
+    multiplier[rows] = factor
+    if sizes is not None:
+        correction[rows] = sizes
+        if not np.array_equal(correction[rows], sizes):
+            what = "differs within a stratum"
+            faults.add("fpc", what, remedy="Give the same number for all rows of a stratum.")
     fraction = np.where(correction > 1.0, count / np.maximum(correction, 1.0), correction)
     if (fraction > 1.0 + 1e-9).any():
         what = "a stratum has more units in the sample than in the population"

@@ -79,7 +79,7 @@ def gini(x: np.ndarray, w: np.ndarray) -> float:
     """Gini coefficient in percent: A / (N T) - 1 with A = sum_ij w_i w_j max(x_i, x_j)."""
     if len(x) == 0:
         return float("nan")
-    largest = float(np.abs(x).max())
+    largest = max(abs(float(x[0])), abs(float(x[-1])))
     if not np.isfinite(largest):
         return float("nan")
     if largest > LARGE:  # products would exceed the largest float
