@@ -53,6 +53,7 @@ from synthpop import (
 )
 from synthpop.conditional.draw import spread
 from synthpop.evaluation.classifier import auc_of_groups, household_features
+from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.household_rows import HouseholdRows
 from synthpop.evaluation.households import member_pairs
 from synthpop.sampling import Cluster, Proportional, SimpleRandom, Stratified, draw_sample
@@ -333,13 +334,11 @@ def household_distances(truth: People, people: People) -> dict[str, float]:
         second.frame[columns], first.frame[columns], second.person_weights, second.index,
         first.index, iterations=100,
     )  # fmt: skip
-    levels = {"pl030": 10, "pb220a": 5, "rb090": 3}
-    features = [
-        household_features(
-            side, {k: side.frame[k].to_numpy() for k in levels}, levels, ["age", "income"]
-        )
-        for side in (second, first)
-    ]
+    factors = {
+        name: Factor(name, tuple(range(n)), tuple(map(str, range(n))))
+        for name, n in (("pl030", 10), ("pb220a", 5), ("rb090", 3))
+    }
+    features = [household_features(side, factors, ["age", "income"]) for side in (second, first)]
     out["AUC households"] = auc_of_groups(
         features[0], features[1], second.weights, np.arange(len(second.sizes)),
         np.arange(len(first.sizes)), iterations=100,

@@ -131,7 +131,7 @@ def _compare(request: FitRequest) -> FitReport:
 def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndarray]) -> FitReport:
     plan, weights, strata = request.plan, request.survey.weights, request.strata
     numbers = {name: as_numbers(request.frame[name]) for name in plan.grids}
-    parts = {part for group in request.components.values() for part in group}
+    parts = request.parts
     probs_by_group = {
         name: {ALL: values.PROBS, **({} if name in parts else dict.fromkeys(plan.by, values.BOX))}
         for name in plan.grids

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.household_rows import HouseholdRows
 from synthpop.microdata.environment import one_thread
 from synthpop.microdata.frames import as_numbers
@@ -104,20 +105,16 @@ def thinned(side: HouseholdRows, most_persons: int) -> HouseholdRows:
 
 
 def household_features(
-    side: HouseholdRows,
-    codes: dict[str, np.ndarray],
-    labels: dict[str, int],
-    numbers: Sequence[str],
+    side: HouseholdRows, factors: Mapping[str, Factor], numbers: Sequence[str]
 ) -> pd.DataFrame:
     """Return one row a household: its size, counts of levels, sums and extremes of numbers.
 
-    codes: dict of int arrays; codes of the persons by categorical variable
-    labels: number of codes of each variable
-    numbers: columns whose sum, smallest, largest value and largest difference are features
+    numbers: columns whose sum, smallest, largest value and difference of the first two are features
     """
     columns: dict[str, np.ndarray] = {"size": side.sizes.astype(float)}
-    for name, code in codes.items():
-        for level in range(labels[name]):
+    for name, factor in factors.items():
+        code = factor.code(side.frame[factor.name])
+        for level in range(factor.n_codes):
             columns[f"{name} {level}"] = side.total((code == level).astype(float))
         columns[f"first {name}"] = code[side.starts].astype(float)
     for name in numbers:

@@ -244,9 +244,6 @@ def cross_validate(
     )
 
 
-# checks and survey_stage
-
-
 def _prepared(
     survey: Any, name: str, named: Mapping[str, Any], before: list[Any], seed: int
 ) -> Sample:
@@ -298,10 +295,8 @@ def _ranked(by_fold: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
         for column in columns:
             has_value = part[column].notna()
             weight = part["weight_values" if column in of_values else "weight"][has_value]
-            mean = (
-                np.average(part[column][has_value], weights=weight) if has_value.any() else np.nan
-            )
-            row[column] = float(mean)
+            values = part[column][has_value]
+            row[column] = float(np.average(values, weights=weight)) if len(values) else np.nan
         rows.append(row)
     table = pd.DataFrame(rows).sort_values(score, kind="stable", ignore_index=True)
     score_by_fold = by_fold.pivot(index="fold", columns="candidate", values=score)

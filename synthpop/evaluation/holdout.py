@@ -92,12 +92,8 @@ class Judge:
     def scores(self, stage: Any) -> dict[str, float]:
         """Fit the stage and return its weighted mean scores."""
         model = stage.fit(self.trained, self.streams.at("fit", stage.label, self.fold))
-        scores = (
-            self._numbers(stage, model)
-            if isinstance(stage, Continuous)
-            else self._classes(stage, model)
-        )
-        return {"n": self.held_out.n_persons, **scores}
+        score = self._numbers if isinstance(stage, Continuous) else self._classes
+        return {"n": self.held_out.n_persons, **score(stage, model)}
 
     def _classes(self, stage: Any, model: Any) -> dict[str, float]:
         truth = self.held_out.columns[self.name].astype(np.int64) + 1
@@ -122,16 +118,13 @@ class Judge:
             probabilities[rows] = np.repeat(shares, sizes, axis=0) if shared else shares
             lower += sum(note.n_persons for note in block.fallbacks)
         w = self.held_out.weights
-        impossible = probabilities[np.arange(len(truth)), truth] <= 0
-        return {
-            "weight": float(w.sum()),
-            "log_score": float(
-                np.average(log_scores(probabilities, truth, self.smallest), weights=w)
-            ),
-            "brier": float(np.average(brier_scores(probabilities, truth), weights=w)),
-            "zero": float(np.average(impossible, weights=w)),
-            "fallbacks": lower / len(truth),
+        scores = {
+            "log_score": log_scores(probabilities, truth, self.smallest),
+            "brier": brier_scores(probabilities, truth),
+            "zero": probabilities[np.arange(len(truth)), truth] <= 0,
         }
+        means = {label: float(np.average(values, weights=w)) for label, values in scores.items()}
+        return {"weight": float(w.sum()), **means, "fallbacks": lower / len(truth)}
 
     def _shares(self, stage: Any, model: Any, block: Block, n: int, n_classes: int) -> np.ndarray:
         """Shares of the levels among the draws of each person, none of them quite zero."""
@@ -161,9 +154,7 @@ class Judge:
             scores["missing"][rows] = (is_missing.mean(axis=0) - np.isnan(truth)) ** 2
             none = (~is_missing).sum(axis=0) < 2
             without[rows] = none & ~np.isnan(truth)
-            drawn = (
-                np.where(none & bool(len(spare)), spare[:, None], drawn) if none.any() else drawn
-            )
+            drawn = np.where(none, spare[:, None], drawn)
             scores["crps"][rows] = crps_of_draws(drawn, truth)
             for p in PINBALLS:
                 scores[f"pinball_{round(100 * p)}"][rows] = pinball_of_draws(drawn, truth, p)

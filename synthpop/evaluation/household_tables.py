@@ -31,7 +31,7 @@ def household_tables(request: FitRequest) -> dict[str, pd.DataFrame]:
     spaced in its order; no randomness.
     """
     sample, population = _sides(request)
-    numbers = _main_numbers(request)
+    numbers = request.main_numbers
     result = {
         "households": pd.DataFrame(columns=COLUMNS),
         "classifier": _classifier(request, sample, population, numbers),
@@ -61,24 +61,10 @@ def _persons(frame: pd.DataFrame, weights: np.ndarray) -> HouseholdRows:
     return HouseholdRows(frame, np.arange(n), np.ones(n, dtype=np.int64), weights, weights)
 
 
-def _main_numbers(request: FitRequest) -> tuple[str, ...]:
-    parts = {part for names in request.components.values() for part in names}
-    return tuple(
-        name
-        for name in request.plan.grids
-        if name not in parts and np.isfinite(as_numbers(request.frame[name])).any()
-    )
-
-
 def _categories(request: FitRequest, most_levels: int) -> dict[str, Factor]:
     """Factors that are compared as variables; not household size and strata, equal by design."""
-    return {
-        name: request.plan.factors[name]
-        for name in request.names
-        if request.plan.factors[name].limits is None
-        and len(request.plan.factors[name].levels) <= most_levels
-        and name not in (request.size, request.strata)
-    }
+    factors = request.categories(most_levels)
+    return {n: f for n, f in factors.items() if n not in (request.size, request.strata)}
 
 
 def _pair(
@@ -104,8 +90,7 @@ def _classifier(
 ) -> pd.DataFrame:
     """Area under the ROC curve for persons and, where there are households, for households."""
     rows: list[dict[str, Any]] = []
-    factors = {name: request.plan.factors[name] for name in request.names
-               if request.plan.factors[name].limits is None}  # fmt: skip
+    factors = request.categories()
     grids = list(request.plan.grids)
     if not (factors or grids) or not len(population.sizes):
         return pd.DataFrame(rows, columns=classifier.COLUMNS)
@@ -116,15 +101,11 @@ def _classifier(
     rows.append(_auc_row("persons", auc, s.person_weights, len(p.frame), features[0].shape[1]))
     if request.survey.roles.household is not None and (sample.sizes > 1).any():
         counted = _categories(request, MOST_COUNTED_LEVELS)
-        tables = []
-        for side in (s, p):
-            codes = {k: f.code(side.frame[f.name]) for k, f in counted.items()}
-            labels = {k: f.n_codes for k, f in counted.items()}
-            tables.append(classifier.household_features(side, codes, labels, numbers))
+        features = [classifier.household_features(side, counted, numbers) for side in (s, p)]
         auc = classifier.auc_of_groups(
-            tables[0], tables[1], s.weights, np.arange(len(s.sizes)), np.arange(len(p.sizes))
+            features[0], features[1], s.weights, np.arange(len(s.sizes)), np.arange(len(p.sizes))
         )
-        rows.append(_auc_row("households", auc, s.weights, len(p.sizes), tables[0].shape[1]))
+        rows.append(_auc_row("households", auc, s.weights, len(p.sizes), features[0].shape[1]))
     return pd.DataFrame(rows, columns=classifier.COLUMNS)
 
 
@@ -153,10 +134,9 @@ def _sums_off(
     for total, parts in request.components.items():
         gaps = []
         for side in (sample, population):
-            totals = as_numbers(side.frame[total])
             parts_sum = np.nansum([as_numbers(side.frame[part]) for part in parts], axis=0)
-            gaps.append(np.abs(parts_sum - totals))
-            gaps[-1][np.isnan(gaps[-1])] = 0.0
+            gap = np.abs(parts_sum - as_numbers(side.frame[total]))
+            gaps.append(np.where(np.isnan(gap), 0.0, gap))
         scale = max(1.0, float(np.nanmax(np.abs(as_numbers(sample.frame[total])), initial=1.0)))
         limit = max(1.5 * float(np.quantile(gaps[0], 0.999)), SUM_TOLERANCE * scale)
         off = [

@@ -35,6 +35,10 @@ COLUMNS = [
     "scope", "measure", "variable", "where", "sample", "population", "value",
     "expected_simulation_error", "expected_sampling_error", "n_sample",
 ]  # fmt: skip
+Row = tuple[Any, ...]
+"""Values of the columns of a comparison."""
+Compared = tuple[float, float, float, float, float]
+"""Sample, population, their distance, and its expected errors of simulation and of sampling."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,13 +47,17 @@ class HouseholdPair:
 
     sample: HouseholdRows
     population: HouseholdRows
-    # dict of Factor: categories, and numbers in classes, of which the levels of members are
-    # crossed
+    # categories, and numbers in classes, of which the levels of members are crossed
     factors: Mapping[str, Factor]
     names: tuple[str, ...]  # those factors that are categorical variables
     numbers: tuple[str, ...]  # numbers whose household sums are compared
     age: str | None  # the age of persons
     relation: str | None  # relation to the reference person
+
+    @property
+    def sides(self) -> tuple[HouseholdRows, HouseholdRows]:
+        """Sample and population."""
+        return self.sample, self.population
 
 
 def household_distances(pair: HouseholdPair) -> pd.DataFrame:
@@ -89,15 +97,16 @@ def _pair_weights(side: HouseholdRows, household: np.ndarray) -> np.ndarray:
     return side.weights[household] / (sizes * (sizes - 1) / 2)
 
 
-def _member_pairs(pair: HouseholdPair) -> list[dict[str, Any]]:
+def _member_pairs(pair: HouseholdPair) -> list[Row]:
     """Levels of two members of a household, crossed; correlations of their numbers."""
-    sides: list[Any] = [(side, *member_pairs(side.sizes, side.starts)) for side in _sides(pair)]
+    sides: list[Any] = [(side, *member_pairs(side.sizes, side.starts)) for side in pair.sides]
     if any(len(first) == 0 for _, first, _, _ in sides):
         return []
     weights = [_pair_weights(side, household) for side, _, _, household in sides]
     large = pair.sample.sizes > 1
     n, m = pair.sample.effective(large), float((pair.population.sizes > 1).sum())
-    rows = []
+    n_sample = int(large.sum())
+    rows: list[Row] = []
     for key, factor in pair.factors.items():
         k = factor.n_codes
         tables, agree = [], []
@@ -108,25 +117,20 @@ def _member_pairs(pair: HouseholdPair) -> list[dict[str, Any]]:
             tables.append(cells / w.sum())
             agree.append(float(w[a == b].sum() / w.sum()))
         q, p = tables
-        base = {"scope": MEMBERS, "variable": key, "where": "", "n_sample": int(large.sum())}
-        rows.append({**base, "measure": "tvd", **_tvd_of_cells(p, q, m, n)})
+        rows.append((MEMBERS, "tvd", key, "", *_tvd_of_cells(p, q, m, n), n_sample))
         if key in pair.names:
-            rows.append({**base, "measure": "agreement", **_shares_apart(agree[0], agree[1], n, m)})
-    return rows + [row for name in pair.numbers for row in _correlation(pair, sides, weights, name)]
+            compared = _shares_apart(agree[0], agree[1], n, m)
+            rows.append((MEMBERS, "agreement", key, "", *compared, n_sample))
+    for name in pair.numbers:
+        correlation = _correlation(pair, sides, weights, name)
+        if correlation is not None:
+            rows.append((MEMBERS, "correlation", name, "", *correlation, n_sample))
+    return rows
 
 
-def _sides(pair: HouseholdPair) -> tuple[HouseholdRows, HouseholdRows]:
-    return pair.sample, pair.population
-
-
-def _tvd_of_cells(p: np.ndarray, q: np.ndarray, m: float, n: float) -> dict[str, float]:
-    return {
-        "sample": np.nan,
-        "population": np.nan,
-        "value": total_variation(p, q),
-        "expected_simulation_error": expected_total_variation(smoothed(q, m), m),
-        "expected_sampling_error": expected_total_variation(smoothed(q, n), n),
-    }
+def _tvd_of_cells(p: np.ndarray, q: np.ndarray, m: float, n: float) -> Compared:
+    simulation, sampling = (expected_total_variation(smoothed(q, size), size) for size in (m, n))
+    return np.nan, np.nan, total_variation(p, q), simulation, sampling
 
 
 def smoothed(q: np.ndarray, n: float) -> np.ndarray:
@@ -140,25 +144,19 @@ def smoothed(q: np.ndarray, n: float) -> np.ndarray:
     return np.asarray((q * n + 0.5 / len(q)) / (n + 0.5))
 
 
-def _shares_apart(q: float, p: float, n: float, m: float) -> dict[str, float]:
+def _shares_apart(q: float, p: float, n: float, m: float) -> Compared:
     """Two shares and the distance that sampling and simulation let expect."""
     smooth = [(q * size + 0.5) / (size + 1) for size in (n, m)]
     sampling, simulation = (
         MEAN_DEVIATION * float(np.sqrt(share * (1 - share) / size))
         for share, size in zip(smooth, (n, m), strict=True)
     )
-    return {
-        "sample": q,
-        "population": p,
-        "value": abs(p - q),
-        "expected_simulation_error": simulation,
-        "expected_sampling_error": sampling,
-    }
+    return q, p, abs(p - q), simulation, sampling
 
 
 def _correlation(
     pair: HouseholdPair, sides: Sequence[Any], weights: Sequence[np.ndarray], name: str
-) -> list[dict[str, Any]]:
+) -> Compared | None:
     """Correlation of a number between two members of a household, in either order."""
     estimates, errors = [], []
     for (side, first, second, household), w in zip(sides, weights, strict=True):
@@ -167,7 +165,7 @@ def _correlation(
         is_finite = np.isfinite(a) & np.isfinite(b)
         a, b, w_known, owner = a[is_finite], b[is_finite], w[is_finite], household[is_finite]
         if len(a) < FEWEST_HOUSEHOLDS:
-            return []
+            return None
 
         def statistic(
             used: np.ndarray, a: Any = a, b: Any = b, w: Any = w_known, owner: Any = owner
@@ -183,19 +181,7 @@ def _correlation(
         else:
             errors.append(MEAN_DEVIATION * (1 - estimates[-1] ** 2) / np.sqrt(max(len(a), 1)))
     q, p = estimates
-    row = {
-        "scope": MEMBERS,
-        "measure": "correlation",
-        "variable": name,
-        "where": "",
-        "sample": q,
-        "population": p,
-        "value": abs(p - q),
-        "expected_simulation_error": errors[1],
-        "expected_sampling_error": errors[0],
-        "n_sample": int((pair.sample.sizes > 1).sum()),
-    }
-    return [row] if np.isfinite(q) and np.isfinite(p) else []
+    return (q, p, abs(p - q), errors[1], errors[0]) if np.isfinite([q, p]).all() else None
 
 
 def _symmetric_correlation(a: np.ndarray, b: np.ndarray, w: np.ndarray) -> float:
@@ -209,80 +195,68 @@ def _symmetric_correlation(a: np.ndarray, b: np.ndarray, w: np.ndarray) -> float
     return float((w * (a - centre)) @ (b - centre) / total / variance)
 
 
-def _member_counts(pair: HouseholdPair) -> list[dict[str, Any]]:
+def _member_counts(pair: HouseholdPair) -> list[Row]:
     """How many members have a level, a value other than zero, or are children."""
     rows = []
     for name in pair.names:
         factor = pair.factors[name]
-        codes = [factor.code(side.frame[factor.name]) for side in _sides(pair)]
+        codes = [factor.code(side.frame[factor.name]) for side in pair.sides]
         numbers = np.bincount(codes[0], minlength=factor.n_codes)
         for level in np.flatnonzero(numbers >= FEWEST_PERSONS):
             marked = [code == level for code in codes]
             rows.append(_count_row(pair, name, factor.labels[level], marked))
     for name in pair.numbers:
-        marked = [np.nan_to_num(as_numbers(side.frame[name])) != 0 for side in _sides(pair)]
+        marked = [np.nan_to_num(as_numbers(side.frame[name])) != 0 for side in pair.sides]
         if not marked[0].all():
             rows.append(_count_row(pair, name, "with a value other than 0", marked))
     if pair.age is not None:
-        marked = [as_numbers(side.frame[pair.age]) < CHILD for side in _sides(pair)]
+        marked = [as_numbers(side.frame[pair.age]) < CHILD for side in pair.sides]
         rows.append(_count_row(pair, pair.age, f"below {CHILD}", marked))
     return rows
 
 
-def _count_row(
-    pair: HouseholdPair, name: str, where: str, marked: Sequence[np.ndarray]
-) -> dict[str, Any]:
+def _count_row(pair: HouseholdPair, name: str, where: str, marked: Sequence[np.ndarray]) -> Row:
     tables = []
-    for side, persons in zip(_sides(pair), marked, strict=True):
+    for side, persons in zip(pair.sides, marked, strict=True):
         counts = np.minimum(side.total(persons.astype(float)), MOST_COUNTED).astype(int)
         cells = np.bincount(counts, side.weights, minlength=MOST_COUNTED + 1)
         tables.append(cells / cells.sum())
     q, p = tables
     n, m = pair.sample.effective(), float(len(pair.population.sizes))
-    base = {"scope": COUNTS, "measure": "tvd", "variable": name, "where": str(where)}
-    return {**base, **_tvd_of_cells(p, q, m, n), "n_sample": len(pair.sample.sizes)}
+    return COUNTS, "tvd", name, str(where), *_tvd_of_cells(p, q, m, n), len(pair.sample.sizes)
 
 
-def _sums(pair: HouseholdPair) -> list[dict[str, Any]]:
+def _sums(pair: HouseholdPair) -> list[Row]:
     """Household sums of each number: distribution, and Gini and poverty rate of amounts."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     n, m = pair.sample.effective(), float(len(pair.population.sizes))
     for name in pair.numbers:
-        sums = [side.total(as_numbers(side.frame[name])) for side in _sides(pair)]
-        base = {"scope": SUMS, "variable": name, "n_sample": len(pair.sample.sizes)}
+        sums = [side.total(as_numbers(side.frame[name])) for side in pair.sides]
         distance = ks_of_values(sums[1], pair.population.weights, sums[0], pair.sample.weights)
-        none = {"sample": np.nan, "population": np.nan}
-        expected = {
-            "expected_simulation_error": expected_ks(m),
-            "expected_sampling_error": expected_ks(n),
+        errors = (expected_ks(m), expected_ks(n))
+        compared: dict[tuple[str, str], Compared] = {
+            ("ks", ""): (np.nan, np.nan, distance, *errors)
         }
-        row = {"measure": "ks", "where": "", **none, "value": distance, **expected}
-        rows.append({**base, **row})
-        if np.quantile(np.abs(sums[0]), 0.9) < LARGE_AMOUNT:
-            continue
-        for label, statistic in (("Gini coefficient", _gini), ("poverty rate", _poverty_rate)):
-            rows.append({**base, "measure": "indicator", "where": label,
-                         **_indicator(pair, sums, statistic)})  # fmt: skip
-    return [row for row in rows if np.isfinite(row["value"])]
+        if np.quantile(np.abs(sums[0]), 0.9) >= LARGE_AMOUNT:
+            for label, statistic in (("Gini coefficient", _gini), ("poverty rate", _poverty_rate)):
+                compared["indicator", label] = _indicator(pair, sums, statistic)
+        for (measure, where), values in compared.items():
+            if np.isfinite(values[2]):
+                rows.append((SUMS, measure, name, where, *values, len(pair.sample.sizes)))
+    return rows
 
 
-def _indicator(pair: HouseholdPair, sums: Sequence[np.ndarray], statistic: Any) -> dict[str, float]:
-    s, population = pair.sample, pair.population
+def _indicator(pair: HouseholdPair, sums: Sequence[np.ndarray], statistic: Any) -> Compared:
+    s, population = pair.sides
     q = statistic(sums[0], s.sizes, s.weights)
     p = statistic(sums[1], population.sizes, population.weights)
-    error = group_jackknife(
+    error = MEAN_DEVIATION * group_jackknife(
         lambda used: statistic(sums[0][used], s.sizes[used], s.weights[used]),
         len(s.sizes),
         units=s.units,
     )
     ratio = float(np.sqrt(s.effective() / max(len(population.sizes), 1)))
-    return {
-        "sample": q,
-        "population": p,
-        "value": abs(p - q),
-        "expected_simulation_error": MEAN_DEVIATION * error * ratio,
-        "expected_sampling_error": MEAN_DEVIATION * error,
-    }
+    return q, p, abs(p - q), error * ratio, error
 
 
 def _gini(sums: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> float:
@@ -296,33 +270,27 @@ def _poverty_rate(sums: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> f
     return float(w[equivalised < line].sum() / w.sum())
 
 
-def _age_gaps(pair: HouseholdPair) -> list[dict[str, Any]]:
+def _age_gaps(pair: HouseholdPair) -> list[Row]:
     """Age gaps of the two oldest members, of parents and children, and by relation."""
     if pair.age is None:
         return []
     gaps: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
-    for side in _sides(pair):
+    for side in pair.sides:
         age = as_numbers(side.frame[pair.age])
         for where, values, household in _gaps_of_side(side, age, pair.relation):
             is_finite = np.isfinite(values)
             entry = (values[is_finite], side.weights[household[is_finite]])
             gaps.setdefault(where, []).append(entry)
-    rows = []
+    rows: list[Row] = []
     for where, sides in gaps.items():
         if len(sides) < 2 or min(len(values) for values, _ in sides) < FEWEST_HOUSEHOLDS:
             continue
         (q, wq), (p, wp) = sides
         n = float(wq.sum() ** 2 / np.square(wq).sum())
-        rows.append(
-            {
-                "scope": AGES, "measure": "ks", "variable": pair.age, "where": where,
-                "sample": float(np.average(q, weights=wq)),
-                "population": float(np.average(p, weights=wp)),
-                "value": ks_of_values(p, wp, q, wq),
-                "expected_simulation_error": expected_ks(len(p)),
-                "expected_sampling_error": expected_ks(n), "n_sample": len(q),
-            }
-        )  # fmt: skip
+        means = float(np.average(q, weights=wq)), float(np.average(p, weights=wp))
+        errors = expected_ks(len(p)), expected_ks(n)
+        distance = ks_of_values(p, wp, q, wq)
+        rows.append((AGES, "ks", pair.age, where, *means, distance, *errors, len(q)))
     return rows
 
 

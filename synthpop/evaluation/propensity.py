@@ -7,7 +7,7 @@ persons by levels is made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ import pandas as pd
 from synthpop.evaluation.factors import Factor, make_classes
 from synthpop.evaluation.request import MOST_LEVELS, FitRequest
 from synthpop.evaluation.source import every_kth
-from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.logistic import Categories, fit_logistic
 from synthpop.microdata.propensity import null_of_pmse, pmse, pmse_ratio
 
@@ -88,9 +87,7 @@ def pmse_of_codes(
 def propensity_table(request: FitRequest, n_population: int) -> pd.DataFrame:
     """Propensity distance of all variables of a comparison; no row where nothing can be compared.
 
-    Columns: `variables`, `coefficients`, `n_population` (persons
-    used), `pmse`, `expected_simulation_error`, `expected_sampling_error`,
-    `ratio`, `converged`; see `Pmse`.
+    Columns: `variables` (their number), `n_population` (persons used), and those of `Pmse`.
     """
     factors = _factors(request)
     weights, n = request.survey.weights, request.survey.n_persons
@@ -102,11 +99,7 @@ def propensity_table(request: FitRequest, n_population: int) -> pd.DataFrame:
     drawn = [factor.code(population[factor.name]) for factor in factors]
     codes = [factor.code(request.frame[factor.name]) for factor in factors]
     result = pmse_of_codes(codes, drawn, weights, request.effective)
-    row = [
-        len(factors), result.coefficients, result.n_persons, result.pmse,
-        result.expected_simulation_error, result.expected_sampling_error,
-        result.ratio, result.converged,
-    ]  # fmt: skip
+    row = {"variables": len(factors), "n_population": result.n_persons, **asdict(result)}
     return pd.DataFrame([row], columns=COLUMNS)
 
 
@@ -117,14 +110,6 @@ COLUMNS = ["variables", "coefficients", "n_population", "pmse",
 
 def _factors(request: FitRequest) -> list[Factor]:
     """Factors with few levels, and numbers in classes unless they are parts of a total."""
-    plan = request.plan
-    parts = {part for names in request.components.values() for part in names}
-    results = [
-        plan.factors[name]
-        for name in request.names
-        if len(plan.factors[name].levels) <= MOST_LEVELS and plan.factors[name].limits is None
-    ]
-    for name in plan.grids:
-        if name not in parts and np.isfinite(as_numbers(request.frame[name])).any():
-            results.append(make_classes(request.frame[name], request.survey.weights))
-    return results
+    weights = request.survey.weights
+    classes = [make_classes(request.frame[name], weights) for name in request.main_numbers]
+    return [*request.categories(MOST_LEVELS).values(), *classes]

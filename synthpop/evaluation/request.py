@@ -40,7 +40,27 @@ class FitRequest:
     names: tuple[str, ...]  # factors that are compared as variables
     strata: str | None
     size: str | None
-    components: Mapping[str, tuple[str, ...]]  # dict of tuple of str: total -> its parts
+    components: Mapping[str, tuple[str, ...]]  # total -> its parts
+
+    @property
+    def parts(self) -> set[str]:
+        """Parts of all totals."""
+        return {part for names in self.components.values() for part in names}
+
+    @property
+    def main_numbers(self) -> tuple[str, ...]:
+        """Numbers of which some are finite, without the parts of totals."""
+        names = [name for name in self.plan.grids if name not in self.parts]
+        return tuple(name for name in names if np.isfinite(as_numbers(self.frame[name])).any())
+
+    def categories(self, most_levels: float = np.inf) -> dict[str, Factor]:
+        """Return the factors that are compared as variables and are no number in classes."""
+        factors = {name: self.plan.factors[name] for name in self.names}
+        return {
+            name: factor
+            for name, factor in factors.items()
+            if factor.limits is None and len(factor.levels) <= most_levels
+        }
 
     @property
     def effective(self) -> float:
@@ -68,7 +88,7 @@ def make_request(
         what = f"is a {type(survey).__name__}"
         raise InputError.of("assess_fit", "survey", what, "Give a Survey.")
     source = make_source(population)
-    frame, size = _with_size(survey, source)
+    frame, size = _with_size(survey)
     source = _sized(survey, source, size)
     frame = _with_derived(frame, source)
     check_names(faults, frame)
@@ -104,10 +124,9 @@ def _resolve(
             factors[name] = make_factor(frame[name], field.levels if field else ())
     keys = []
     for name in groups or ():
-        key = name if is_factor[name] else f"{name} in classes"
+        keys.append(name if is_factor[name] else f"{name} in classes")
         if not is_factor[name]:
-            factors[key] = make_classes(frame[name], survey.weights)
-        keys.append(key)
+            factors[keys[-1]] = make_classes(frame[name], survey.weights)
     if groups is None:
         small = [k for k, f in factors.items() if len(f.levels) <= MOST_GROUPS]
         first = [strata] if strata is not None and strata in small else []
@@ -135,7 +154,7 @@ def _centre(values: np.ndarray, weights: np.ndarray) -> float:
     return centre if np.isfinite(centre) else 0.0
 
 
-def _with_size(survey: Survey, source: PopulationChunks) -> tuple[pd.DataFrame, str | None]:
+def _with_size(survey: Survey) -> tuple[pd.DataFrame, str | None]:
     roles = survey.roles
     if roles.household is None:
         return survey.frame, None
@@ -176,11 +195,8 @@ def _with_derived(frame: pd.DataFrame, source: PopulationChunks) -> pd.DataFrame
         else:
             position = {str(level): code for code, level in enumerate(field.levels)}
             to = {old: position[str(new)] for old, new in stage["mapping"].items()}
-            codes = (
-                frame[stage["source"]]
-                .astype(object)
-                .map(lambda value, to=to: to.get(str(value), -1))
-            )
+            values = frame[stage["source"]].astype(object)
+            codes = values.map(lambda value, to=to: to.get(str(value), -1))
         dtype = pd.CategoricalDtype(list(field.levels), ordered=field.ordered)
         column = pd.Categorical.from_codes(np.asarray(codes, dtype=np.int64), dtype=dtype)
         frame = frame.assign(**{stage["name"]: column})
@@ -202,13 +218,19 @@ def _chosen(
             faults.add(argument, "survey and population have no variable in common")
         return list(common)
     names = listed_names(names)
+    _check_common(faults, argument, names, common)
+    if not names and argument == "variables":
+        faults.add(argument, "is empty", remedy="Leave it out to compare all.")
+    return list(dict.fromkeys(names))
+
+
+def _check_common(
+    faults: Faults, argument: str, names: Sequence[str], common: Sequence[str]
+) -> None:
     for name in names:
         if name not in common:
             what = f"{name!r} is not a variable that survey and population both have"
             faults.add(argument, what, remedy=did_you_mean(name, common))
-    if not names and argument == "variables":
-        faults.add(argument, "is empty", remedy="Leave it out to compare all.")
-    return list(dict.fromkeys(names))
 
 
 def _components(
@@ -222,10 +244,7 @@ def _components(
         totals = {stage["total"]: tuple(stage["parts"]) for stage in stages}
         return {t: p for t, p in totals.items() if {t, *p} <= set(common)}
     for total, parts in components.items():
-        for name in (total, *parts):
-            if name not in common:
-                what = f"{name!r} is not a variable that survey and population both have"
-                faults.add("components", what, remedy=did_you_mean(name, common))
+        _check_common(faults, "components", (total, *parts), common)
     return {total: tuple(parts) for total, parts in components.items()}
 
 
@@ -240,14 +259,11 @@ def _is_factor(values: pd.Series, field: Field | None) -> bool:
 
 
 def _check_numbers(source: PopulationChunks, numbers: Sequence[str]) -> None:
-    faults = Faults("assess_fit")
     if not isinstance(source.data, pd.DataFrame):
         return
+    faults = Faults("assess_fit")
     for name in numbers:
         if not pd.api.types.is_numeric_dtype(source.data[name].dtype):
             what = f"is a number in the survey and {source.data[name].dtype} in the population"
             faults.add(name, what, remedy="Convert one of them.")
     faults.raise_if_any()
-
-
-__all__ = ["Factor", "FitRequest", "make_request"]

@@ -96,12 +96,8 @@ def classifier_sentences(table: pd.DataFrame) -> list[str]:
     for row in table.to_dict("records"):
         if not np.isfinite(row["auc"]):
             continue
-        limit = 0.5 + 2.5 * row["expected_error"]
-        meaning = (
-            "no better than a coin toss"
-            if row["auc"] <= limit
-            else "0.5 is a coin toss, 1 certainty"
-        )
+        by_chance = row["auc"] <= 0.5 + 2.5 * row["expected_error"]
+        meaning = "no better than a coin toss" if by_chance else "0.5 is a coin toss, 1 certainty"
         sentences.append(
             f"Classifier: boosted trees tell {row['units']} of the population from those of the "
             f"survey with an AUC of {row['auc']:.2f} ({meaning})."

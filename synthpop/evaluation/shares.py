@@ -116,7 +116,7 @@ def share_distances(
         q, p = shares(sides.sample.single[name]), sides.population.single[name]
         rows.append(tvd_row(name, "", "all", q, p, sides.effective_of(name)))
         if strata is not None and name != strata:
-            rows += _by_stratum(sides, name, strata)
+            rows += mean_and_largest(tvd_by_level(sides, name, strata), "tvd", name, strata)
     for a, b in pairs:
         q, p = shares(sides.sample.pairs[a, b]), sides.population.pairs[a, b]
         rows.append(tvd_row(a, b, "all", q, p, sides.effective_of(a, b)))
@@ -150,10 +150,6 @@ def tvd_by_level(sides: ShareTables, name: str, group: str) -> pd.DataFrame:
         row = tvd_row(name, "", "all", shares(q[g]), p[g], effective)
         rows.append({**row, "by": group, "level": labels[g]})
     return pd.DataFrame(rows, columns=[*ORDER, "by", "level"])
-
-
-def _by_stratum(sides: ShareTables, name: str, strata: str) -> list[dict[str, Any]]:
-    return mean_and_largest(tvd_by_level(sides, name, strata), "tvd", name, strata)
 
 
 def mean_and_largest(
@@ -196,10 +192,8 @@ def conditional(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.Data
         weights = shares(sides.sample.single[condition])
         labels = list(sides.plan.factors[condition].labels)
         w = np.array([weights[labels.index(level)] for level in table["level"]])
-        ratio = (
-            table["value"]
-            / table["expected_sampling_error"].where(table["expected_sampling_error"] > 0)
-        ).fillna(0.0)
+        error = table["expected_sampling_error"]
+        ratio = (table["value"] / error.where(error > 0)).fillna(0.0)
         worst = table.iloc[int(ratio.to_numpy().argmax())]
         means = {c: float(np.average(table[c], weights=w)) for c in DISTANCE}
         at = {"largest": float(worst["value"]), "where": str(worst["level"])}
@@ -212,7 +206,5 @@ CONDITIONAL = ["variable", "given", *DISTANCE, "largest", "where"]
 
 def household_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return comparisons of households as rows of distances."""
-    rows = []
-    for row in table.to_dict("records"):
-        rows.append({**{str(k): v for k, v in row.items() if k in ORDER}, "crossed": ""})
+    rows: list[Any] = table.assign(crossed="")[ORDER].to_dict("records")
     return rows

@@ -65,18 +65,19 @@ def statistics(
             for side in (sides.sample, sides.population, sides.rows)
         )
         has_value = ~np.isnan(columns[name])
-        pairs: dict[str, tuple[float, float]] = {"mean": (s["mean"], p["mean"])}
-        q_counts, p_counts = sides.sample, sides.population
-        pairs["sd"] = (_deviation(q_counts, sides, name), _deviation(p_counts, sides, name))
-        of_population = sides.population.numbers[name]
-        pairs["gini"] = (
-            gini(columns[name][has_value], weights[has_value]),
-            gini_of_cells(of_population.cells[ALL][0], of_population.cell_totals),
-        )
-        pairs |= {k: (s[k], p[k]) for k in ("zero", "negative", "missing")}
-        of_sample = sides.sample.numbers[name]
-        pairs["smallest"] = (_finite(of_sample.low), _finite(of_population.low))
-        pairs["largest"] = (_finite(of_sample.high), _finite(of_population.high))
+        of_sample, of_population = sides.sample.numbers[name], sides.population.numbers[name]
+        deviations = [_deviation(side, sides, name) for side in (sides.sample, sides.population)]
+        pairs: dict[str, tuple[float, float]] = {
+            "mean": (s["mean"], p["mean"]),
+            "sd": (deviations[0], deviations[1]),
+            "gini": (
+                gini(columns[name][has_value], weights[has_value]),
+                gini_of_cells(of_population.cells[ALL][0], of_population.cell_totals),
+            ),
+            **{k: (s[k], p[k]) for k in ("zero", "negative", "missing")},
+            "smallest": (_finite(of_sample.low), _finite(of_population.low)),
+            "largest": (_finite(of_sample.high), _finite(of_population.high)),
+        }
         n_rows = dict.fromkeys(pairs, of_rows["n"]) | {"smallest": 1, "largest": 1}
         n_rows |= {k: of_rows[k] * of_rows["n"] for k in ("zero", "negative")}
         n_rows["missing"] = sides.rows.numbers[name].missing[ALL][0]
@@ -113,12 +114,8 @@ def safe_numbers(
 def compared(sample: float, population: float) -> dict[str, float]:
     """Return the two values, their difference and the relative error (NaN where sample is 0)."""
     relative = population / sample - 1 if sample != 0 else float("nan")
-    return {
-        "sample": float(sample),
-        "population": float(population),
-        "difference": float(population - sample),
-        "relative": float(relative),
-    }
+    values = (sample, population, population - sample, relative)
+    return dict(zip(COMPARED, map(float, values), strict=True))
 
 
 def _deviation(counts: Counts, sides: ShareTables, name: str) -> float:

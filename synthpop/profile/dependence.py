@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
+from synthpop.microdata.frames import as_numbers, is_number
+
 SUM_TOLERANCE = 1e-6
 ROWS_OFF = 0.001
 FEWEST_ROWS = 20
@@ -40,24 +42,19 @@ def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.n
     a, b = codes[name], codes[other]
     if a.max(initial=0) + 1 <= len(frame) / LARGEST_COPY:
         return a.max(initial=0) > 0 and same_partition(a, b)
-    x, y = (_numbers(frame[column]) for column in (name, other))
-    if x is None or y is None or not np.array_equal(np.isnan(x), np.isnan(y)):
+    if not (is_number(frame[name]) and is_number(frame[other])):
         return False
-    is_number = ~np.isnan(x)
-    x, y = x[is_number], y[is_number]
+    x, y = as_numbers(frame[name]), as_numbers(frame[other])
+    if not np.array_equal(np.isnan(x), np.isnan(y)):
+        return False
+    has_value = ~np.isnan(x)
+    x, y = x[has_value], y[has_value]
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         return bool(np.array_equal(x, y))
     if len(x) < FEWEST_ROWS or not (np.ptp(x) > 0 and np.ptp(y) > 0):
         return False
     x, y = (values / max(np.abs(values).max(), np.finfo(float).tiny) for values in (x, y))
     return bool(abs(np.corrcoef(x, y)[0, 1]) > 1 - 1e-12)
-
-
-def _numbers(column: pd.Series) -> np.ndarray | None:
-    if not pd.api.types.is_numeric_dtype(column.dtype) or column.dtype == bool:
-        return None
-    values: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return values
 
 
 def mapping_of(function: np.ndarray, argument: np.ndarray) -> bool:

@@ -73,14 +73,12 @@ def relation_column(frame: pd.DataFrame, names: Sequence[str], index: HouseholdI
     One of its levels occurs exactly once in at least 98 % of the households; columns with a name
     of a relation come first.
     """
-    lower = [name for name in RELATION]
-    ranked = sorted(names, key=lambda name: name.lower() not in lower)
-    for name in ranked:
+    if not (index.sizes > 1).any():
+        return None
+    for name in sorted(names, key=lambda name: name.lower() not in RELATION):
         codes = codes_of(frame[name])
         n_levels = int(codes.max()) + 1
         if not 2 < n_levels <= MOST_RELATIONS or index.constant(codes):
-            continue
-        if not (index.sizes > 1).any():
             continue
         counts = np.bincount(index.index * n_levels + codes, minlength=len(index.sizes) * n_levels)
         if (counts <= 1).all():
@@ -107,9 +105,8 @@ def household_column(
         is_integer = pd.api.types.is_integer_dtype(column.dtype)
         n_values = int(code.max()) + 1
         in_range = MOST_PER_ID * n_values > len(code) > FEWEST_PER_ID * n_values
+        in_range &= n_values >= FEWEST_HOUSEHOLDS
         if not in_range or column.isna().any() or not (is_integer or column.dtype.kind in "OTU"):
-            continue
-        if n_values < FEWEST_HOUSEHOLDS:
             continue
         in_blocks = 1 + np.count_nonzero(np.diff(code)) == n_values
         (blocks if in_blocks else scattered)[name] = household_index(column)

@@ -72,10 +72,10 @@ class _Profiler(ColumnReader):
     def profile(self) -> SurveyProfile:
         """Return what was recognised."""
         columns = {name: self._plain(name) for name in self.frame.columns}
-        if self.age is not None and columns[self.age].use == "left out":
-            self.age = None
-        if self.sex is not None and columns[self.sex].use == "left out":
-            self.sex = None
+        self.age, self.sex = (
+            None if name is None or columns[name].use == "left out" else name
+            for name in (self.age, self.sex)
+        )
         self._mark_copies(columns)
         self._mark_aggregates(columns)
         self._mark_functions(columns)
@@ -140,14 +140,13 @@ class _Profiler(ColumnReader):
         for name in coded:
             for other in numbers:
                 values = self.numbers[other]
-                limits = None
                 fewer = self.codes[name].max() < self.codes[other].max()
-                if values is not None and fewer and columns[other].use != "derive":
-                    limits = dependence.class_limits(self.frame[name], values)
-                if limits is None or values is None:
+                if values is None or not fewer or columns[other].use == "derive":
                     continue
-                why = f"classes of {other}"
-                use = "derive"
+                limits = dependence.class_limits(self.frame[name], values)
+                if limits is None:
+                    continue
+                use, why = "derive", f"classes of {other}"
                 if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
                     use, why = "left out", f"{why}, missing for some who have one"
                 else:
@@ -156,9 +155,7 @@ class _Profiler(ColumnReader):
                 break
         for name in [n for n in coded if columns[n].use == "categorical"]:
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
-                if self._is_number(other):
-                    continue
-                if self.frame[[name, other]].isna().any(axis=None):
+                if self._is_number(other) or self.frame[[name, other]].isna().any(axis=None):
                     continue
                 if dependence.mapping_of(self.codes[name], self.codes[other]):
                     pairs = self.frame[[other, name]].drop_duplicates()
@@ -293,17 +290,15 @@ class _Profiler(ColumnReader):
                 columns[name] = replace(item, together="first")
 
     def _cells(self) -> np.ndarray:
-        parts = [np.zeros(len(self.frame), dtype=np.int64)]
+        """Return the cell of age and sex of each person."""
+        cells = np.zeros(len(self.frame), dtype=np.int64)
         if self.sex is not None:
-            parts.append(self.codes[self.sex])
+            cells = self.codes[self.sex]
         if self.age is not None:
             age = self.numbers[self.age]
             codes = self.codes[self.age] if age is None else np.digitize(age, np.arange(5, 90, 5))
-            parts.append(codes)
-        joint = parts[0]
-        for part in parts[1:]:
-            joint = joint * (int(part.max()) + 1) + part
-        return np.unique(joint, return_inverse=True)[1]
+            cells = cells * (int(codes.max()) + 1) + codes
+        return np.unique(cells, return_inverse=True)[1]
 
     def _predictors(
         self, columns: dict[str, ColumnProfile], breaks: tuple[float, ...]

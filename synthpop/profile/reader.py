@@ -94,34 +94,28 @@ class ColumnReader:
         return roles
 
     def _suits(self, role: str, column: str) -> bool:
-        values, codes = self.numbers[column], self.codes[column]
         if role in ("weight", "household_weight"):
-            positive = values is not None and bool(np.all(values > 0))
-            return positive and not (role == "weight" and self._constant_beside_another(column))
+            alone = role != "weight" or not self._constant_beside_another(column)
+            return _all_positive(self.numbers[column]) and alone
         if role in ("household", "person", "psu", "strata"):
-            if self.frame[column].isna().any():
-                return False
+            codes = self.codes[column]
             unique = int(codes.max()) + 1 == len(codes)
-            return unique if role == "person" else not unique
+            return not self.frame[column].isna().any() and unique == (role == "person")
         return True
 
     def _constant_beside_another(self, column: str) -> bool:
         """Whether weights are all equal while another column of weights is not."""
         if int(self.codes[column].max()) > 0:
             return False
-        other_weights = [
-            name for name in self.frame.columns if name != column and self._is_weight(name)
-        ]
-        return any(int(self.codes[name].max()) > 0 for name in other_weights)
+        weights = (name for name in self.frame.columns if self._is_weight(name))
+        return any(int(self.codes[name].max()) > 0 for name in weights)
 
     def _is_weight(self, name: str) -> bool:
-        values = self.numbers[name]
-        named = WEIGHT_NAME.search(name) is not None
-        return named and values is not None and bool(np.all(values > 0))
+        return WEIGHT_NAME.search(name) is not None and _all_positive(self.numbers[name])
 
     def _is_inverse_weight(self, values: np.ndarray | None) -> bool:
         """Whether values times weights are constant, as those of inclusion probabilities."""
-        if values is None or not np.all(values > 0) or np.ptp(self.weights) == 0:
+        if values is None or not _all_positive(values) or np.ptp(self.weights) == 0:
             return False
         product = values * self.weights
         return bool(np.ptp(product) < 1e-6 * product.mean())
@@ -229,6 +223,10 @@ class ColumnReader:
             return ""
         of_households = self.index is not None and self.index.constant(self.codes[name])
         return POSSIBLE_WEIGHT if of_households else ""
+
+
+def _all_positive(values: np.ndarray | None) -> bool:
+    return values is not None and bool(np.all(values > 0))
 
 
 def number_column(column: pd.Series) -> np.ndarray | None:

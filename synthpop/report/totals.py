@@ -59,12 +59,6 @@ def totals_facts(
     }
 
 
-def headlines(facts: Mapping[str, Any] | None) -> list[str]:
-    """Return the first sentence of each part, for the summary of the report."""
-    parts = () if facts is None else facts["parts"]
-    return [f"{part['title']}: {part['sentences'][0]}" for part in parts]
-
-
 def totals_pictures(population: Population | None) -> dict[str, Figure]:
     """Return the trace of the objective of each annealing."""
     steps = () if population is None else population.manifest.steps

@@ -14,9 +14,7 @@ from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import faults_of
 from synthpop.pipeline.pipeline import Pipeline
 from synthpop.population.population import open_population
-from synthpop.runfiles.stage_tables import (
-    read_margins,
-)
+from synthpop.runfiles.stage_tables import read_margins
 from synthpop.runfiles.tables import (
     CalibrateOptions,
     ReportOptions,

@@ -24,10 +24,7 @@ from synthpop.runfiles.stage_tables import (
     read_stages,
     stage_table,
 )
-from synthpop.runfiles.tables import (
-    SECTIONS,
-    SurveyInput,
-)
+from synthpop.runfiles.tables import SECTIONS, SurveyInput
 
 
 def load_runfile(path: Path | str) -> RunFile:
@@ -125,10 +122,9 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
         tables["known_totals"] = [as_toml(margin_table(m)) for m in runfile.known_totals]
     if runfile.rules:
         tables["rules"] = list(runfile.rules)
-    if runfile.calibrate is not None:
-        tables["calibrate"] = runfile.calibrate.model_dump(exclude_none=True)
-    if runfile.risk is not None:
-        tables["risk"] = runfile.risk.model_dump(exclude_none=True)
+    for name, table in (("calibrate", runfile.calibrate), ("risk", runfile.risk)):
+        if table is not None:
+            tables[name] = table.model_dump(exclude_none=True)
     tables["stage"] = [as_toml(stage_table(stage)) for stage in runfile.stages]
     text = tomli_w.dumps(tables)
     if path is not None:

@@ -96,8 +96,9 @@ def _option_tables(kind: str) -> list[str]:
         by_type = classes if isinstance(classes, Mapping) else {"": classes}
         for name, cls in by_type.items():
             head = f'`{option} = {{type = "{name}"}}`' if name else f"`{option} = {{...}}`"
-            part = table_page(f"{head} of {kind}", _option_schema(cls), _described(cls))
-            lines += [f"#{part[0]}", *part[1:]]
+            text = getattr(cls, "func", cls).__doc__ or ""  # of a partial function
+            title, *rows = table_page(f"{head} of {kind}", _option_schema(cls), text)
+            lines += [f"#{title}", *rows]
     return lines
 
 
@@ -111,8 +112,3 @@ def _option_schema(kind: Any) -> dict[str, Any]:
         item.name: {} if item.name in needed else {"default": item.default} for item in parameters
     }
     return {"properties": properties, "required": needed}
-
-
-def _described(kind: Any) -> str:
-    """Return the docstring of an option; of a partial function that of the function."""
-    return getattr(kind, "func", kind).__doc__ or ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -28,23 +27,25 @@ TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
 ABOVE_LARGEST = 1.2
 MOST_GROUPS, LEAST_SHARE_NAMED = 20, 0.01
 AGE_CLASS = "age_class"
+RUN = (
+    "",
+    "[run]",
+    "seed = 1",
+    "scale = 1.0            # 0.1 makes a population of a tenth of the size",
+    '# strata = ["..."]     # only these, as they are in the whole population',
+    "",
+    "# Stages run in this order; each may use what the stages before it have made.",
+    "",
+)
 
 
 def starter_runfile(survey: Path, folder: Path) -> str:
-    """Return the text of a run file for a survey.
+    """Return the text of a run file in a folder for the file of a survey.
 
-    survey: path of the survey file
-    folder: folder of the run file, from which the path to the survey starts
     Raises InputError: the file has no rows, or cannot be read.
     """
-    return write_template(survey, folder)[0]
-
-
-def write_template(survey: Path, folder: Path) -> tuple[str, SurveyProfile]:
-    """Return the text of a run file, and the profile of the survey that it was made from."""
     frame = read_table(survey)
-    profile = profile_survey(frame)
-    return template_text(frame, profile, relative_path(survey, folder)), profile
+    return template_text(frame, profile_survey(frame), relative_path(survey, folder))
 
 
 def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str:
@@ -54,20 +55,19 @@ def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str
     path: the survey's file as the run file names it
     """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    return "\n".join(
-        [
-            *_head(path, profile),
-            *_missing_codes(path, frame, profile),
-            *_run(),
-            *_columns_left_out(profile),
-            *_imputation(frame, profile),
-            *_structure(profile),
-            *_age_classes(profile, frame),
-            *_variables(frame, profile),
-            *_second_pass(profile),
-            *_more_tables(profile),
-        ]
-    )
+    lines = [
+        *_head(path, profile),
+        *_missing_codes(path, frame, profile),
+        *RUN,
+        *_columns_left_out(profile),
+        *_imputation(frame, profile),
+        *_structure(profile),
+        *_age_classes(profile, frame),
+        *_variables(frame, profile),
+        *_second_pass(profile),
+        *_more_tables(profile),
+    ]
+    return "\n".join(lines)
 
 
 def _head(path: str, profile: SurveyProfile) -> list[str]:
@@ -104,9 +104,7 @@ def _missing_codes(path: str, frame: pd.DataFrame, profile: SurveyProfile) -> li
     columns = [c.name for c in profile.with_use("categorical", "continuous")]
     numbers = {name: as_numbers(frame[name]) for name in columns if is_number(frame[name])}
     codes = {name: suspected_missing_codes(values) for name, values in numbers.items()}
-    entries = [
-        f"{quoted(name)} = {number_list(values)}" for name, values in codes.items() if values
-    ]
+    entries = [f"{quoted(name)} = {number_list(c)}" for name, c in codes.items() if c]
     if not entries or Path(path).suffix.lower() not in DELIMITED:
         return []
     return [
@@ -114,19 +112,6 @@ def _missing_codes(path: str, frame: pd.DataFrame, profile: SurveyProfile) -> li
         "# These codes may stand for no answer. Where they do, take away the # before both lines:",
         "# [survey.csv]",
         f"# missing = {{ {', '.join(entries)} }}",
-    ]
-
-
-def _run() -> list[str]:
-    return [
-        "",
-        "[run]",
-        "seed = 1",
-        "scale = 1.0            # 0.1 makes a population of a tenth of the size",
-        '# strata = ["..."]     # only these, as they are in the whole population',
-        "",
-        "# Stages run in this order; each may use what the stages before it have made.",
-        "",
     ]
 
 
@@ -162,20 +147,21 @@ def _basic(profile: SurveyProfile) -> list[str]:
 
 
 def _structure(profile: SurveyProfile) -> list[str]:
-    variables = [item.name for item in profile.with_use("structure")]
+    items = profile.with_use("structure")
+    variables = [item.name for item in items]
     lines = [
         "# Whole households are resampled within stratum and size, with these variables of all",
         "# members. Keep them few.",
     ]
-    constant = [i.name for i in profile.with_use("structure") if i.together == "shared"]
+    constant = [item.name for item in items if item.together == "shared"]
     if profile.relation:
         lines.append(f"# {profile.relation}: each household has one reference person.")
     if constant:
         lines.append(f"# One value in each household: {join(map(plain, constant))}.")
     lines += ["[[stage]]", 'type = "structure"', f"variables = {listed(variables)}"]
     if profile.age is not None and profile.age_breaks and profile.age in variables:
-        key = json.dumps(profile.age, ensure_ascii=False)
-        lines.append(f"jitter = {{ {key} = 2 }}     # ages up to four years from the copied ones")
+        jitter = f"{{ {quoted(profile.age)} = 2 }}"
+        lines.append(f"jitter = {jitter}     # ages up to four years from the copied ones")
     return [*lines, ""]
 
 
@@ -216,7 +202,8 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     """Return the stages of all variables, each followed by what is derived from it."""
     lines: list[str] = []
     always = _always(profile, frame)
-    for name in simulation_order(list(profile.columns)):
+    order = simulation_order(list(profile.columns))
+    for name in order:
         item = profile.column(name)
         predictors = list(dict.fromkeys([*always, *profile.predictors.get(name, ())]))
         if item.use == "categorical":
@@ -225,17 +212,14 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
             group = _means_by(frame, profile, name, predictors)
             lines += _continuous(frame[name], item, predictors, group)
             lines += _derived_from(name, profile)
-    for name in simulation_order(list(profile.columns)):
+    for name in order:
         if profile.column(name).use == "categorical":
             lines += _derived_from(name, profile)
     lines += _components(frame, profile, always)
-    for name in [n for n in profile.derived if profile.column(n).detail not in _drawn(profile)]:
-        lines += _derive(name, profile)
+    for name in profile.derived:
+        if profile.column(name).detail not in order:
+            lines += _derive(name, profile)
     return lines
-
-
-def _drawn(profile: SurveyProfile) -> set[str]:
-    return {item.name for item in profile.with_use("categorical", "continuous")}
 
 
 def _derived_from(source: str, profile: SurveyProfile) -> list[str]:
@@ -362,11 +346,10 @@ def _second_pass(profile: SurveyProfile) -> list[str]:
 
 def _more_tables(profile: SurveyProfile) -> list[str]:
     """Return known totals, risk and report as comments."""
-    keys = [profile.roles.get("strata"), profile.sex]
     coded = [item.name for item in profile.with_use("categorical")]
     numbers = [item.name for item in profile.with_use("continuous")]
-    keys = [name for name in (*keys, *coded[:2]) if name]
     margin = [name for name in (profile.roles.get("strata"), profile.sex) if name]
+    keys = [*margin, *coded[:2]]
     columns = ", ".join(map(plain, [*margin, "total"]))
     lines = [
         "# Totals known from elsewhere bring two-way tables a quarter to a third nearer to the",

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.dictionary import toml_value
 from synthpop.profile.columns import SurveyProfile
 
 
 def rounded_up(value: float, digits: int = 2) -> float:
-    """Round a positive number up to some significant digits.
-
-    Examples
-    --------
-    >>> rounded_up(123456.0), rounded_up(0.0)
-    (130000.0, 0.0)
-    """
+    """Round a positive number up to some significant digits: 123456 to 130000."""
     if value <= 0:
         return 0.0
     step = 10.0 ** (np.floor(np.log10(value)) - digits + 1)
@@ -37,23 +31,18 @@ def profile_table(profile: SurveyProfile) -> str:
 
 def quoted(value: object) -> str:
     """Return a text in quotation marks."""
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return toml_value(str(value))
 
 
 def listed(names: Sequence[Any]) -> str:
     """Return names as a TOML list."""
-    return f"[{', '.join(map(quoted, names))}]"
+    return toml_value([str(name) for name in names])
 
 
 def number_list(values: Sequence[float]) -> str:
-    """Return numbers as a TOML list."""
-    return f"[{', '.join(_toml_number(value) for value in values)}]"
-
-
-def _toml_number(value: float) -> str:
-    if np.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return f"{int(value)}" if float(value).is_integer() else repr(float(value))
+    """Return numbers as a TOML list, whole ones without decimals."""
+    numbers = [float(value) for value in values]
+    return toml_value([int(x) if x.is_integer() else x for x in numbers])
 
 
 def plain(text: object) -> str:

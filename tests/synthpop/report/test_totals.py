@@ -33,7 +33,6 @@ from synthpop.report.recipe import fallbacks
 from synthpop.report.recipe import steps as steps_table
 from synthpop.report.totals import (
     _Cells,
-    headlines,
     prepared_part,
     totals_facts,
     totals_pictures,
@@ -92,7 +91,6 @@ def test_nothing_known_no_section(population: Any) -> None:
     assert totals_facts(None, None, FigureNames(), False) is None
     without = Pipeline([Structure(["age"])]).fit(small_survey(), seed=1).simulate()
     assert totals_facts(None, without, FigureNames(), False) is None
-    assert headlines(None) == []
     assert totals_pictures(None) == {} == totals_pictures(without)
 
 
@@ -136,7 +134,7 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
     assert told == is_scaled
     assert facts["memory"].startswith("finished in memory:")
     assert facts["parts"][2]["picture"] in totals_pictures(population)
-    assert len(headlines(facts)) == 4
+    assert len(facts["parts"]) == 4
 
 
 def test_outsiders_see_neither_small_totals_nor_single_weights(
@@ -197,7 +195,7 @@ def test_totals_that_a_later_step_moved_are_said() -> None:
         population = Pipeline(stages).fit(small_survey(), seed=1).simulate()
     facts = totals_facts(None, population, FigureNames(), False)
     assert facts is not None
-    assert "right after this step: later steps moved them" in headlines(facts)[0]
+    assert "right after this step: later steps moved them" in facts["parts"][0]["sentences"][0]
 
 
 def test_the_page_has_the_section(
@@ -327,7 +325,8 @@ def test_filled_values_are_told_and_their_counts_stay_inside(tmp_path: Path) -> 
     population = fitted.simulate()
     facts = totals_facts(None, population, FigureNames({"status": "Status"}), False)
     assert facts is not None
-    assert headlines(facts)[0].startswith("Missing values filled: Status (status): Missing")
+    assert facts["parts"][0]["title"] == "Missing values filled: Status (status)"
+    assert facts["parts"][0]["sentences"][0].startswith("Missing")
     row = population.manifest.prepared[0].details["variables"][0]
     cells = facts["parts"][0]["tables"][0]["table"]["rows"][0]
     assert cells[1:] == [str(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing")]

@@ -12,8 +12,9 @@ import pytest
 from synthpop import Components, Pipeline, assess_fit, load_demo_survey, run
 from synthpop.microdata.atomic import relative_path
 from synthpop.microdata.errors import InputError
+from synthpop.profile.profile import profile_survey
 from synthpop.runfiles.runfile import load_runfile
-from synthpop.runfiles.template import starter_runfile, write_template
+from synthpop.runfiles.template import starter_runfile
 from synthpop.runfiles.template_text import profile_table
 from tests.reference_data import survey_data
 from tests.small import small_frame
@@ -159,11 +160,9 @@ def test_a_survey_on_another_drive_keeps_its_whole_path(monkeypatch: pytest.Monk
     assert Path(relative_path(Path("survey.csv"), Path("/elsewhere"))).is_absolute()
 
 
-def test_the_table_for_the_screen_has_each_column(tmp_path: Path) -> None:
+def test_the_table_for_the_screen_has_each_column() -> None:
     frame = households(80)
-    frame.to_parquet(tmp_path / "survey.parquet")
-    _, profile = write_template(tmp_path / "survey.parquet", tmp_path)
-    lines = profile_table(profile).splitlines()
+    lines = profile_table(profile_survey(frame)).splitlines()
     assert len(lines) == 1 + len(frame.columns)
     assert any(line.startswith("wage") and "a part of income" in line for line in lines)
 
