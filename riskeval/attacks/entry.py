@@ -1,4 +1,4 @@
-"""What an attack is given, the numbers it gives back, and its entry in the registry."""
+"""What an attack is given, and its entry in the registry."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.compared import N_GROUPS, ComparedAttack
+from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import Excess
 from riskeval.attacks.values import is_amount, number_groups
-from riskeval.shared.measurement import Measurement
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.text import percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,48 +114,6 @@ class GroupedFile:
         """Yield the frames."""
         frames = open_chunks(self.file, "synthetic", columns or ())
         return (self.change(frame) for frame in frames)
-
-
-@dataclass(frozen=True, slots=True)
-class AttackNumber:
-    """One number of an attack, and what it is read against."""
-
-    # its baseline is what an intruder reaches on persons who were not in the original, without
-    # the release, or with the original itself
-    measurement: Measurement
-    # {"strangers", "original", ""}: what the baseline is. "original": the value is a part of what
-    # the original itself tells.
-    kind: str = ""
-    # the attack on the original beyond that on strangers; only this allows a verdict
-    excess: Excess | None = None
-
-    @property
-    def is_above(self) -> bool:
-        """Whether strangers are clearly attacked with less success."""
-        return self.excess is not None and self.excess.is_above
-
-    def reading(self) -> str:
-        """Say in a few words how the value stands to its baseline; empty where nothing can be said.
-
-        Examples
-        --------
-        >>> from riskeval.shared.measurement import MeasureInfo
-        >>> info = MeasureInfo("auc", "attribution risk", "low", "probability", "...")
-        >>> beyond = Excess(0.7, 0.5, 0.2, 0.1, 0.3, 90, 90, 0.95)
-        >>> AttackNumber(Measurement(info, 0.7), "strangers", beyond).reading()
-        'above the hold-out'
-        >>> AttackNumber(Measurement(info, 0.01, baseline=0.04), "original").reading()
-        '25 % of what the original tells; no verdict without a hold-out'
-        """
-        one = self.measurement
-        if np.isnan(one.value):
-            return ""
-        verdict = "no verdict without a hold-out"
-        if self.excess is not None:
-            verdict = self.excess.verdict
-        if self.kind == "original" and one.baseline > 0:
-            return f"{percent(one.value / one.baseline, 0)} of what the original tells; {verdict}"
-        return verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,20 @@ def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurem
     keys = [name for name in request.keys if name not in aligned.not_compared]
     missing = [name for name in request.keys if name in aligned.not_compared]
     others = dict.fromkeys([*targets, *request.numeric])
+    sizes = request.sample_sizes
     files = ComparedFiles(
-        aligned.x_keys, aligned.y,
-        None if request.holdout is None or not keys else aligned.translate(request.holdout),
-        keys, [*keys, *(n for n in others if n not in aligned.not_compared and n not in keys)],
-        request.sample_sizes, request.seed,
-        note=f"without {', '.join(missing)}" if missing else "", amounts=request.numeric,
-    )  # fmt: skip
+        original=aligned.x_keys,
+        release=aligned.y,
+        holdout=None if request.holdout is None or not keys else aligned.translate(request.holdout),
+        keys=keys,
+        variables=[*keys, *(n for n in others if n not in aligned.not_compared and n not in keys)],
+        n_predicted=sizes.prediction,
+        n_screened=sizes.screen,
+        model=sizes.model,
+        seed=request.seed,
+        note=f"without {', '.join(missing)}" if missing else "",
+        amounts=request.numeric,
+    )
     measured: list[Measurement] = []
     for name, target in _in_order(targets):
         measured += _attacked(name, ATTACKS[name], target, request, aligned, files)
@@ -72,7 +79,7 @@ def _registered(
 ) -> list[Measurement]:
     """Numbers of an attack that says nothing of comparisons, on a part of the original."""
     inputs = AttackInput(
-        original=files.part(files.sizes.prediction, "attacks"), synthetic=files.release,
+        original=files.part(files.n_predicted, "attacks"), synthetic=files.release,
         keys=tuple(files.keys), targets=targets, holdout=files.holdout,
         seed=files.drawn_seed("attack", name),
     )  # fmt: skip

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskeval.attacks.registry import ATTACKS, AttackNumber
+from riskeval.attacks.numbers import AttackNumber
+from riskeval.attacks.registry import ATTACKS
 from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
 from riskeval.shared.measurement import Measurement

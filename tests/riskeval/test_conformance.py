@@ -15,6 +15,7 @@ import pytest
 import riskeval
 from riskeval import protect
 from riskeval.attacks import registry as attacks
+from riskeval.attacks.numbers import AttackNumber
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.runfiles.runfile import load_protect_plan
 from riskeval.shared.measurement import MeasureInfo, Measurement
@@ -75,7 +76,7 @@ def test_a_new_attack_is_run_by_every_function(
     entry = attacks.AttackEntry(
         "Peek!", "looks at everything", "categorical", False, (), False,
         lambda given, target: len(given.original),
-        lambda result: [attacks.AttackNumber(Measurement(PEEK, 0.5, "ill", records=result))],
+        lambda result: [AttackNumber(Measurement(PEEK, 0.5, "ill", records=result))],
         "nothing",
     )  # fmt: skip
     monkeypatch.setitem(attacks.ATTACKS, "peek", entry)

@@ -8,18 +8,13 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.scenarios import intruder_scenarios
+from riskeval.attacks.numbers import INFOS, OUTSIDE
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
-from riskeval.shared.measurement import Measurement, attribution, joined
+from riskeval.shared.measurement import Measurement, joined
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.text import plural
 
-SCENARIOS = attribution(
-    "scenarios", "Matching scenarios",
-    "share of the original records that are unique on the keys and whose value an intruder who "
-    "matches them with the release, or predicts by a linear model, finds; amounts within 5 %",
-    "Templ 2017, equations 6.17 to 6.26; Templ and Alfons 2010",
-)  # fmt: skip
 ACCURACY = 0.05
 CONFIDENCE = 0.95
 GUESSING = "guessing the commonest level"
@@ -52,7 +47,9 @@ def scenario_risk(
     result = intruder_scenarios(original, release, scenario, holdout=holdout, seed=seed)
     table = result.table.dropna(subset="rate")
     if not len(table):
-        return Measurement(SCENARIOS, float("nan"), target, note="no scenario could be computed")
+        return Measurement(
+            INFOS["scenarios"], float("nan"), target, note="no scenario could be computed"
+        )
     # the strongest is that with the most success beyond the baseline
     baseline, against = _baselines(table)
     place = int(np.argmax(table["rate"].to_numpy(float) - np.nan_to_num(baseline)))
@@ -62,7 +59,7 @@ def scenario_risk(
     accuracy = None if np.isnan(best["accuracy"]) else float(best["accuracy"])
     beyond = result.excess.get((target, int(best["scenario"]), accuracy))
     return Measurement(
-        SCENARIOS, float(best["rate"]), target, records=n, lower=low, upper=high,
+        INFOS["scenarios"], float(best["rate"]), target, records=n, lower=low, upper=high,
         baseline=float(baseline[place]), against=against,
         note=joined(
             note, f"strongest: scenario {int(best['scenario'])} of {len(table)}",
@@ -73,9 +70,7 @@ def scenario_risk(
 
 def _baselines(table: pd.DataFrame) -> tuple[np.ndarray, str]:
     """What each scenario reaches on strangers, else by guessing; NaN where neither is known."""
-    for column, against in (
-        ("rate_holdout", "persons outside the original"), ("rate_baseline", GUESSING),
-    ):  # fmt: skip
+    for column, against in (("rate_holdout", OUTSIDE), ("rate_baseline", GUESSING)):
         if column in table and table[column].notna().any():
             return table[column].to_numpy(float), against
     return np.full(len(table), np.nan), ""

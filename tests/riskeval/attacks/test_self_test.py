@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from riskeval.attacks.assess_synthetic import assess_synthetic
-from riskeval.attacks.entry import AttackEntry, AttackNumber
-from riskeval.attacks.registry import ATTACKS, INFOS
+from riskeval.attacks.entry import AttackEntry
+from riskeval.attacks.numbers import INFOS, AttackNumber
+from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.shares import Excess
 from riskeval.attacks.synthetic_risk import SyntheticRisk
 from riskeval.shared.measurement import Measurement

@@ -8,6 +8,7 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
+from riskeval.attacks.numbers import AttackNumber
 from riskeval.comparison import link_risk
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop import Survey
@@ -245,7 +246,7 @@ def test_a_new_attack_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> 
     entry = registry.AttackEntry(
         "Peek", "looks at everything", "categorical", False, (), False,
         lambda given, target: len(given.original),
-        lambda result: [registry.AttackNumber(Measurement(info, 0.5, "ill", records=result))],
+        lambda result: [AttackNumber(Measurement(info, 0.5, "ill", records=result))],
         "nothing",
     )  # fmt: skip
     monkeypatch.setitem(registry.ATTACKS, "peek", entry)
