@@ -28,6 +28,16 @@ class FilePair:
     wy: np.ndarray | None
 
     @property
+    def frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Original and release."""
+        return self.x, self.y
+
+    @property
+    def weights(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Weights of original and release."""
+        return self.wx, self.wy
+
+    @property
     def paired(self) -> bool:
         """Whether both files have as many rows, so that row i can be the same unit."""
         return len(self.x) == len(self.y)

@@ -98,19 +98,19 @@ def missing_loss(
     [[2.0, 50.0]]
     """
     faults = Faults("missing values")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     if variables is None:
-        shared: Sequence[str] = [name for name in sides.x.columns if name in sides.y.columns]
+        shared: Sequence[str] = [name for name in files.x.columns if name in files.y.columns]
     else:
         shared = listed_names(variables)
     names = as_names(faults, shared, "variables")
-    check_both(faults, sides, names, "variable")
-    paired = compares_rows(faults, sides, rows)
+    check_both(faults, files, names, "variable")
+    paired = compares_rows(faults, files, rows)
     faults.raise_if_any()
-    wx, wy = ones(len(sides.x), sides.wx), ones(len(sides.y), sides.wy)
+    wx, wy = ones(len(files.x), files.wx), ones(len(files.y), files.wy)
     records = []
     for name in names:
-        a, b = sides.x[name].isna().to_numpy(), sides.y[name].isna().to_numpy()
+        a, b = files.x[name].isna().to_numpy(), files.y[name].isna().to_numpy()
         share_a, share_b = 100 * wx[a].sum() / wx.sum(), 100 * wy[b].sum() / wy.sum()
         new, filled, percent = -1, -1, share_b - share_a
         if paired:
@@ -197,15 +197,15 @@ def entropy(
     [[1.3863, 0.6931]]
     """
     faults = Faults("entropy")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
-    check_both(faults, sides, names, "variable")
+    check_both(faults, files, names, "variable")
     check_choice(faults, "missing", missing, ("level", "drop", "total"))
     faults.raise_if_any()
     rows = []
     for name in names:
-        a, levels_a = _entropy(sides.x[name], sides.wx, missing)
-        b, levels_b = _entropy(sides.y[name], sides.wy, missing)
+        a, levels_a = _entropy(files.x[name], files.wx, missing)
+        b, levels_b = _entropy(files.y[name], files.wy, missing)
         rows.append({
             "variable": name, "original": a, "released": b, "difference": b - a,
             "relative": 100 * (b - a) / a if a > 0 else np.nan,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import check_both, read_files
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import TableResult
@@ -122,15 +122,15 @@ def cell_changes(
     [0.0, 1.0, 0.0, 1.0]
     """
     faults = Faults("cell changes")
-    sides = read_files(faults, original, released, None, None)
+    files = read_files(faults, original, released, None, None)
     names = as_names(faults, variables, "variables")
-    check_both(faults, sides, names, "variable")
+    check_both(faults, files, names, "variable")
     if household is not None:
-        check_both(faults, sides, [household], "household")
+        check_both(faults, files, [household], "household")
         if household in names:
             faults.add("household", f"{household!r} is a variable too")
     faults.raise_if_any()
-    x, y = (_counts(frame, names, household, margins) for frame in (sides.x, sides.y))
+    x, y = (_counts(frame, names, household, margins) for frame in files.frames)
     both = pd.concat([x.rename("original"), y.rename("released")], axis=1).fillna(0.0)
     both = both.sort_index()
     cells = both.index.to_frame(index=False).assign(**both.reset_index(drop=True))
@@ -139,8 +139,8 @@ def cell_changes(
     for name, metric in (METRICS if metrics is None else metrics).items():
         values = np.asarray(metric(before, after), dtype=np.float64)
         if values.shape != before.shape or not np.isfinite(values).all():
-            faults.add("metrics", f"{name!r} does not return one finite number a cell")
-            faults.raise_if_any()
+            what = f"{name!r} does not return one finite number a cell"
+            raise InputError.of(faults.subject, "metrics", what)
         cells[name] = values
         rows.append(
             {
@@ -163,17 +163,17 @@ def _counts(
     levels = frame[list(names)].astype(object).map(_text)
     if household is not None:
         levels = levels.assign(**{household: frame[household].to_numpy()})
-    parts = []
+    counts = []
     for size in range(1, len(names) + 1) if margins else [len(names)]:
         for subset in combinations(names, size):
-            part = levels.copy()
+            table = levels.copy()
             for name in names:
                 if name not in subset:
-                    part[name] = TOTAL
+                    table[name] = TOTAL
             if household is not None:
-                part = part.drop_duplicates()
-            parts.append(part.groupby(list(names)).size())
-    return pd.concat(parts).astype(np.float64)
+                table = table.drop_duplicates()
+            counts.append(table.groupby(list(names)).size())
+    return pd.concat(counts).astype(np.float64)
 
 
 def _text(value: Any) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskeval.shared.files import FilePair
-from riskeval.utility.tables import common_levels
-from synthpop.microdata.codes import MISSING, recode_to
+from riskeval.utility.tables import coded_alike
+from synthpop.microdata.codes import MISSING
 from synthpop.microdata.frames import numbers
 
 
@@ -24,20 +24,18 @@ class DesignBlock:
     labels: tuple[str, ...]
 
 
-def variable_block(sides: FilePair, name: str, categorical: bool) -> DesignBlock:
+def variable_block(files: FilePair, name: str, categorical: bool) -> DesignBlock:
     """Columns of one variable; missing values are a level, or an indicator beside the mean."""
-    if categorical or not sides.numeric([name]):
-        both, single = common_levels(sides.x[name], sides.y[name])
-        levels = both + single
-        codes = np.concatenate([recode_to(f[name], levels)[0] for f in (sides.x, sides.y)])
-        codes = codes.astype(np.int64)
+    if categorical or not files.numeric([name]):
+        levels, *coded = coded_alike(files, name)
+        codes = np.concatenate(coded)
         labels = [f"{name}={level}" for level in levels]
         if (codes == MISSING).any():
             codes[codes == MISSING] = len(levels)
             labels.append(f"{name} missing")
         dummies = (codes[:, None] == np.arange(1, len(labels))).astype(np.float64)
         return DesignBlock(name, dummies, tuple(labels[1:]))
-    values = np.concatenate([numbers(f, [name])[:, 0] for f in (sides.x, sides.y)])
+    values = np.concatenate([numbers(frame, [name])[:, 0] for frame in files.frames])
     gap = np.isnan(values)
     columns, labels = [], []
     if not gap.all():
@@ -53,13 +51,13 @@ def variable_block(sides: FilePair, name: str, categorical: bool) -> DesignBlock
 
 
 def model_matrix(
-    sides: FilePair, names: Sequence[str], categorical: Sequence[str], pairs: bool
+    files: FilePair, names: Sequence[str], categorical: Sequence[str], pairs: bool
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the matrix without intercept, shape (n + m, q), and its labels.
 
     With `pairs`, products of the columns of every two variables are added.
     """
-    blocks = [variable_block(sides, name, name in categorical) for name in names]
+    blocks = [variable_block(files, name, name in categorical) for name in names]
     columns = [block.values for block in blocks]
     labels = [label for block in blocks for label in block.labels]
     if pairs:

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import FilePair, check_both, check_numbers, ones, read_files
-from riskeval.utility.tables import common_levels
-from synthpop.microdata.codes import recode_to
+from riskeval.utility.tables import coded_alike
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers
 from synthpop.microdata.native import same_library
@@ -96,42 +95,36 @@ def hellinger(
     0.5412
     """
     faults = Faults("Hellinger distance")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check(faults, {"classes": Whole(2, MOST_TIMES)}, {"classes": classes})
     for name in categorical:
         if name not in names:
             faults.add("categorical", f"{name!r} is not among the variables")
-    if check_both(faults, sides, names, "variable"):
-        numeric = sides.numeric(names, categorical)
-        check_numbers(faults, sides, numeric, "variable")
+    if check_both(faults, files, names, "variable"):
+        numeric = files.numeric(names, categorical)
+        check_numbers(faults, files, numeric, "variable")
     faults.raise_if_any()
     rows = []
     for name in names:
-        a, b = _cut(sides, name, classes) if name in numeric else _levels(sides, name)
-        size = int(max(a.max(), b.max())) + 1
-        p = np.bincount(a, ones(len(a), sides.wx), size)
-        q = np.bincount(b, ones(len(b), sides.wy), size)
+        a, b = _cut(files, name, classes) if name in numeric else coded_alike(files, name)[1:]
+        size = int(max(a.max(), b.max())) + 2
+        p = np.bincount(a + 1, ones(len(a), files.wx), size)
+        q = np.bincount(b + 1, ones(len(b), files.wy), size)
         root = np.sqrt(p / p.sum()) - np.sqrt(q / q.sum())
         distance = float(np.sqrt((root**2).sum() / 2))
         rows.append({"variable": name, "distance": distance, "classes": size - 1})
     return _result("Hellinger", rows)
 
 
-def _cut(sides: FilePair, name: str, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Class of each record, 0 for missing."""
-    x, y = as_numbers(sides.x[name]), as_numbers(sides.y[name])
+def _cut(files: FilePair, name: str, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Class of each record, -1 for missing."""
+    x, y = as_numbers(files.x[name]), as_numbers(files.y[name])
     edges = np.zeros(0)
     if not np.isnan(x).all():
         probs = np.arange(1, classes) / classes
-        edges = np.unique(np.atleast_1d(quantile(x, sides.wx, probs)))
-    codes = [np.where(np.isnan(v), 0, 1 + np.searchsorted(edges, v)) for v in (x, y)]
-    return codes[0], codes[1]
-
-
-def _levels(sides: FilePair, name: str) -> tuple[np.ndarray, np.ndarray]:
-    both, single = common_levels(sides.x[name], sides.y[name])
-    codes = [recode_to(f[name], both + single)[0].astype(np.int64) + 1 for f in (sides.x, sides.y)]
+        edges = np.unique(np.atleast_1d(quantile(x, files.wx, probs)))
+    codes = [np.where(np.isnan(v), -1, np.searchsorted(edges, v)) for v in (x, y)]
     return codes[0], codes[1]
 
 
@@ -176,14 +169,14 @@ def kolmogorov_smirnov(
     0.5
     """
     faults = Faults("Kolmogorov-Smirnov distance")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
-    check_numbers(faults, sides, names, "variable")
+    check_numbers(faults, files, names, "variable")
     faults.raise_if_any()
     rows = []
     for name in names:
-        x, y = as_numbers(sides.x[name]), as_numbers(sides.y[name])
-        distance, place = _largest_gap(x, y, ones(len(x), sides.wx), ones(len(y), sides.wy))
+        x, y = as_numbers(files.x[name]), as_numbers(files.y[name])
+        distance, place = _largest_gap(x, y, ones(len(x), files.wx), ones(len(y), files.wy))
         rows.append({"variable": name, "distance": distance, "at": place})
     return _result("Kolmogorov-Smirnov", rows)
 

@@ -39,7 +39,7 @@ POVERTY = ("at_risk_of_poverty", "poverty_gap")
 class EstimateRequest:
     """What to estimate from both files."""
 
-    sides: FilePair
+    files: FilePair
     # gender, men, women: as in ``indicators.gender_pay_gap``
     gender: str | None
     men: Any
@@ -58,15 +58,15 @@ def with_domains(
     faults: Faults, request: EstimateRequest, by: Sequence[str] | str | None
 ) -> EstimateRequest:
     """Note columns that either file lacks, and code the domains."""
-    sides = request.sides
+    files = request.files
     names = () if by is None else as_names(faults, by, "by")
-    fine = check_both(faults, sides, names, "by")
+    usable = check_both(faults, files, names, "by")
     roles = {"gender": request.gender, "strata": request.strata, "cluster": request.cluster}
     for role, name in roles.items():
         if name is not None:
-            check_both(faults, sides, [name], role)
-    if names and fine:
-        return replace(request, domains=(_domains(sides.x, names), _domains(sides.y, names)))
+            check_both(faults, files, [name], role)
+    if names and usable:
+        return replace(request, domains=(_domains(files.x, names), _domains(files.y, names)))
     return request
 
 
@@ -88,13 +88,12 @@ def estimate(
     request: EstimateRequest,
     statistic: str,
     values: pd.Series,
-    side: int,
+    file: int,
     threshold: float | None = None,
 ) -> Indicator:
     """One indicator of one file (0: original, 1: release), with its variance."""
-    frame = request.sides.y if side else request.sides.x
-    weights = request.sides.wy if side else request.sides.wx
-    options: dict[str, Any] = {"by": request.domains[side]}
+    frame, weights = request.files.frames[file], request.files.weights[file]
+    options: dict[str, Any] = {"by": request.domains[file]}
     if statistic == "gender_pay_gap" and request.gender is not None:
         options.update(gender=frame[request.gender], men=request.men, women=request.women)
     if threshold is not None:
@@ -112,13 +111,12 @@ def domain_table(
 ) -> pd.DataFrame:
     """Estimates, standard errors and bounds of both files, one row a domain, "all" first."""
     first = estimate(request, statistic, x, 0)
-    threshold = None
-    if statistic in POVERTY and request.line == "original":
-        threshold = first.threshold
+    same_line = statistic in POVERTY and request.line == "original"
+    threshold = first.threshold if same_line else None
     second = estimate(request, statistic, y, 1, threshold)
     domains = [*first.domains, *[d for d in second.domains if d not in first.domains]]
     columns: dict[str, Any] = {"term": term, "domain": [OVERALL, *domains]}
-    for estimates, side in ((first, "original"), (second, "released")):
+    for estimates, role in ((first, "original"), (second, "released")):
         place_of = {domain: j + 1 for j, domain in enumerate(estimates.domains)}
         rows = np.array([0, *[place_of.get(domain, -1) for domain in domains]])
         errors = estimates.standard_errors
@@ -126,5 +124,5 @@ def domain_table(
         assert errors is not None and bounds is not None  # noqa: PT018
         ends = {"": estimates.values, "se_": errors, "lower_": bounds[:, 0], "upper_": bounds[:, 1]}
         for prefix, values in ends.items():
-            columns[f"{prefix}{side}"] = np.where(rows >= 0, values[rows], np.nan)
+            columns[f"{prefix}{role}"] = np.where(rows >= 0, values[rows], np.nan)
     return pd.DataFrame(columns)

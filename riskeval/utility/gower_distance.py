@@ -17,7 +17,7 @@ from riskeval.shared.files import (
     ones,
     read_files,
 )
-from riskeval.utility.tables import common_levels
+from riskeval.utility.tables import coded_alike
 from synthpop.microdata.codes import encode, recode_to
 from synthpop.microdata.distances import known_ranges
 from synthpop.microdata.errors import Faults, did_you_mean
@@ -125,32 +125,32 @@ def gower(
     [0.0, 0.125, 0.5]
     """
     faults = Faults("Gower distance")
-    sides = read_files(faults, original, released, weights, None)
+    files = read_files(faults, original, released, weights, None)
     names = as_names(faults, variables, "variables")
-    check_paired(faults, sides)
+    check_paired(faults, files)
     check_choice(faults, "scale", scale, SCALES)
     marks: dict[str, Mapping[str, Any]] = {
         "types": types or {}, "special": special or {}, "importance": importance or {},
     }  # fmt: skip
     _check_marks(faults, marks, names)
     kinds = {}
-    if check_both(faults, sides, names, "variable"):
-        kinds = {name: marks["types"].get(name, _type(sides, name)) for name in names}
+    if check_both(faults, files, names, "variable"):
+        kinds = {name: marks["types"].get(name, _type(files, name)) for name in names}
         for name in marks["special"]:
             if kinds.get(name, "semicontinuous") != "semicontinuous":
                 what = f"{name!r} is {kinds[name]}: a value with a mass of its own has no effect"
                 remedy = f'Add types={{{name!r}: "semicontinuous"}}.'
                 faults.add("special", what, remedy=remedy)
         numeric = [n for n in names if kinds[n] in ("numeric", "semicontinuous")]
-        check_numbers(faults, sides, numeric, "variable")
+        check_numbers(faults, files, numeric, "variable")
     faults.raise_if_any()
     factors = np.array([float(marks["importance"].get(name, 1.0)) for name in names])
     values = {name: float(marks["special"].get(name, 0.0)) for name in names}
-    parts = [_contribution(sides, name, kinds[name], values[name], scale) for name in names]
-    columns, capped, single = zip(*parts, strict=True)
+    contributions = (_contribution(files, n, kinds[n], values[n], scale) for n in names)
+    columns, capped, single = zip(*contributions, strict=True)
     deltas = np.column_stack(columns)
     per_record = deltas @ factors / factors.sum()
-    w = ones(len(sides.x), sides.wx)
+    w = ones(len(files.x), files.wx)
     table = {"variable": names, "type": [kinds[name] for name in names], "importance": factors}
     means = w @ deltas / w.sum()
     return GowerDistance(
@@ -176,49 +176,48 @@ def _check_marks(
         check(faults, {f"importance[{name!r}]": POSITIVE}, {f"importance[{name!r}]": weight})
 
 
-def _type(sides: FilePair, name: str) -> str:
-    if sides.numeric([name]):
+def _type(files: FilePair, name: str) -> str:
+    if files.numeric([name]):
         return "numeric"
-    dtype = sides.x[name].dtype
+    dtype = files.x[name].dtype
     ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
     return "ordinal" if ordered else "nominal"
 
 
 def _contribution(
-    sides: FilePair, name: str, kind: str, special: float, scale: str
+    files: FilePair, name: str, kind: str, special: float, scale: str
 ) -> tuple[np.ndarray, int, int]:
     """Contribution of a variable to each record, values capped, and values missing in one file."""
     if kind == "nominal":
-        both, single = common_levels(sides.x[name], sides.y[name])
-        a, b = (recode_to(f[name], both + single)[0].astype(int) for f in (sides.x, sides.y))
+        _, a, b = coded_alike(files, name)
         return (a != b).astype(np.float64), 0, int(((a < 0) != (b < 0)).sum())
     if kind == "ordinal":
-        codes, levels = encode(sides.x[name])
-        released_codes, unknown = recode_to(sides.y[name], levels)
+        codes, levels = encode(files.x[name])
+        released_codes, unknown = recode_to(files.y[name], levels)
         a = np.where(codes < 0, np.nan, codes.astype(np.float64))
         b = np.where(released_codes < 0, np.nan, released_codes.astype(np.float64))
-        delta, _, alone = _scaled(a, b, max(len(levels) - 1, 1), "range")
-        return np.where(unknown, 1.0, delta), 0, alone - int((unknown & (codes >= 0)).sum())
-    a, b = as_numbers(sides.x[name]), as_numbers(sides.y[name])
+        delta, _, single = _scaled(a, b, max(len(levels) - 1, 1), "range")
+        return np.where(unknown, 1.0, delta), 0, single - int((unknown & (codes >= 0)).sum())
+    a, b = as_numbers(files.x[name]), as_numbers(files.y[name])
     if kind == "numeric":
         return _scaled(a, b, known_ranges(a[:, None])[0], scale)
     width = known_ranges(a[a != special][:, None])[0]
-    one = ((a == special) != (b == special)) & ~np.isnan(a) & ~np.isnan(b)
-    delta, capped, alone = _scaled(np.where(one, b, a), b, width, scale)
-    return np.where(one, 1.0, delta), capped, alone
+    one_special = ((a == special) != (b == special)) & ~np.isnan(a) & ~np.isnan(b)
+    delta, capped, single = _scaled(np.where(one_special, b, a), b, width, scale)
+    return np.where(one_special, 1.0, delta), capped, single
 
 
 def _scaled(a: np.ndarray, b: np.ndarray, width: float, scale: str) -> tuple[np.ndarray, int, int]:
     gap_a, gap_b = np.isnan(a), np.isnan(b)
     moved = np.where(gap_a | gap_b, 0.0, np.abs(a - b))
+    one_missing = gap_a != gap_b
     if scale == "arctan":
         largest = 0.0
         if not gap_a.all() and not gap_b.all():
             largest = max(abs(np.nanmax(a) - np.nanmin(b)), abs(np.nanmin(a) - np.nanmax(b)))
-        delta = 2 / np.pi * np.arctan(np.where(gap_a != gap_b, largest, moved))
-        return delta, 0, int((gap_a != gap_b).sum())
+        delta = 2 / np.pi * np.arctan(np.where(one_missing, largest, moved))
+        return delta, 0, int(one_missing.sum())
     # a constant variable that changed is as far away as can be
     delta = moved / width if width > 0 else (moved > 0).astype(np.float64)
-    one_missing = gap_a != gap_b
     scaled = np.where(one_missing, 1.0, np.minimum(delta, 1.0))
     return scaled, int((delta > 1).sum()), int(one_missing.sum())

@@ -141,20 +141,20 @@ def indicator_comparison(
     [0.0, 10.0]
     """
     faults = Faults("comparison of indicators")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, indicators, "indicators")
     for name in names:
         check_choice(faults, "indicators", name, tuple(STATISTICS))
-    check_numbers(faults, sides, [variable], "variable")
+    check_numbers(faults, files, [variable], "variable")
     check_choice(faults, "poverty_line", poverty_line, ("own", "original"))
     check_choice(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
     if "gender_pay_gap" in names and gender is None:
         faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
-    asked = EstimateRequest(sides, gender, men, women, strata, cluster, level, poverty_line)
+    asked = EstimateRequest(files, gender, men, women, strata, cluster, level, poverty_line)
     request = with_domains(faults, asked, by)
     faults.raise_if_any()
-    x, y = sides.x[variable], sides.y[variable]
+    x, y = files.x[variable], files.y[variable]
     parts = [domain_table(request, name, name, x, y) for name in names]
     table = finish(pd.concat(parts, ignore_index=True), outside, float(level)).table
     return IndicatorComparison(

@@ -140,18 +140,18 @@ def information_loss(
     (0.0548, 0.0521)
     """
     faults = Faults("information loss")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
-    check_numbers(faults, sides, names, "variable")
-    paired = compares_rows(faults, sides, rows)
+    check_numbers(faults, files, names, "variable")
+    paired = compares_rows(faults, files, rows)
     faults.raise_if_any()
-    x, y = numbers(sides.x, names), numbers(sides.y, names)
+    x, y = numbers(files.x, names), numbers(files.y, names)
     notes: list[str] = []
     if not paired:
         notes.append("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
-    table = _cells(x, y, sides.wx, names) if paired else _no_cells(names)
-    structure = correlation_losses(x, y, (sides.wx, sides.wy), notes)
-    robust_eigen, mahalanobis = _robust(x, y, paired, sides.wx, notes)
+    table = _cells(x, y, files.wx, names) if paired else _no_cells(names)
+    structure = correlation_losses(x, y, (files.wx, files.wy), notes)
+    robust_eigen, mahalanobis = _robust(x, y, paired, files.wx, notes)
     return InformationLoss(
         variables=names,
         il1=_pooled(table, "il1", "_relative"),

@@ -100,15 +100,15 @@ def table_distances(
     [['b x c', 0.5], ['a x b', 0.0], ['a x c', 0.0]]
     """
     faults = Faults("table distances")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
-    check_both(faults, sides, names, "variable")
+    check_both(faults, files, names, "variable")
     check(faults, {"size": Whole(1, len(names))}, {"size": size})
     faults.raise_if_any()
     rows = []
     for columns in combinations(names, int(size)):
         distance = table_distance(
-            sides.x, sides.y, columns, weights=sides.wx, released_weights=sides.wy, total=total,
+            files.x, files.y, columns, weights=files.wx, released_weights=files.wy, total=total,
             levels=levels, missing=missing, zeros=zeros,
         )  # fmt: skip
         measured = {name: getattr(distance, name) for name in NUMBERS}

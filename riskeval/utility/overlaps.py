@@ -14,7 +14,7 @@ from riskeval.shared.files import check_both, check_level, check_numbers, read_f
 from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.native import same_library
@@ -64,7 +64,7 @@ def overlap(
     check_choice(faults, "outside", outside, OUTSIDE)
     bounds = (lower_original, upper_original, lower_released, upper_released)
     lx, ux, ly, uy = _bounds(faults, bounds)
-    return np.asarray((_part(lx, ux, ly, uy, outside) + _part(ly, uy, lx, ux, outside)) / 2)
+    return np.asarray((_inside(lx, ux, ly, uy, outside) + _inside(ly, uy, lx, ux, outside)) / 2)
 
 
 def coverage(
@@ -84,7 +84,7 @@ def coverage(
     """
     bounds = (lower_original, upper_original, lower_released, upper_released)
     lx, ux, ly, uy = _bounds(Faults("coverage of intervals"), bounds)
-    return _part(lx, ux, ly, uy, "zero")
+    return _inside(lx, ux, ly, uy, "zero")
 
 
 def _bounds(faults: Faults, bounds: Sequence[npt.ArrayLike]) -> list[np.ndarray]:
@@ -103,7 +103,7 @@ def _bounds(faults: Faults, bounds: Sequence[npt.ArrayLike]) -> list[np.ndarray]
     return arrays
 
 
-def _part(
+def _inside(
     lower: np.ndarray, upper: np.ndarray, other_lower: np.ndarray, other_upper: np.ndarray, out: str
 ) -> np.ndarray:
     """Share of the first interval inside the second."""
@@ -246,45 +246,45 @@ def interval_overlap(
     if variables is None and _are_intervals(original):
         return _given(original, released, outside)
     faults = Faults("overlap of confidence intervals")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, () if variables is None else variables, "variables")
     check_choice(faults, "statistic", statistic, tuple(STATISTICS))
     check_choice(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
-    asked = EstimateRequest(sides, gender, men, women, strata, cluster, level)
+    asked = EstimateRequest(files, gender, men, women, strata, cluster, level)
     request = with_domains(faults, asked, by)
-    if check_both(faults, sides, names, "variable"):
-        numeric = sides.numeric(names) if statistic == "mean" else list(names)
-        check_numbers(faults, sides, numeric, "variable")
+    if check_both(faults, files, names, "variable"):
+        numeric = files.numeric(names) if statistic == "mean" else list(names)
+        check_numbers(faults, files, numeric, "variable")
     if statistic == "gender_pay_gap" and gender is None:
         faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
     faults.raise_if_any()
-    parts = []
+    tables = []
     for name in names:
         if name in numeric:
-            parts.append(domain_table(request, statistic, name, sides.x[name], sides.y[name]))
+            tables.append(domain_table(request, statistic, name, files.x[name], files.y[name]))
         else:
-            parts += _shares(request, name, sides.x[name], sides.y[name])
-    if not parts:
-        faults.add("variables", "have no value in either file", remedy="Name others.")
-        faults.raise_if_any()
-    table = pd.concat(parts, ignore_index=True)
-    table = table.drop(columns=["se_original", "se_released"])
-    return finish(table, outside, float(level))
+            tables += _shares(request, name, files.x[name], files.y[name])
+    if not tables:
+        raise InputError.of(
+            faults.subject, "variables", "have no value in either file", "Name others."
+        )
+    table = pd.concat(tables, ignore_index=True)
+    return finish(table.drop(columns=["se_original", "se_released"]), outside, float(level))
 
 
 def _shares(request: EstimateRequest, name: str, x: pd.Series, y: pd.Series) -> list[pd.DataFrame]:
     both, single = common_levels(x, y)
     coded = [encode(column) for column in (x, y)]
     places = [{level: place for place, level in enumerate(levels)} for _, levels in coded]
-    parts = []
+    tables = []
     for value in both + single:
-        hit = [
+        has_value = [
             pd.Series(np.where(codes < 0, np.nan, codes == place.get(value, -2)))
             for (codes, _), place in zip(coded, places, strict=True)
         ]
-        parts.append(domain_table(request, "mean", f"{name}={value}", *hit))
-    return parts
+        tables.append(domain_table(request, "mean", f"{name}={value}", *has_value))
+    return tables
 
 
 def _are_intervals(item: Any) -> bool:
@@ -301,9 +301,9 @@ def _given(original: Any, released: Any, outside: str) -> IntervalOverlap:
     terms = [*x.index, *(term for term in y.index if term not in x.index)]
     ends = {"estimate": "", "lower": "lower_", "upper": "upper_"}
     columns = {
-        f"{prefix}{side}": estimates[column].reindex(terms).to_numpy()
+        f"{prefix}{role}": estimates[column].reindex(terms).to_numpy()
         for column, prefix in ends.items()
-        for side, estimates in (("original", x), ("released", y))
+        for role, estimates in (("original", x), ("released", y))
     }
     table = pd.DataFrame({"term": terms, "domain": OVERALL, **columns})
     return finish(table, outside, float("nan"))

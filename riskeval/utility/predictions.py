@@ -97,19 +97,19 @@ def prediction_quality(
     0.1
     """
     faults = Faults("prediction quality")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     check_choice(faults, "at", at, ("fitted", "original"))
-    if at == "fitted" and not sides.paired:
+    if at == "fitted" and not files.paired:
         faults.add(
             "released",
-            f"{plural(len(sides.y), 'record')} against {count(len(sides.x))} of the original",
+            f"{plural(len(files.y), 'record')} against {count(len(files.x))} of the original",
             remedy='Use at="original".',
         )
-    model = build_model(faults, sides, formula, family)
+    model = build_model(faults, files, formula, family)
     faults.raise_if_any()
     assert model is not None
     first, second = model.fit(0), model.fit(1)
-    n = len(sides.x)
+    n = len(files.x)
     values = np.full((2, n), np.nan)
     values[0, first.rows] = first.values
     if at == "fitted":
@@ -126,7 +126,7 @@ def prediction_quality(
     change = np.full(n, np.nan)
     nonzero = ~np.isnan(values).any(axis=0) & (values[0] != 0)
     change[nonzero] = np.abs(values[0] - values[1])[nonzero] / np.abs(values[0, nonzero])
-    w = ones(n, sides.wx)[nonzero]
+    w = ones(n, files.wx)[nonzero]
     return PredictionQuality(
         formula=formula,
         family=family,

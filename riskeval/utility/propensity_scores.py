@@ -204,11 +204,11 @@ def propensity(
     (True, True)
     """
     faults = Faults("propensity score")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     nominal = tuple(categorical)
-    if check_both(faults, sides, names, "variable"):
-        check_numbers(faults, sides, sides.numeric(names, nominal), "variable")
+    if check_both(faults, files, names, "variable"):
+        check_numbers(faults, files, files.numeric(names, nominal), "variable")
     for name in nominal:
         if name not in names:
             faults.add("categorical", f"{name!r} is not among the variables")
@@ -219,9 +219,9 @@ def propensity(
     check(faults, counts, {"permutations": permutations, "max_rows": max_rows})
     streams = read_seed(faults, seed)
     faults.raise_if_any()
-    sides, drawn = _draw(sides, max_rows, streams)
-    z, _ = model_matrix(sides, names, nominal, terms == "pairs")
-    case = _case(sides, share)
+    files, drawn = _draw(files, max_rows, streams)
+    z, _ = model_matrix(files, names, nominal, terms == "pairs")
+    case = _case(files, share)
     fit, title, converged = _fitter(model, z)
     formula = model == "logistic" if isinstance(model, str) else False
     count = (0 if formula else DRAWN) if permutations is None else permutations
@@ -237,8 +237,8 @@ def propensity(
         null=null,
         permutations=count,
         scores=scores,
-        n_original=len(sides.x),
-        n_released=len(sides.y),
+        n_original=len(files.x),
+        n_released=len(files.y),
         drawn=drawn,
         converged=converged[-1],
         seed=streams.seed,
@@ -268,37 +268,38 @@ class _Case:
 
     def effective(self) -> tuple[float, float]:
         """Kish's effective number of records of original and release."""
-        parts = [self.raw[self.labels == side] for side in (0, 1)]
-        sizes = [float(part.sum() ** 2 / (part**2).sum()) for part in parts]
-        return sizes[0], sizes[1]
+        weights = [self.raw[self.labels == label] for label in (0, 1)]
+        n_eff, m_eff = (float(w.sum() ** 2 / (w**2).sum()) for w in weights)
+        return n_eff, m_eff
 
 
-def _case(sides: FilePair, share: float | None) -> _Case:
-    n, m = len(sides.x), len(sides.y)
+def _case(files: FilePair, share: float | None) -> _Case:
+    n, m = len(files.x), len(files.y)
     labels = np.r_[np.zeros(n), np.ones(m)]
-    raw = np.r_[ones(n, sides.wx), ones(m, sides.wy)]
+    raw = np.r_[ones(n, files.wx), ones(m, files.wy)]
     c = m / (n + m) if share is None else float(share)
     return _Case(labels, raw, c, _scaled(raw, labels, c))
 
 
 def _scaled(raw: np.ndarray, labels: np.ndarray, share: float) -> np.ndarray:
     weights = raw.astype(np.float64).copy()
-    for side, part in ((0, 1 - share), (1, share)):
-        rows = labels == side
-        weights[rows] *= part * len(labels) / weights[rows].sum()
+    for label, share_of_file in ((0, 1 - share), (1, share)):
+        rows = labels == label
+        weights[rows] *= share_of_file * len(labels) / weights[rows].sum()
     return weights
 
 
-def _draw(sides: FilePair, max_rows: int | None, streams: Streams) -> tuple[FilePair, bool]:
-    if max_rows is None or max(len(sides.x), len(sides.y)) <= max_rows:
-        return sides, False
-    files = []
-    for frame, weights, side in ((sides.x, sides.wx, "original"), (sides.y, sides.wy, "released")):
-        rows = drawn_rows(len(frame), max_rows, streams.at("rows", side))
-        records = frame.iloc[rows].reset_index(drop=True)
-        files.append((records, None if weights is None else weights[rows]))
-    (x, wx), (y, wy) = files
-    return FilePair(x, y, wx, wy), True
+def _draw(files: FilePair, max_rows: int | None, streams: Streams) -> tuple[FilePair, bool]:
+    if max_rows is None or max(len(files.x), len(files.y)) <= max_rows:
+        return files, False
+    frames, drawn_weights = [], []
+    for frame, weights, role in zip(
+        files.frames, files.weights, ("original", "released"), strict=True
+    ):
+        rows = drawn_rows(len(frame), max_rows, streams.at("rows", role))
+        frames.append(frame.iloc[rows].reset_index(drop=True))
+        drawn_weights.append(None if weights is None else weights[rows])
+    return FilePair(frames[0], frames[1], drawn_weights[0], drawn_weights[1]), True
 
 
 def _seed(streams: Streams, *names: object) -> int:
@@ -342,7 +343,7 @@ def _with_null(
 ) -> Propensity:
     n_eff, m_eff = case.effective()
     both = 1 / n_eff + 1 / m_eff
-    part = 1 / m_eff if result.null == "synthesis" else both
+    scale = 1 / m_eff if result.null == "synthesis" else both
     if result.permutations:
         values = []
         for r in range(result.permutations):
@@ -350,10 +351,10 @@ def _with_null(
             weights = _scaled(case.raw, labels, case.share)
             mixed = replace(case, labels=labels, weights=weights)
             values.append(mixed.pmse(fit(labels, weights, _seed(streams, "permuted", r))[0]))
-        expected = float(np.mean(values)) * part / both
-        deviation = float(np.std(values, ddof=1)) * part / both if len(values) > 1 else np.nan
+        expected = float(np.mean(values)) * scale / both
+        deviation = float(np.std(values, ddof=1)) * scale / both if len(values) > 1 else np.nan
     elif formula:
-        expected, deviation = formulas.null_of_pmse(result.coefficients, case.share, part)
+        expected, deviation = formulas.null_of_pmse(result.coefficients, case.share, scale)
     else:
         return result
     return replace(

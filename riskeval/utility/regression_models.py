@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.shared.files import FilePair, check_both, check_numbers, ones
 from riskeval.utility.families import FAMILIES, fit_family
-from riskeval.utility.tables import common_levels
+from riskeval.utility.tables import coded_alike, common_levels
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
@@ -30,6 +30,7 @@ LOWEST: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 """Family -> which values its response cannot have."""
 WANTED = {"poisson": "counts below 0", "gamma": "values of 0 or less"}
 DEPENDENT = 1e-9
+ROLES = ("original", "release")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +42,7 @@ class FittedRegression:
     coefficients: np.ndarray
     errors: np.ndarray
     rows: np.ndarray  # int array: records that entered
-    # float64, shape (rows,): FittedRegression values (of the logarithm where the response is one;
+    # float64, shape (rows,): fitted values (of the logarithm where the response is one;
     # probabilities; linear predictors of an ordered response)
     values: np.ndarray
     r_squared: float
@@ -54,16 +55,15 @@ class Model:
     labels: tuple[str, ...]
     z: tuple[np.ndarray, np.ndarray]
     response: tuple[np.ndarray, np.ndarray]
-    sides: FilePair
+    files: FilePair
     family: str
 
     def fit(
-        self, side: int, strata: str | None = None, cluster: str | None = None
+        self, file: int, strata: str | None = None, cluster: str | None = None
     ) -> FittedRegression:
         """Fit to one file (0: original, 1: release)."""
-        frame = self.sides.y if side else self.sides.x
-        weights = self.sides.wy if side else self.sides.wx
-        z, y = self.z[side], self.response[side]
+        frame, weights = self.files.frames[file], self.files.weights[file]
+        z, y = self.z[file], self.response[file]
         rows = np.flatnonzero(~np.isnan(y) & ~np.isnan(z).any(axis=1))
         design = {
             name: None if column is None else frame[column].iloc[rows]
@@ -72,7 +72,7 @@ class Model:
         return _fit(z[rows], y[rows], ones(len(frame), weights)[rows], rows, self.family, design)
 
 
-def build_model(faults: Faults, sides: FilePair, text: object, family: str) -> Model | None:
+def build_model(faults: Faults, files: FilePair, text: object, family: str) -> Model | None:
     """Parse, check and build; None where faults were noted."""
     formula = read_formula(faults, text, ALLOWED)
     check_choice(faults, "family", family, FAMILIES)
@@ -80,43 +80,43 @@ def build_model(faults: Faults, sides: FilePair, text: object, family: str) -> M
         return None
     response, factors = formula.responses[0], (*formula.responses, *formula.factors)
     names = tuple(dict.fromkeys(factor.column for factor in factors))
-    if not check_both(faults, sides, names, "formula"):
+    if not check_both(faults, files, names, "formula"):
         return None
     logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.function == "log"))
-    numeric = sides.numeric(names)
-    if family == "ordered" and (sides.wx is not None or sides.wy is not None):
+    numeric = files.numeric(names)
+    if family == "ordered" and (files.wx is not None or files.wy is not None):
         faults.add("weights", "an ordered regression has none", remedy="Leave them out.")
     measured = (response.column,) if family in ("linear", "poisson", "gamma") else ()
     needed = {*numeric, *logs, *measured}
-    if check_numbers(faults, sides, [n for n in names if n in needed], "formula"):
+    if check_numbers(faults, files, [n for n in names if n in needed], "formula"):
         for name in logs:
-            for frame, side in ((sides.x, "original"), (sides.y, "release")):
+            for frame, role in zip(files.frames, ROLES, strict=True):
                 rows = np.flatnonzero(numbers(frame, [name])[:, 0] <= 0)
                 if len(rows):
-                    faults.add(name, f"logarithm of values <= 0 in the {side}", rows=rows)
+                    faults.add(name, f"logarithm of values <= 0 in the {role}", rows=rows)
     if faults:
         return None
-    values = _response(faults, sides, response, family)
+    values = _response(faults, files, response, family)
     if values is None:
         return None
-    labels, x, y = _matrices(sides, formula, intercept=family != "ordered")
-    return Model(labels, (x, y), values, sides, family)
+    labels, x, y = _matrices(files, formula, intercept=family != "ordered")
+    return Model(labels, (x, y), values, files, family)
 
 
 def _response(
-    faults: Faults, sides: FilePair, factor: FormulaFactor, family: str
+    faults: Faults, files: FilePair, factor: FormulaFactor, family: str
 ) -> tuple[np.ndarray, np.ndarray] | None:
     if family in LOWEST:
-        values = _numeric(sides.x, factor), _numeric(sides.y, factor)
-        for side, part in zip(("original", "release"), values, strict=True):
-            rows = np.flatnonzero(LOWEST[family](part))
+        values = _numeric(files.x, factor), _numeric(files.y, factor)
+        for responses, role in zip(values, ROLES, strict=True):
+            rows = np.flatnonzero(LOWEST[family](responses))
             if len(rows):
-                faults.add(factor.label, f"{WANTED[family]} in the {side}", rows=rows)
+                faults.add(factor.label, f"{WANTED[family]} in the {role}", rows=rows)
         return values
-    both, single = common_levels(sides.x[factor.column], sides.y[factor.column])
+    both, single = common_levels(files.x[factor.column], files.y[factor.column])
     levels = both + single
     if family == "ordered":
-        levels = tuple(_in_order(sides, factor.column, [*both, *single]))
+        levels = tuple(_in_order(files, factor.column, list(levels)))
     if len(levels) < 2 or (family == "logistic" and len(levels) > 2):
         needs = "two" if family == "logistic" else "two or more"
         faults.add(
@@ -125,16 +125,13 @@ def _response(
             f"response needs {needs}",
         )
         return None
-    ordered = levels if single or family == "ordered" else both
-    one, two = (recode_to(frame[factor.column], ordered)[0] for frame in (sides.x, sides.y))
-    return np.where(one < 0, np.nan, one.astype(float)), np.where(
-        two < 0, np.nan, two.astype(float)
-    )
+    x, y = (recode_to(frame[factor.column], levels)[0] for frame in files.frames)
+    return np.where(x < 0, np.nan, x.astype(float)), np.where(y < 0, np.nan, y.astype(float))
 
 
-def _in_order(sides: FilePair, name: str, levels: list[Any]) -> list[Any]:
+def _in_order(files: FilePair, name: str, levels: list[Any]) -> list[Any]:
     """Levels of an ordered response: as its categories are ordered, or sorted."""
-    dtype = sides.x[name].dtype
+    dtype = files.x[name].dtype
     if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
         rank = {str(level): j for j, level in enumerate(dtype.categories)}
         return sorted(levels, key=lambda level: rank.get(str(level), len(rank)))
@@ -149,42 +146,38 @@ def _numeric(frame: pd.DataFrame, factor: FormulaFactor) -> np.ndarray:
 
 
 def _matrices(
-    sides: FilePair, formula: Formula, intercept: bool
+    files: FilePair, formula: Formula, intercept: bool
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """Intercept, then the columns of each term; the first common level is the reference."""
-    parts = {factor: _columns(sides, factor) for factor in formula.factors}
+    of_factor = {factor: _columns(files, factor) for factor in formula.factors}
     labels = [INTERCEPT] if intercept else []
-    columns: list[list[np.ndarray]] = [
-        [np.ones((len(f), int(intercept)))] for f in (sides.x, sides.y)
-    ]
+    columns = [[np.ones((len(frame), int(intercept)))] for frame in files.frames]
     for term in formula.terms:
-        names, matrices = parts[term[0]]
+        names, matrices = of_factor[term[0]]
         for factor in term[1:]:
-            names_of_factor, others = parts[factor]
+            names_of_factor, others = of_factor[factor]
             names = tuple(f"{a}:{b}" for a in names for b in names_of_factor)
             matrices = tuple(
                 (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
                 for one, two in zip(matrices, others, strict=True)
             )
         labels += names
-        for side in (0, 1):
-            columns[side].append(matrices[side])
+        for of_file, matrix in zip(columns, matrices, strict=True):
+            of_file.append(matrix)
     return tuple(labels), np.hstack(columns[0]), np.hstack(columns[1])
 
 
 def _columns(
-    sides: FilePair, factor: FormulaFactor
+    files: FilePair, factor: FormulaFactor
 ) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
     name = factor.column
-    as_numbers = bool(sides.numeric([name])) and factor.function != "C"
+    as_numbers = bool(files.numeric([name])) and factor.function != "C"
     if factor.function == "log" or as_numbers:
-        x, y = _numeric(sides.x, factor), _numeric(sides.y, factor)
+        x, y = _numeric(files.x, factor), _numeric(files.y, factor)
         return (factor.label,), (x[:, None], y[:, None])
-    both, single = common_levels(sides.x[name], sides.y[name])
-    levels = both + single
+    levels, *coded = coded_alike(files, name)
     columns = []
-    for frame in (sides.x, sides.y):
-        codes = recode_to(frame[name], levels)[0].astype(np.int64)
+    for codes in coded:
         dummies = (codes[:, None] == np.arange(1, max(len(levels), 1))).astype(np.float64)
         dummies[codes < 0] = np.nan
         columns.append(dummies)
@@ -204,8 +197,8 @@ def _fit(
     if not len(rows):
         return FittedRegression(beta, errors, rows, np.zeros(0), np.nan)
     constant = np.ones((len(z), int(family == "ordered")))  # the thresholds
-    whole = np.hstack([constant, z])
-    regular = independent_columns((whole * w[:, None]).T @ whole) - constant.shape[1]
+    full = np.hstack([constant, z])
+    regular = independent_columns((full * w[:, None]).T @ full) - constant.shape[1]
     regular = regular[regular >= 0]
     x = z[:, regular]
     estimate = fit_family(x, y, w, family)

@@ -134,16 +134,16 @@ def regression_comparison(
     (['(Intercept)', 'sex=m'], 1.0)
     """
     faults = Faults("comparison of regressions")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     check_choice(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
     for role, name in (("strata", strata), ("cluster", cluster)):
         if name is not None:
-            check_both(faults, sides, [name], role)
-    model = build_model(faults, sides, formula, family)
+            check_both(faults, files, [name], role)
+    model = build_model(faults, files, formula, family)
     faults.raise_if_any()
     assert model is not None
-    fits = [model.fit(side, strata, cluster) for side in (0, 1)]
+    fits = [model.fit(file, strata, cluster) for file in (0, 1)]
     return _comparison(model, fits, formula, float(level), outside)
 
 
@@ -152,10 +152,10 @@ def _comparison(
 ) -> RegressionComparison:
     half = NormalDist().inv_cdf((1 + level) / 2)
     table = pd.DataFrame({"term": model.labels, "domain": "all"})
-    for fit, side in zip(fits, ("original", "released"), strict=True):
-        table[side], table[f"se_{side}"] = fit.coefficients, fit.errors
-        table[f"lower_{side}"] = fit.coefficients - half * fit.errors
-        table[f"upper_{side}"] = fit.coefficients + half * fit.errors
+    for fit, role in zip(fits, ("original", "released"), strict=True):
+        table[role], table[f"se_{role}"] = fit.coefficients, fit.errors
+        table[f"lower_{role}"] = fit.coefficients - half * fit.errors
+        table[f"upper_{role}"] = fit.coefficients + half * fit.errors
     table = finish(table, outside, level).table.drop(columns="domain")
     x, difference = table["original"], table["released"] - table["original"]
     table.insert(3, "difference", difference)
@@ -163,8 +163,8 @@ def _comparison(
     errors = table["se_original"]
     table["standardised"] = difference.abs() / errors.where(errors > 0)
     sign = [
-        np.sign(table[f"lower_{side}"]) * (table[f"lower_{side}"] * table[f"upper_{side}"] > 0)
-        for side in ("original", "released")
+        np.sign(table[f"lower_{role}"]) * (table[f"lower_{role}"] * table[f"upper_{role}"] > 0)
+        for role in ("original", "released")
     ]
     table["same_conclusion"] = (sign[0] == sign[1]) & table["overlap"].notna()
     absent = table["original"].isna() | table["released"].isna()

@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.shared.files import FilePair, check_both, ones, read_files
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import POSITIVE, check, check_choice
@@ -167,19 +167,19 @@ def table_distance(
     (0.5, 50.0, 0.25)
     """
     faults = Faults("table distance")
-    sides = read_files(faults, original, released, weights, released_weights)
+    files = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
-    check_both(faults, sides, names, "variable")
+    check_both(faults, files, names, "variable")
     check_choice(faults, "total", total, ("original", "as-is"))
     check_choice(faults, "levels", levels, ("union", "shared"))
     check_choice(faults, "missing", missing, ("level", "drop"))
     check(faults, {"zeros": POSITIVE}, {"zeros": zeros})
     faults.raise_if_any()
-    coded = _code(sides, names, levels, missing)
+    coded = _code(files, names, levels, missing)
     if not (coded.use_x.any() and coded.use_y.any()):
-        faults.add("variables", "no record is left to count in one of the files")
-        faults.raise_if_any()
-    return _compare(coded, sides, names, total, float(zeros))
+        what = "no record is left to count in one of the files"
+        raise InputError.of(faults.subject, "variables", what)
+    return _compare(coded, files, names, total, float(zeros))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,30 +199,41 @@ def common_levels(x: pd.Series, y: pd.Series) -> tuple[tuple[Any, ...], tuple[An
 
     Levels of the original come first, in their order.
     """
-    parts = []
-    for column in (x, y):
-        codes, levels = encode(column)
-        present = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
-        parts.append([level for level, occurs in zip(levels, present, strict=True) if occurs])
-    both = tuple(level for level in parts[0] if level in set(parts[1]))
-    single = [level for level in parts[0] if level not in set(parts[1])]
-    single += [level for level in parts[1] if level not in set(parts[0])]
-    return both, tuple(single)
+    first, second = (_occurring(column) for column in (x, y))
+    both = tuple(level for level in first if level in second)
+    single = [level for level in first if level not in second]
+    return both, (*single, *(level for level in second if level not in first))
 
 
-def _code(sides: FilePair, names: Sequence[str], levels: str, missing: str) -> _Coded:
-    shape_x, shape_y = (len(sides.x), len(names)), (len(sides.y), len(names))
+def _occurring(column: pd.Series) -> dict[Any, None]:
+    codes, levels = encode(column)
+    return dict.fromkeys(levels[code] for code in np.unique(codes[codes >= 0]))
+
+
+def coded_alike(files: FilePair, name: str) -> tuple[tuple[Any, ...], np.ndarray, np.ndarray]:
+    """Levels of one column of both files, and its codes in original and release, int64.
+
+    Levels that both have come first; -1 is missing.
+    """
+    both, single = common_levels(*(frame[name] for frame in files.frames))
+    levels = both + single
+    x, y = (recode_to(frame[name], levels)[0].astype(np.int64) for frame in files.frames)
+    return levels, x, y
+
+
+def _code(files: FilePair, names: Sequence[str], levels: str, missing: str) -> _Coded:
+    shape_x, shape_y = (len(files.x), len(names)), (len(files.y), len(names))
     x, y = np.empty(shape_x, dtype=np.int64), np.empty(shape_y, dtype=np.int64)
     use_x, use_y = np.ones(len(x), dtype=bool), np.ones(len(y), dtype=bool)
     known: list[tuple[Any, ...]] = []
     left_out: dict[str, tuple[Any, ...]] = {}
     for j, name in enumerate(names):
-        both, single = common_levels(sides.x[name], sides.y[name])
+        both, single = common_levels(files.x[name], files.y[name])
         used = both if levels == "shared" else both + single
         if single and levels == "shared":
             left_out[name] = single
         gap = False
-        for frame, codes, use in ((sides.x, x, use_x), (sides.y, y, use_y)):
+        for frame, codes, use in ((files.x, x, use_x), (files.y, y, use_y)):
             column, unknown = recode_to(frame[name], used)
             codes[:, j] = column
             use &= ~unknown
@@ -237,14 +248,14 @@ def _code(sides: FilePair, names: Sequence[str], levels: str, missing: str) -> _
 
 
 def _compare(
-    coded: _Coded, sides: FilePair, names: tuple[str, ...], total: str, zeros: float
+    coded: _Coded, files: FilePair, names: tuple[str, ...], total: str, zeros: float
 ) -> TableDistance:
     sizes = [len(levels) for levels in coded.levels]
     codes = np.vstack([coded.x[coded.use_x], coded.y[coded.use_y]])
     ids, n_occupied = cell_ids(codes, sizes)
     n = int(coded.use_x.sum())
-    tx = np.bincount(ids[:n], ones(len(sides.x), sides.wx)[coded.use_x], n_occupied)
-    ty = np.bincount(ids[n:], ones(len(sides.y), sides.wy)[coded.use_y], n_occupied)
+    tx = np.bincount(ids[:n], ones(len(files.x), files.wx)[coded.use_x], n_occupied)
+    ty = np.bincount(ids[n:], ones(len(files.y), files.wy)[coded.use_y], n_occupied)
     first = np.zeros((n_occupied, len(names)), dtype=np.int64)
     first[ids] = codes
     sum_x, sum_y = float(tx.sum()), float(ty.sum())
