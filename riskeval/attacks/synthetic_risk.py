@@ -121,7 +121,7 @@ class SyntheticRisk(TableResult):
         return "\n".join(lines)
 
     def _verdict(self) -> str:
-        """Return the first line: what is known to be wrong, or that nothing is known."""
+        """The first line: what is known to be wrong, or that nothing is known."""
         n_attacks = plural(len(self.results), "attack")
         skipped = f", {len(self.skipped)} {gettext('left out')}" if self.skipped else ""
         if self.above_together:

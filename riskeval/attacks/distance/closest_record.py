@@ -95,26 +95,6 @@ class DistanceScreen(TableResult):
     def summary(self) -> str:
         """Say what the screen found, and what it can never show."""
         low, high = self.close_interval
-        above = [name for name, one in self.excess.items() if one.is_above]
-        verdict = "Without a hold-out this gives no verdict."
-        if self.copied is not None and self.copied.is_above:
-            verdict = (
-                "Without a hold-out this gives no verdict, but more records are identical than "
-                "among the original ones: look for copies."
-            )
-        elif self.nearer is not None and self.nearer.is_above:
-            verdict = (
-                "Without a hold-out this gives no verdict, but more records are near to an "
-                "original one than the original ones are to each other: look for copies that were "
-                "hardly changed."
-            )
-        caution = caution_of(self.excess.values())
-        if self.excess:
-            verdict = caution.lstrip() or "Neither is clearly more than strangers have."
-        if above:
-            verdict = (
-                f"More {' and '.join(above)} than strangers: the file repeats records.{caution}"
-            )
         return (
             f"Distance screen: {percent(self.identical)} of the synthetic {self.unit} equal an "
             f"original one in all of {len(self.variables)} variables, against "
@@ -122,11 +102,28 @@ class DistanceScreen(TableResult):
             f"({percent(self.confidence, 0)} interval {percent(low)} to {percent(high)}) are "
             f"nearer to the original than the nearest {percent(CLOSE_SHARE, 0)} of the "
             f"{self.baseline} {self.unit}, which themselves reach {percent(self.close_baseline)}. "
-            f"{verdict} This is a screen for memorised records only: a file that passes is NOT "
-            "shown to be safe, since distances miss leaks that membership and attribute attacks "
-            "find (arXiv:2505.01524). There is no published "
-            f"threshold.{as_sentences(self.notes)}{self.footnote}"
+            f"{self._verdict()} This is a screen for memorised records only: a file that passes is "
+            "NOT shown to be safe, since distances miss leaks that membership and attribute "
+            "attacks find (arXiv:2505.01524). There is no published threshold."
+            f"{as_sentences(self.notes)}{self.footnote}"
         )
+
+    def _verdict(self) -> str:
+        above = [name for name, one in self.excess.items() if one.is_above]
+        caution = caution_of(self.excess.values())
+        if above:
+            return f"More {' and '.join(above)} than strangers: the file repeats records.{caution}"
+        if self.excess:
+            return caution.lstrip() or "Neither is clearly more than strangers have."
+        hint = ""
+        if self.copied is not None and self.copied.is_above:
+            hint = ", but more records are identical than among the original ones: look for copies"
+        elif self.nearer is not None and self.nearer.is_above:
+            hint = (
+                ", but more records are near to an original one than the original ones are to "
+                "each other: look for copies that were hardly changed"
+            )
+        return f"Without a hold-out this gives no verdict{hint}."
 
 
 @same_library

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.matching.key_tree import KeyTree
 from synthpop.microdata.codes import run_starts
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.text import count
 
 
@@ -43,10 +42,13 @@ class WholeHouseholds:
         """Yield the households of a chunk; its last one waits for the next chunk."""
         if len(block) == 0:
             return
-        self._check_missing(block)
+        lacking = block[self.column].isna().to_numpy()
+        if lacking.any():
+            rows = np.flatnonzero(lacking)
+            raise InputError.of("population", self.column, "household is missing", rows=rows)
         starts = runs_of(block[self.column])
         if self.waiting is not None:
-            if self._number(self.waiting) == self._number(block):
+            if self.waiting[self.column].iloc[0] == block[self.column].iloc[0]:
                 self.waiting = pd.concat([self.waiting, block.iloc[: starts[1]]])
                 block = block.iloc[starts[1] :]
                 starts = starts[1:] - starts[1]
@@ -65,10 +67,10 @@ class WholeHouseholds:
         numbers = np.concatenate([np.empty(0, dtype=np.uint64), *self.seen])
         torn = len(numbers) - len(np.unique(numbers))
         if torn:
-            faults = Faults("population")
             what = f"the members of {count(torn)} households do not stand one after the other"
-            faults.add(self.column, what, remedy="Sort the population by household.")
-            faults.raise_if_any()
+            raise InputError.of(
+                "population", self.column, what, "Sort the population by household."
+            )
 
     def _noted(self, chunk: pd.DataFrame) -> pd.DataFrame:
         starts = runs_of(chunk[self.column])[:-1]
@@ -76,42 +78,15 @@ class WholeHouseholds:
         self.seen.append(pd.util.hash_pandas_object(first, index=False).to_numpy())
         return chunk
 
-    def _number(self, block: pd.DataFrame) -> object:
-        """Number of the last household that waits, or of the first of a block."""
-        return block[self.column].iloc[0]
-
-    def _check_missing(self, block: pd.DataFrame) -> None:
-        lacking = block[self.column].isna().to_numpy()
-        if lacking.any():
-            faults = Faults("population")
-            faults.add(self.column, "household is missing", rows=np.flatnonzero(lacking))
-            faults.raise_if_any()
-
 
 class HouseholdFinder:
     """Looks for households whose members have the keys of a household of the sample.
 
-    Parameters
-    ----------
-    tree : KeyTree
-        Of the distinct key combinations of persons.
-    states : int64, shape (r,)
-        Combination of each person of the households that are looked for, all without -1.
-    household : int64, shape (r,)
-        Household of each person, 0 ... h - 1.
-
-    Attributes
-    ----------
-    slot : int64, shape (r,)
-        Number of the pair of composition and combination of each person.
-    composition : int64, shape (r,)
-        Position of the household's composition in `count`.
-    count : int64, shape (c,)
-        Households of the population with each composition.
+    states: int64, shape (r,); key combination of each person of the households looked for
+    household: int64, shape (r,); household of each of them, 0 ... h - 1
     """
 
-    def __init__(self, tree: KeyTree, states: np.ndarray, household: np.ndarray) -> None:
-        self.tree = tree
+    def __init__(self, states: np.ndarray, household: np.ndarray) -> None:
         number = np.unique(household, return_inverse=True)[1].reshape(-1)
         order = np.lexsort((states, number))
         members, owner = states[order].astype(np.int64), number[order]
@@ -135,6 +110,8 @@ class HouseholdFinder:
         distinct, slots = np.unique(pairs, axis=0, return_inverse=True)
         self.slots = slots.reshape(-1).astype(np.int64)
         self.n_slots = len(distinct)
+        # households of the population with each composition; position in it, and number of the
+        # pair of composition and combination, of each person: int64, shapes (c,), (r,), (r,)
         self.count = np.zeros(len(lengths), dtype=np.int64)
         self.composition = np.empty(len(states), dtype=np.int64)
         self.composition[order] = composition[owner]
@@ -143,7 +120,7 @@ class HouseholdFinder:
         self.slot[order] = self.slots[self.begin[composition[owner]] + place]
 
     def find(self, states: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the slot of each person of a chunk, int64, shape (n,); -1 where none."""
+        """Slot of each person of a chunk, int64, shape (n,); -1 where none."""
         from riskeval.kernels.scenarios import find_households
 
         slots = np.empty(len(states), dtype=np.int64)

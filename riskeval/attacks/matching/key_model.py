@@ -12,22 +12,13 @@ ALIASED = 1e-10
 
 
 class KeyMoments:
-    """Counts and sums from which the model is solved; they grow with the levels that are met.
-
-    Attributes
-    ----------
-    slots : int32, shape (m, largest number of codes)
-        Row of `gram` of each code of each key; -1 where the code was not met.
-    gram : float64, shape (s, s)
-        Persons with both levels (see `riskeval.kernels.scenarios.moments_block`).
-    moment : float64, shape (s,)
-        Sums of the values by level.
-    """
+    """Counts and sums from which the model is solved; they grow with the levels that are met."""
 
     def __init__(self, n_keys: int) -> None:
+        # int32, shape (m, codes): row of `gram` of each code of each key; -1 where not met
         self.slots = np.full((n_keys, 1), -1, dtype=np.int32)
-        self.gram = np.zeros((0, 0))
-        self.moment = np.zeros(0)
+        self.gram = np.zeros((0, 0))  # shape (s, s): persons with both levels
+        self.moment = np.zeros(0)  # shape (s,): sums of the values by level
 
     def make_room(self, sizes: Sequence[int]) -> None:
         """Give every code ``0 ... sizes[k] - 1`` of key k a slot."""

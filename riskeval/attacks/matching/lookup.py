@@ -34,22 +34,8 @@ class PopulationLookup:
     A suppressed key of the population matches anything where `wildcard` says so: whoever no person
     matches exactly is matched by those with the fewest holes.
 
-    Parameters
-    ----------
-    coders : collection of LevelCoder
-        One a key.
-    households : bool
-        Whether households are matched as a whole.
-
-    Attributes
-    ----------
-    rows : int64, shape (r,)
-        Rows of the units that are looked for.
-    cell : int64, shape (r,)
-        Key combination of each of them; in attacks on households also the composition of the
-        household.
-    n_cells : int
-        The last cell is that of rows which nothing can match.
+    coders: one a key
+    households: whether households are matched as a whole
     """
 
     def __init__(
@@ -60,6 +46,7 @@ class PopulationLookup:
         self.wildcard = wildcard
         self.missing = np.array([coder.n_known for coder in coders], dtype=np.int32)
         radix = [coder.radix for coder in coders]
+        # int64, shape (r,): rows of the units that are looked for
         self.rows = np.flatnonzero(targets.looked_for[targets.unit])
         can_match = targets.frequency[targets.unit[self.rows]] > 0
         rows = self.rows[can_match]
@@ -72,9 +59,11 @@ class PopulationLookup:
         n_cells, n_groups, group = len(first), len(first), cell
         self.finder: HouseholdFinder | None = None
         if households:
-            self.finder = HouseholdFinder(self.tree, cell, targets.unit[rows])
+            self.finder = HouseholdFinder(cell, targets.unit[rows])
             cell, n_cells = self.finder.slot, self.finder.n_slots
             group, n_groups = self.finder.composition, len(self.finder.count)
+        # int64, shape (r,): key combination of each row; in attacks on households also the
+        # composition of the household; the last cell is that of rows which nothing can match
         self.n_cells = n_cells + 1
         self.cell = np.full(len(self.rows), n_cells, dtype=np.int64)
         self.cell[can_match] = cell
@@ -137,7 +126,7 @@ class PopulationLookup:
         if self.finder is None or starts is None:
             pairs = self._holed_persons(codes, np.flatnonzero(holed), more_holes)
         else:
-            pairs = self._holed_households(codes, starts, holed, more_holes)
+            pairs = self._holed_households(self.finder, codes, starts, holed, more_holes)
         if not more_holes:
             return [BlockMatches(0, np.arange(codes.shape[1]), states), *pairs]
         person = np.flatnonzero(states >= 0)
@@ -168,17 +157,18 @@ class PopulationLookup:
         return result
 
     def _holed_households(
-        self, codes: np.ndarray, starts: np.ndarray, holed: np.ndarray, more_holes: int
-    ) -> list[BlockMatches]:
+        self, finder: HouseholdFinder, codes: np.ndarray, starts: np.ndarray, holed: np.ndarray,
+        more_holes: int,
+    ) -> list[BlockMatches]:  # fmt: skip
         """Members of households with suppressed keys, and the members they may be."""
-        if self.finder is None or not holed.any():
+        if not holed.any():
             return []
         # 1. the households with a hole, and the compositions that none matches exactly
         of_person = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         homes = np.unique(of_person[holed])
         waiting = np.flatnonzero(self._holes[:-1] > more_holes)
         people = [np.arange(starts[h], starts[h + 1]) for h in homes]
-        begin, members = self.finder.begin, self.finder.members
+        begin, members = finder.begin, finder.members
         real = [self.combinations[members[begin[c] : begin[c + 1]]] for c in waiting]
         released = [np.ascontiguousarray(codes[:, rows].T) for rows in people]
         # 2. pairs of them with the number of holes, and of their members
@@ -192,7 +182,7 @@ class PopulationLookup:
             for pair in pairs:
                 c, h = which[pair], home[pair]
                 real_rows, released_rows = member_pairs(real[c], released[h], self.missing)
-                slots = self.finder.slots[begin[waiting[c]] : begin[waiting[c] + 1]]
+                slots = finder.slots[begin[waiting[c]] : begin[waiting[c] + 1]]
                 distinct = np.unique(np.stack([slots[real_rows], people[h][released_rows]]), axis=1)
                 cell.append(distinct[0])
                 person.append(distinct[1])

@@ -19,7 +19,7 @@ from riskeval.attacks.matching.key_model import KeyMoments, solve_key_model
 from riskeval.attacks.matching.models_stepwise import fit_terms
 from synthpop.microdata.codes import cell_ids, first_rows
 from synthpop.microdata.environment import one_thread
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.parameters import check_choice
 from synthpop.microdata.text import count
@@ -133,7 +133,7 @@ class CellLearner:
             self.waiting = [self._joined()]
 
     def cells(self) -> KeyCells:
-        """Return the table of cells."""
+        """The table of cells."""
         rows, persons, total = self._joined()
         if not self.categorical:
             return KeyCells(rows, persons, total[:, None], self.square, self.sizes)
@@ -153,31 +153,25 @@ class CellLearner:
             empty = -1 if self.categorical else np.nan
             return FittedModel(lambda codes: np.full(len(codes), empty), "nothing to fit")
         if self.model in ("linear", "stepwise"):
-            chosen = fit_terms(cells, stepwise=self.model == "stepwise", on_event=on_event)
-            return FittedModel(_answer(cells, chosen.predict, self.categorical), chosen.text)
+            terms = fit_terms(cells, stepwise=self.model == "stepwise", on_event=on_event)
+
+            def highest(codes: np.ndarray) -> np.ndarray:
+                scores = terms.predict(codes)
+                return scores.argmax(axis=1) if self.categorical else scores[:, 0]
+
+            return FittedModel(_answer(cells, highest, self.categorical), terms.text)
+        codes, target, weight = cells.codes, cells.total[:, 0] / cells.persons, cells.persons
         if self.categorical:
-            return self._classified(cells, on_event)
-        target = cells.total[:, 0] / cells.persons
-        fitted = self._trained(cells.codes, target, cells.persons, on_event)
-
-        def predict(codes: np.ndarray) -> np.ndarray:
-            return np.asarray(fitted.predict(codes), dtype=np.float64)[:, None]
-
-        return FittedModel(_answer(cells, predict, False), self._text(cells))
-
-    def _classified(self, cells: KeyCells, on_event: Listener) -> FittedModel:
-        cell, level = np.nonzero(cells.total)
-        if len(np.unique(level)) == 1:  # nothing to learn, and not every classifier takes that
-            only = np.eye(cells.total.shape[1])[level[0]]
-            always: Predict = lambda codes: np.tile(only, (len(codes), 1))  # noqa: E731
-            return FittedModel(_answer(cells, always, True), "one level, always predicted")
-        weight = cells.total[cell, level]
-        fitted = self._trained(cells.codes[cell], level, weight, on_event)
-
-        def predict(codes: np.ndarray) -> np.ndarray:
-            return np.eye(cells.total.shape[1])[np.asarray(fitted.predict(codes), dtype=np.int64)]
-
-        return FittedModel(_answer(cells, predict, True), self._text(cells))
+            cell, target = np.nonzero(cells.total)
+            if len(np.unique(target)) == 1:  # nothing to learn, and not every classifier takes that
+                always: Predict = lambda codes: np.full(len(codes), target[0])  # noqa: E731
+                return FittedModel(_answer(cells, always, True), "one level, always predicted")
+            codes, weight = cells.codes[cell], cells.total[cell, target]
+        fitted = self._trained(codes, target, weight, on_event)
+        is_name = isinstance(self.model, str)
+        name = MODEL_STORIES[self.model] if is_name else type(self.model).__name__
+        text = f"{name} of {count(len(cells.persons))} key combinations"
+        return FittedModel(_answer(cells, fitted.predict, self.categorical), text)
 
     def _trained(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray, on_event: Listener) -> Any:
         estimator, grows = self._estimator()
@@ -189,9 +183,8 @@ class CellLearner:
                 with one_thread("openmp"):  # two threads on busy cores are slower than one
                     estimator.fit(x, y, sample_weight=weight)
             except (ValueError, TypeError) as error:
-                faults = Faults("model of scenario 5")
-                faults.add("model", f"{type(estimator).__name__} could not be fitted: {error}")
-                faults.raise_if_any()
+                what = f"{type(estimator).__name__} could not be fitted: {error}"
+                raise InputError.of("model of scenario 5", "model", what) from error
             on_event(Event("progress", "scenario 5", done, TREES, "trees" if grows else "model"))
         return estimator
 
@@ -210,11 +203,9 @@ class CellLearner:
             forest = RandomForestClassifier if self.categorical else RandomForestRegressor
             return forest(warm_start=True, random_state=seed), "n_estimators"
         if self.model == "boosting":
-            boosting = (
-                HistGradientBoostingClassifier
-                if self.categorical
-                else HistGradientBoostingRegressor
-            )
+            boosting: Any = HistGradientBoostingRegressor
+            if self.categorical:
+                boosting = HistGradientBoostingClassifier
             nominal = [size <= MOST_CATEGORIES for size in self.sizes]
             model = boosting(
                 warm_start=True, early_stopping=False, categorical_features=nominal,
@@ -222,22 +213,13 @@ class CellLearner:
             )  # fmt: skip
             return model, "max_iter"
         estimator = clone(self.model)
-        if (
-            "random_state" in estimator.get_params()
-            and estimator.get_params()["random_state"] is None
-        ):
+        if estimator.get_params().get("random_state", seed) is None:
             estimator.set_params(random_state=seed)
         return estimator, None
 
-    def _text(self, cells: KeyCells) -> str:
-        name = MODEL_STORIES.get(self.model) if isinstance(self.model, str) else None
-        return (
-            f"{name or type(self.model).__name__} of {count(len(cells.persons))} key combinations"
-        )
-
     def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        parts = [np.concatenate(part) for part in zip(*self.waiting, strict=True)]
-        return _added_up(parts[0], parts[1], parts[2])
+        rows, persons, values = (np.concatenate(of) for of in zip(*self.waiting, strict=True))
+        return _added_up(rows, persons, values)
 
 
 def _added_up(
@@ -253,17 +235,13 @@ def _added_up(
 
 
 def _answer(cells: KeyCells, predict: Predict, categorical: bool) -> Predict:
-    """Predictions of rows all of whose levels occur: values, or the level with the largest."""
+    """Predictions, values or codes of levels, of rows all of whose levels occur."""
 
     def answer(codes: np.ndarray) -> np.ndarray:
-        fine = cells.known(codes)
+        is_known = cells.known(codes)
         answers = np.full(len(codes), -1 if categorical else np.nan)
-        if fine.any():
-            scores = predict(codes[fine])
-            answers[fine] = scores.argmax(axis=1) if categorical else scores[:, 0]
+        if is_known.any():
+            answers[is_known] = predict(codes[is_known])
         return answers.astype(np.int64) if categorical else answers
 
     return answer
-
-
-__all__ = ["MODELS", "MODEL_STORIES", "FittedModel", "Learner", "check_model", "learner"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -67,8 +67,7 @@ class _NormalEquations:
         self.levels = [np.unique(_packed(cells.codes, term)) for term in self.terms]
         n_columns = 1 + sum(len(levels) - 1 for levels in self.levels)
         self.left_out = 0
-        pairs = combinations(range(len(cells.sizes)), 2) if with_pairs else ()
-        for pair in pairs:
+        for pair in combinations(range(len(cells.sizes)), 2) if with_pairs else ():
             levels = np.unique(_packed(cells.codes, pair))
             if n_columns + len(levels) - 1 > MOST_DUMMIES:
                 self.left_out += 1
@@ -95,41 +94,24 @@ class _NormalEquations:
         self.tss = max(self.square - float((self.cross[0] ** 2).sum()), 0.0)
 
     def bic(self, rss: float, n_coefficients: int) -> float:
-        """Return the criterion of a model."""
+        """The criterion of a model."""
         floor = max(FLOOR * self.tss, np.finfo(float).tiny)
         return float(self.n * np.log(max(rss, floor) / self.n) + n_coefficients * np.log(self.n))
 
     def eliminated(self, chosen: Sequence[int]) -> tuple[np.ndarray, np.ndarray, float, list[int]]:
         """Gram and cross-products with the columns of the chosen terms swept out, RSS, columns."""
         gram, cross, rss = self.gram.copy(), self.cross.copy(), self.square
-        pivots = []
         columns = np.concatenate([[0], *(self.columns[t] for t in chosen)]).astype(np.int64)
-        for j in columns:
-            pivot = gram[j, j]
-            if pivot <= ALIASED:
-                continue
-            pivots.append(int(j))
-            row, value = gram[j].copy(), cross[j].copy()
-            rss -= float((value**2).sum() / pivot)
-            gram -= np.outer(row, row / pivot)
-            cross -= np.outer(row / pivot, value)
-        return gram, cross, rss, pivots
+        falls = _sweep(gram, cross, columns)
+        for fall in falls.values():
+            rss -= fall
+        return gram, cross, rss, list(falls)
 
     def gain(self, gram: np.ndarray, cross: np.ndarray, term: int) -> tuple[float, int]:
         """Fall of the RSS, and new coefficients, when a term is added to what was swept out."""
         columns = self.columns[term]
-        crossproducts, with_outcome = gram[np.ix_(columns, columns)].copy(), cross[columns].copy()
-        fall, df = 0.0, 0
-        for j in range(len(columns)):
-            pivot = crossproducts[j, j]
-            if pivot <= ALIASED:
-                continue
-            row, value = crossproducts[j].copy(), with_outcome[j].copy()
-            fall += float((value**2).sum() / pivot)
-            df += 1
-            crossproducts -= np.outer(row, row / pivot)
-            with_outcome -= np.outer(row / pivot, value)
-        return fall, df
+        falls = _sweep(gram[np.ix_(columns, columns)], cross[columns], range(len(columns)))
+        return sum(falls.values(), 0.0), len(falls)
 
     def solved(self, chosen: Sequence[int], stepwise: bool) -> TermModel:
         """Solve for the effects of the chosen terms."""
@@ -145,9 +127,8 @@ class _NormalEquations:
         text = f"{kind} with {count(len(pivots))} coefficients"
         if stepwise:
             pairs = sum(len(self.terms[t]) == 2 for t in chosen)
-            text += (
-                f", {plural(len(chosen) - pairs, 'key')} and {pairs} pairs of keys chosen by BIC"
-            )
+            keys = plural(len(chosen) - pairs, "key")
+            text += f", {keys} and {pairs} pairs of keys chosen by BIC"
             if self.left_out:
                 text += f" ({self.left_out} pairs with too many levels were not offered)"
         terms = tuple(self.terms[t] for t in chosen)
@@ -180,6 +161,19 @@ def _choose(system: _NormalEquations, on_event: Listener) -> list[int]:
         on_event(
             Event("progress", "scenario 5", len(chosen), len(system.terms), "terms of the model")
         )
+
+
+def _sweep(gram: np.ndarray, cross: np.ndarray, columns: Iterable[int]) -> dict[int, float]:
+    """Sweep columns out, in place; the fall of the RSS by each that is not aliased."""
+    falls = {}
+    for j in columns:
+        pivot = gram[j, j]
+        if pivot > ALIASED:
+            row, value = gram[j].copy(), cross[j].copy()
+            falls[int(j)] = float((value**2).sum() / pivot)
+            gram -= np.outer(row, row / pivot)
+            cross -= np.outer(row / pivot, value)
+    return falls
 
 
 def _packed(codes: np.ndarray, term: tuple[int, ...]) -> np.ndarray:

@@ -20,7 +20,7 @@ from synthpop.microdata.chunks import CHUNK, open_chunks
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.frames import as_numbers, check_size, is_number
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.parameters import OneOf, check, check_choice
 from synthpop.microdata.streams import resolve_seed
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ALL_SCENARIOS = (1, 2, 3, 4, 5)
 NEED_INTERVALS = (1, 3)
 SUBJECT = "intruder_scenarios"
+PARAMETERS = {"missing": OneOf(*TREATMENTS), "open_interval": OneOf("value", "zero")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +53,15 @@ class ScenarioRequest:
     seed: int
     on_event: Listener
 
-    def skipped(self, target: str) -> tuple[int, ...]:
-        """Scenarios of the table for which a target lacks intervals."""
+    def computed(self, target: str) -> tuple[int, ...]:
+        """Scenarios of the table but those for which a target lacks intervals."""
         if target in self.categorical or target in self.intervals:
-            return ()
-        return tuple(item for item in self.scenarios if item in NEED_INTERVALS)
+            return self.scenarios
+        return tuple(number for number in self.scenarios if number not in NEED_INTERVALS)
+
+    def accuracies(self, target: str) -> tuple[float, ...]:
+        """Accuracies of a target; categories have one row, without any."""
+        return (float("nan"),) if target in self.categorical else self.scenario.accuracy
 
     def bounds(self, target: str) -> tuple[str, str] | None:
         """Columns with the bounds of a target, when a scenario of the table uses them."""
@@ -99,13 +104,12 @@ def read_scenario_request(
     frames = open_chunks(population, columns=columns, rows=CHUNK)
     first = next(frames)
     categorical = _categorical(scenario, survey, first)
-    asked = tuple(scenarios) if isinstance(scenarios, Iterable) else (scenarios,)
+    chosen = tuple(scenarios) if isinstance(scenarios, Iterable) else (scenarios,)
     numeric = [name for name in scenario.targets if name not in categorical]
-    _check_scenarios(faults, asked, [name for name in numeric if name not in bounds])
+    _check_scenarios(faults, chosen, [name for name in numeric if name not in bounds])
     for name in sorted(set(bounds) & categorical):
         faults.add("intervals", f"{name!r} is a category, which has no intervals")
-    check_choice(faults, "missing", options["missing"], TREATMENTS)
-    check_choice(faults, "open_interval", options["open_interval"], ["value", "zero"])
+    check(faults, PARAMETERS, options)
     _check_persons(faults, survey, scenario, categorical, "sample")
     if others is not None:
         _check_persons(faults, others, scenario, categorical, "hold-out")
@@ -115,7 +119,7 @@ def read_scenario_request(
     _check_uniqueness(faults, scenario, options["uniqueness"])
     faults.raise_if_any()
     return ScenarioRequest(
-        scenario, survey, others, chain([first], frames), categorical, bounds, asked, values,
+        scenario, survey, others, chain([first], frames), categorical, bounds, chosen, values,
         options["uniqueness"], options["missing"], options["open_interval"], options["model"],
         resolve_seed(options["seed"]), options["on_event"],
     )  # fmt: skip
@@ -165,16 +169,14 @@ def _categorical(scenario: Scenario, sample: pd.DataFrame, block: pd.DataFrame) 
         name
         for name in scenario.targets
         if name in sample and name in block
-        if not (_is_number(sample, name) or _is_number(block, name))
+        if not any(_is_number(frame[name]) for frame in (sample, block))
     }
     return frozenset(categories | set(scenario.categorical))
 
 
-def _is_number(frame: pd.DataFrame, name: str) -> bool:
-    values = frame[name]
-    if isinstance(values, pd.DataFrame):  # a name given twice, which is a fault of its own
-        return False
-    return is_number(values)
+def _is_number(column: pd.Series | pd.DataFrame) -> bool:
+    """Whether a column is numeric; a name given twice is a fault of its own."""
+    return isinstance(column, pd.Series) and is_number(column)
 
 
 def _check_persons(

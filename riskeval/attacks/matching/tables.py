@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.attack import FileEvidence
-from riskeval.attacks.matching.matchers import MatchEvidence
 from riskeval.attacks.matching.request import ScenarioRequest
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.strangers import overlap_of
@@ -134,12 +133,12 @@ def _rows(
     target: str,
     scenario: int,
 ) -> list[dict[str, Any]]:
-    skipped = scenario in request.skipped(target)
-    coverage = request.scenario.coverage
-    unit_risk = None if skipped else by_unit(request, sample, target, scenario)
-    other = None if skipped or others is None else by_unit(request, others, target, scenario)
+    coverage, unit_risk, other = request.scenario.coverage, None, None
+    if scenario in request.computed(target):
+        unit_risk = by_unit(request, sample, target, scenario)
+        other = None if others is None else by_unit(request, others, target, scenario)
     rows = []
-    for a, p in enumerate(accuracies(request, target)):
+    for a, p in enumerate(request.accuracies(target)):
         row: dict[str, Any] = {"target": target, "scenario": scenario, "accuracy": p, "note": ""}
         if unit_risk is None:
             row["note"] = "it needs the intervals of the synthetic values"
@@ -167,10 +166,8 @@ def excesses(
     names = (*request.scenario.keys, *request.scenario.targets)
     overlap = overlap_of(request.sample, request.holdout, names, request.scenario.categorical)
     for target in request.scenario.targets:
-        scenarios = [
-            number for number in request.scenarios if number not in request.skipped(target)
-        ]
-        levels = accuracies(request, target)
+        scenarios = request.computed(target)
+        levels = request.accuracies(target)
         for scenario in scenarios:
             files = [(file, by_unit(request, file, target, scenario)) for file in (sample, others)]
             for a, p in enumerate(levels):
@@ -186,11 +183,6 @@ def excesses(
     return compared
 
 
-def accuracies(request: ScenarioRequest, target: str) -> tuple[float, ...]:
-    """Return the accuracies of a target; categories have one row, without any."""
-    return (float("nan"),) if target in request.categorical else request.scenario.accuracy
-
-
 def _measures(
     request: ScenarioRequest, sample: FileEvidence, unit_risk: UnitRisk, scenario: int, a: int
 ) -> dict[str, float]:
@@ -201,13 +193,12 @@ def _measures(
     literal = tau + (coverage * float(unit_risk.empty.sum()) if scenario in (3, 4) else 0.0)
     guessed = coverage * float(unit_risk.baseline.sum())
     low, high = wilson(float(unit_risk.risk[:, a].sum()), n, CONFIDENCE)
-    row = {"tau": tau, "rate": tau / n, "lower": coverage * low, "upper": coverage * high}
-    row |= {"tau_literal": literal, "rate_literal": literal / n}
-    row |= {
-        "tau_zero": float(risk[unit_risk.zero].sum()),
-        "n_attacked": int(unit_risk.attacked.sum()),
-    }
-    row |= {"tau_baseline": guessed, "rate_baseline": guessed / n}
+    row = {
+        "tau": tau, "rate": tau / n, "lower": coverage * low, "upper": coverage * high,
+        "tau_literal": literal, "rate_literal": literal / n,
+        "tau_zero": float(risk[unit_risk.zero].sum()), "n_attacked": int(unit_risk.attacked.sum()),
+        "tau_baseline": guessed, "rate_baseline": guessed / n,
+    }  # fmt: skip
     units = unit_risk.unit
     if request.uniqueness is not None:
         share = request.uniqueness.tau1 / max(request.uniqueness.n_sample_uniques, 1)
@@ -246,22 +237,10 @@ def per_record(request: ScenarioRequest, sample: FileEvidence) -> pd.DataFrame:
         truth = column.astype(object).to_numpy() if is_category else as_numbers(column)
         columns[f"target{end}"] = truth
         columns[f"predicted{end}"] = evidence.predicted
-        columns |= {
-            f"{name}{end}": risk for name, risk in _risks(request, sample, target, evidence)
-        }
+        for scenario in request.computed(target):
+            for a, p in enumerate(request.accuracies(target)):
+                risk = np.zeros(n)
+                risk[rows] = evidence.disclosed(scenario)[:, a]
+                accuracy = "" if np.isnan(p) else f"_{p:.12g}"
+                columns[f"scenario_{scenario}{accuracy}{end}"] = risk
     return pd.DataFrame(columns)
-
-
-def _risks(
-    request: ScenarioRequest, sample: FileEvidence, target: str, evidence: MatchEvidence
-) -> list[tuple[str, np.ndarray]]:
-    columns = []
-    for scenario in request.scenarios:
-        if scenario in request.skipped(target):
-            continue
-        for a, p in enumerate(accuracies(request, target)):
-            risk = np.zeros(len(sample.targets.unit))
-            risk[sample.rows] = evidence.disclosed(scenario)[:, a]
-            name = f"scenario_{scenario}" + ("" if np.isnan(p) else f"_{p:.12g}")
-            columns.append((name, risk))
-    return columns
