@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from riskeval.attacks.compared import N_GROUPS, ComparedAttack
 from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.values import is_amount, number_groups
+from riskeval.attacks.values import is_amount, number_groups, quantile_breaks
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frames import is_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,24 +68,22 @@ class AttackInput:
             column = self.original[key]
             noisy = is_number(column) and is_amount(first[key])  # whole numbers with noise
             if key not in self.categorical and (noisy or is_amount(column)):
-                values = as_numbers(column.dropna())
-                values = values[np.isfinite(values)]
-                shares = np.arange(1, self.n_groups) / self.n_groups
-                breaks[key] = np.unique(np.quantile(values, shares)) if len(values) else values
+                breaks[key] = quantile_breaks(column, self.n_groups)
 
         def grouped(frame: pd.DataFrame) -> pd.DataFrame:
-            present = {key: cuts for key, cuts in breaks.items() if key in frame}
-            return frame.assign(
-                **{key: number_groups(frame[key], cuts) for key, cuts in present.items()}
-            )
+            columns = {
+                key: number_groups(frame[key], cuts) for key, cuts in breaks.items() if key in frame
+            }
+            return frame.assign(**columns)
 
         if not breaks:
             return self, ()
-        files = [GroupedFile(file, grouped) for file in (self.synthetic, *self.replicates)]
-        holdout = None if self.holdout is None else grouped(self.holdout)
+        release, *others = (
+            GroupedFile(file, grouped) for file in (self.synthetic, *self.replicates)
+        )
         inputs = replace(
-            self, original=grouped(self.original), synthetic=files[0],
-            replicates=tuple(files[1:]), holdout=holdout,
+            self, original=grouped(self.original), synthetic=release, replicates=tuple(others),
+            holdout=None if self.holdout is None else grouped(self.holdout),
         )  # fmt: skip
         return inputs, tuple(breaks)
 
@@ -107,7 +104,7 @@ class GroupedFile:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns, where the file tells them."""
+        """Names of the columns, where the file has them."""
         return tuple(getattr(self.file, "columns", ()))
 
     def iter_blocks(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:

@@ -33,10 +33,10 @@ class Indexer:
         numbers = np.empty(len(values), dtype=np.int64)
         hashes = _stirred(np.ascontiguousarray(values, dtype=np.int64))
         for begin in range(0, len(hashes), AT_ONCE):
-            part = slice(begin, begin + AT_ONCE)
-            self._make_room(len(hashes[part]))
+            rows = slice(begin, begin + AT_ONCE)
+            self._make_room(len(hashes[rows]))
             self.size = int(
-                number_values(hashes[part], self._keys, self._numbers, self.size, numbers[part])
+                number_values(hashes[rows], self._keys, self._numbers, self.size, numbers[rows])
             )
         return numbers
 
@@ -59,10 +59,8 @@ class RowIndexer:
     Codes in the range that is expected are packed into one integer; rows with larger codes, or of
     more columns than fit, are numbered column by column.
 
-    Parameters
-    ----------
-    sizes : number of codes expected in each column
-        More may come; each column has room for four times as many.
+    sizes: number of codes expected in each column; there is room for four times as many, and more
+        may come
 
     Examples
     --------
@@ -82,7 +80,7 @@ class RowIndexer:
 
     @property
     def size(self) -> int:
-        """Return the number of distinct rows met."""
+        """Number of distinct rows met."""
         return self._all.size
 
     def number(self, columns: np.ndarray) -> np.ndarray:
@@ -130,7 +128,7 @@ class Multiset:
 
     @property
     def size(self) -> int:
-        """Return the number of distinct multisets met."""
+        """Number of distinct multisets met."""
         return self._bags.size
 
     def number(self, codes: np.ndarray, bag: np.ndarray, n_bags: int) -> np.ndarray:

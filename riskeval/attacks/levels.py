@@ -50,12 +50,8 @@ class LevelCoder:
     a value of its own; levels of other files and levels that are met later get the codes after it.
     Levels are compared by value, then by their text: 8, 8.0, "8" and "8.0" are one level.
 
-    Parameters
-    ----------
-    levels : sequence
-        Levels of the sample.
-    others : sequence
-        Levels of other files that are known beforehand (a hold-out).
+    levels: those of the sample
+    others: those of other files that are known beforehand (a hold-out)
 
     Examples
     --------

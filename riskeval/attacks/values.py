@@ -47,15 +47,20 @@ def codes_note(
     frame: pd.DataFrame, names: Sequence[str], categorical: Sequence[str], rule: str
 ) -> list[str]:
     """Name numeric columns that may be codes, the rule that treats them, and the remedy."""
-    notes = []
-    for name in names:
-        if name not in categorical and may_be_codes(frame[name]):
-            n_values = frame[name].nunique()
-            notes.append(
-                f"{name} has only {n_values} different whole values and counts as an amount "
-                f"({rule}); if these are codes of categories, name it in categorical"
-            )
-    return notes
+    return [
+        f"{name} has only {frame[name].nunique()} different whole values and counts as an amount "
+        f"({rule}); if these are codes of categories, name it in categorical"
+        for name in names
+        if name not in categorical and may_be_codes(frame[name])
+    ]
+
+
+def quantile_breaks(values: pd.Series, n_groups: int) -> np.ndarray:
+    """Limits of groups of about equal size, without those that coincide; none without a number."""
+    known = as_numbers(values.dropna())
+    known = known[np.isfinite(known)]
+    shares = np.arange(1, n_groups) / n_groups
+    return np.unique(np.quantile(known, shares)) if len(known) else known
 
 
 def number_groups(values: pd.Series, breaks: np.ndarray) -> pd.Series:
@@ -98,9 +103,8 @@ def same_kind(
         columns = {role: frame[name] for role, frame in frames.items()}
         for role, column in columns.items():
             if isinstance(column, pd.DataFrame):
-                faults.add(
-                    name, f"is there more than once in the {role} file", remedy="Rename one."
-                )
+                what = f"is there more than once in the {role} file"
+                faults.add(name, what, remedy="Rename one.")
         faults.raise_if_any()
         if name not in categorical and is_number(columns[first]):
             numbers = {role: pd.to_numeric(c, errors="coerce") for role, c in columns.items()}

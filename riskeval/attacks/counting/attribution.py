@@ -23,7 +23,7 @@ from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members, combine_probabilities
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between, check
 from synthpop.microdata.results import TableResult
@@ -92,9 +92,8 @@ class Attribution(CountingResult, TableResult):
         """Return one measure by name."""
         values = self.table.loc[self.table["measure"] == measure, "value"]
         if values.empty:
-            faults = Faults("Attribution")
-            faults.add(measure, "no such measure", remedy=f"There are: {[*self.table['measure']]}.")
-            faults.raise_if_any()
+            remedy = f"There are: {[*self.table['measure']]}."
+            raise InputError.of("Attribution", measure, "no such measure", remedy)
         return float(values.iloc[0])
 
     def summary(self) -> str:
@@ -262,8 +261,8 @@ def _excess(table: CrossTable, tau: float, asked: CountingRequest) -> dict[str, 
         success["TCAP_original"].append(combine_members(wins, unit, n_units, how)[among])
     about: Any = {"coverage": asked.request.coverage, "overlap": asked.overlap}
     compared = {
-        name: excess(parts[0], parts[1], asked.confidence, n_tests=2, **about)
-        for name, parts in success.items()
+        name: excess(members, strangers, asked.confidence, n_tests=2, **about)
+        for name, (members, strangers) in success.items()
     }
     return {name: one for name, one in compared.items() if one is not None}
 
@@ -324,14 +323,12 @@ def _over_released(table: CrossTable, tau: float) -> dict[str, Ratio]:
 
 
 def _as_frame(ratios: dict[str, Ratio], intervals: Intervals) -> pd.DataFrame:
-    table = intervals.table.reindex(list(MEANINGS)).reset_index(drop=True)
-    n = [int(ratios[name].bottom.sum()) for name in MEANINGS]
-    columns = {"measure": list(MEANINGS), "value": table["mean"], "n": n,
-               "meaning": list(MEANINGS.values())}  # fmt: skip
-    return pd.concat([pd.DataFrame(columns), table], axis=1)
+    table = intervals.table.reindex(list(MEANINGS)).reset_index(names="measure")
+    table.insert(1, "value", table["mean"])
+    table.insert(2, "n", [int(ratios[name].bottom.sum()) for name in MEANINGS])
+    table.insert(3, "meaning", list(MEANINGS.values()))
+    return table
 
 
-def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    result = np.full(len(part), np.nan)
-    np.divide(part, whole, out=result, where=whole > 0)
-    return result
+def _share(counts: np.ndarray, total: np.ndarray) -> np.ndarray:
+    return np.divide(counts, total, out=np.full(len(counts), np.nan), where=total > 0)

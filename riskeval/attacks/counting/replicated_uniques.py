@@ -69,7 +69,7 @@ class ReplicatedUniques(CountingResult):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the interval of repU."""
+        """Interval of repU."""
         return self.intervals.of("repU")
 
     def to_frame(self) -> pd.DataFrame:
@@ -100,9 +100,9 @@ class ReplicatedUniques(CountingResult):
 
 def with_intervals(shares: dict[str, float], intervals: Intervals) -> pd.DataFrame:
     """Return one row a measure: ``measure``, ``share``, ``mean``, ``lower``, ``upper``."""
-    table = intervals.table.reindex(list(shares)).reset_index(drop=True)
-    names = pd.DataFrame({"measure": list(shares), "share": list(shares.values())})
-    return pd.concat([names, table], axis=1)
+    table = intervals.table.reindex(list(shares)).reset_index(names="measure")
+    table.insert(1, "share", list(shares.values()))
+    return table
 
 
 def excess_sentence(one: Excess | None, unit: str) -> str:
@@ -204,11 +204,13 @@ def replicated_uniques(
     replicated = _replicated(tables[0], people) & people.targets.unique & people.looked_for
     comparison = None
     if holdout is not None:
-        hits = [
-            _replicated(tables[0], part)[part.looked_for & part.targets.unique_in_all]
-            for part in tables[0].files.values()
-        ]
-        comparison = excess(hits[0], hits[1], confidence, coverage=coverage, overlap=asked.overlap)
+        members, strangers = (
+            _replicated(tables[0], one)[one.looked_for & one.targets.unique_in_all]
+            for one in tables[0].files.values()
+        )
+        comparison = excess(
+            members, strangers, confidence, coverage=coverage, overlap=asked.overlap
+        )
     present = intervals.means["UiOiS"]
     return ReplicatedUniques(
         rate=intervals.means["repU"],

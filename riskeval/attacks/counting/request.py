@@ -14,7 +14,7 @@ from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_f
 from riskeval.attacks.request import AttackRequest, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
-from riskeval.attacks.values import number_groups
+from riskeval.attacks.values import number_groups, quantile_breaks
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults
@@ -49,10 +49,8 @@ class CountingRequest:
     @property
     def overlap(self) -> str:
         """Say that records of the original are in the hold-out."""
-        names = (*self.request.keys, *self.request.targets)
-        return overlap_of(
-            self.files["original"], self.files.get("hold-out"), names, self.request.categorical
-        )
+        names, categorical = self.request.variables, self.request.categorical
+        return overlap_of(self.files["original"], self.files.get("hold-out"), names, categorical)
 
     def counts(self) -> Iterator[CrossTable]:
         """Count every release against the files of real persons."""
@@ -135,9 +133,8 @@ def read_counting(
     """Check the arguments of a counting measure."""
     n_groups, holdout = options.get("n_groups"), options["holdout"]
     draws, confidence = options["draws"], options["confidence"]
-    honoured = (
-        HONOURED if n_targets else [f for f in HONOURED if f not in ("members", "categorical")]
-    )
+    of_targets = () if n_targets else ("members", "categorical")
+    honoured = [field for field in HONOURED if field not in of_targets]
     request = read_request(
         name, keys, target, household=options["household"], honoured=honoured,
         members=options.get("members", "any"),
@@ -171,17 +168,14 @@ def _groups(
     if not is_number(values) or name in request.categorical:
         return None, ()
     n_distinct = values.nunique()
+    if n_distinct <= (MANY_LEVELS if n_groups is None else n_groups):
+        return None, ()
     if n_groups is None:
-        if n_distinct <= MANY_LEVELS:
-            return None, ()
         what = (
             f"each of the {count(n_distinct)} different values of {name} counts as a level of its "
             "own, so that near values count as wrong: give n_groups to compare groups of values"
         )
         return None, (what,)
-    if n_distinct <= n_groups:
-        return None, ()
-    cuts = np.quantile(values.dropna().to_numpy(np.float64), np.arange(1, n_groups) / n_groups)
-    breaks = np.unique(cuts)
+    breaks = quantile_breaks(values, n_groups)
     what = f"{name} is compared in {len(breaks) + 1} groups, cut at quantiles of the original"
     return breaks, (what,)

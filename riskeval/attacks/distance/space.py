@@ -38,17 +38,10 @@ class Points:
 class Space:
     """Points of several files, with the ranges of the numbers over all of them.
 
-    Parameters
-    ----------
-    points : mapping of role to Points
-    weights : pair of float64 arrays, shapes (p,) and (q,)
-        Of numbers and of codes.
-    dimension : int
-        Number of variables, for densities.
-    workers : int
-        Threads; results do not depend on them.
-    step : callable, optional
-        Called with the number of rows after each part of them.
+    weights: of numbers and of codes, shapes (p,) and (q,)
+    dimension: number of variables, for densities
+    workers: threads; results do not depend on them
+    step: called with the number of rows after each block of them
     """
 
     def __init__(
@@ -86,20 +79,21 @@ class Space:
             skip = np.searchsorted(among, rows).astype(np.int64)
         numbers, codes = records.numbers[among], records.codes[among]
 
-        def part(at: int) -> np.ndarray:
-            chosen = rows[at : at + AT_ONCE]
+        def distances_of(begin: int) -> np.ndarray:
+            block = slice(begin, begin + AT_ONCE)
+            chosen = rows[block]
             return gower_nearest(
                 numbers, points.numbers[chosen], self.ranges, self.weights[0], codes,
-                points.codes[chosen], self.weights[1], skip[at : at + AT_ONCE], k,
+                points.codes[chosen], self.weights[1], skip[block], k,
             )  # fmt: skip
 
-        parts = []
+        blocks = [np.empty((0, k))]
         with ThreadPoolExecutor(self.workers) as pool:
-            for distances in pool.map(part, range(0, len(rows), AT_ONCE)):
-                parts.append(distances)
+            for distances in pool.map(distances_of, range(0, len(rows), AT_ONCE)):
+                blocks.append(distances)
                 if self.step is not None:
                     self.step(len(distances))
-        return np.concatenate(parts) if parts else np.empty((0, k))
+        return np.concatenate(blocks)
 
     def log_density(
         self, base: str, among: np.ndarray | None, asked: str, rows: np.ndarray | None, k: int
@@ -171,11 +165,9 @@ def household_points(
             table = np.bincount(home * size + codes[role][name], minlength=n * size)
             columns += list(table.reshape(n, size)[:, 1:].T.astype(np.float64))
         points[role] = Points(np.column_stack(columns), np.empty((n, 0), dtype=np.int32))
-    weights = [np.ones(1), *[np.full(3, 1 / 3) for _ in numeric]]
-    for coder in levels.values():
-        n_levels = coder.size - 1
-        weights.append(np.full(n_levels, 1 / max(n_levels, 1)))
-    return points, (np.concatenate(weights), np.empty(0))
+    n_columns = [1, *(3 for _ in numeric), *(coder.size - 1 for coder in levels.values())]
+    weights = np.concatenate([np.full(n, 1 / max(n, 1)) for n in n_columns])
+    return points, (weights, np.empty(0))
 
 
 def draw_households(
@@ -212,7 +204,7 @@ def draw_households(
         frames.append(frame[marks[home] <= cut])
         if (marks <= cut).sum() > most:
             cut = np.partition(marks, most - 1)[most - 1]
-            frames = [part[marks[part[_HOME].to_numpy()] <= cut] for part in frames]
+            frames = [block[marks[block[_HOME].to_numpy()] <= cut] for block in frames]
     drawn = pd.concat(frames, ignore_index=True)
     return drawn.drop(columns=_HOME), drawn[_HOME].drop_duplicates().to_numpy()
 

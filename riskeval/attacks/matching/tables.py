@@ -166,16 +166,15 @@ def excesses(
     names = (*request.scenario.keys, *request.scenario.targets)
     overlap = overlap_of(request.sample, request.holdout, names, request.scenario.categorical)
     for target in request.scenario.targets:
-        scenarios = request.computed(target)
-        levels = request.accuracies(target)
+        scenarios, levels = request.computed(target), request.accuracies(target)
         for scenario in scenarios:
             files = [(file, by_unit(request, file, target, scenario)) for file in (sample, others)]
             for a, p in enumerate(levels):
-                success = [
+                members, strangers = (
                     units.risk[file.targets.comparable[units.unit], a] for file, units in files
-                ]
+                )
                 beyond = excess(
-                    success[0], success[1], CONFIDENCE, n_tests=len(scenarios) * len(levels),
+                    members, strangers, CONFIDENCE, n_tests=len(scenarios) * len(levels),
                     coverage=request.scenario.coverage, overlap=overlap,
                 )  # fmt: skip
                 if beyond is not None:

@@ -20,25 +20,17 @@ def check_size(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: 
         if n_columns(frame.columns, name) == 1 and is_number(frame[name]):
             rows = np.flatnonzero(np.abs(as_numbers(frame[name])) > LARGEST)
             if len(rows):
-                remedy = "Make it missing, or change the unit."
-                faults.add(
-                    name, f"number of the {role} is infinite or above 3e38", rows=rows,
-                    remedy=remedy,
-                )  # fmt: skip
+                what = f"number of the {role} is infinite or above 3e38"
+                faults.add(name, what, rows=rows, remedy="Make it missing, or change the unit.")
 
 
 class Features:
     """Learns from the training file how to write keys as numbers.
 
-    Parameters
-    ----------
-    names : names of columns
-        Numbers where they are numbers in every file, else categories by value, missing a category.
-    numeric : names of columns that are numbers in every file
-    dummies : bool
-        Categories as columns of 0 and 1, else as codes.
-    filled : bool
-        Missing numbers as the mean of the known ones, else as NaN.
+    names: columns; categories by value, a missing value being one, where they are not numeric
+    numeric: those that are numbers in every file
+    dummies: categories as columns of 0 and 1, else as codes
+    filled: missing numbers as the mean of the known ones, else as NaN
     """
 
     def __init__(

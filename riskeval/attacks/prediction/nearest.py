@@ -17,13 +17,7 @@ TIES = 50
 
 
 class NearestKeys:
-    """Released key combinations, and who of the release has them.
-
-    Parameters
-    ----------
-    names : names of columns
-    numeric : names of those that are amounts
-    """
+    """Released key combinations, and who of the release has them; `numeric` keys are amounts."""
 
     def __init__(self, train: pd.DataFrame, names: Sequence[str], numeric: Sequence[str]) -> None:
         self.numeric = [name for name in names if name in numeric]
@@ -85,11 +79,10 @@ class NearestKeys:
         nearest[complete, 0] = exact[complete]
         # 2. All others are compared with every combination
         others = np.flatnonzero(~complete | (exact < 0))
-        parts = nearest[others]
-        parts[:] = -1
+        of_others = np.full((len(others), TIES), -1, dtype=np.int64)
         nearest_keys(
             np.ascontiguousarray(self.points[:, :p]), self.points[:, p:].astype(np.int64) - 1,
-            points[others, :p], points[others, p:].astype(np.int64) - 1, self.ranges, parts,
+            points[others, :p], points[others, p:].astype(np.int64) - 1, self.ranges, of_others,
         )  # fmt: skip
-        nearest[others] = parts
+        nearest[others] = of_others
         return nearest
