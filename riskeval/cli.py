@@ -8,6 +8,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from synthpop.microdata.command import (
+    Anywhere,
+    DtaVersion,
+    SafeCsv,
+    Workers,
     command_line,
     guarded,
     keep_sources,
@@ -30,11 +34,7 @@ FailOnLimit = Annotated[
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")]
 Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet or another.")]
 Report = Annotated[Path | None, typer.Option(help="Report to write (HTML).")]
-Workers = Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")]
-Engine = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
-Anywhere = Annotated[
-    bool, typer.Option("--anywhere", help="Let the run file write outside of its own folder.")
-]
+Threads = Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")]
 FirstPlan = Literal["assess", "protect"]
 Plan = Literal["assess", "protect", "compare", "judge", "intruders"]
 
@@ -164,7 +164,7 @@ def compare(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[release]].")],
     seed: Seed = None,
     out: Report = None,
-    workers: Workers = 1,
+    workers: Threads = 1,
     fail_on_limit: FailOnLimit = False,
     anywhere: Anywhere = False,
 ) -> None:
@@ -192,7 +192,7 @@ def judge(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [synthetic] and [intruder].")],
     seed: Seed = None,
     out: Table = None,
-    workers: Engine = "1",
+    workers: Workers = "1",
     anywhere: Anywhere = False,
 ) -> None:
     """Run every attack on a synthetic file; write a page and the table of all numbers.
@@ -220,7 +220,7 @@ def intruders(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [population] and [intruder].")],
     seed: Seed = None,
     out: Table = None,
-    workers: Engine = "1",
+    workers: Workers = "1",
     anywhere: Anywhere = False,
 ) -> None:
     """Measure what five intruders learn from a synthetic population; write the table.
@@ -248,12 +248,8 @@ def export(
     dictionary: Annotated[
         Path | None, typer.Option(help="Labels and codes to apply: .toml, .csv or .xlsx.")
     ] = None,
-    safe_csv: Annotated[
-        bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula")
-    ] = False,
-    dta_version: Annotated[
-        int | None, typer.Option(help="Stata that shall read a .dta: 8 to 15, the default.")
-    ] = None,
+    safe_csv: SafeCsv = False,
+    dta_version: DtaVersion = None,
 ) -> None:
     """Write a file in another format with its labels and codes.
 

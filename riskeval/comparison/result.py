@@ -102,18 +102,18 @@ class Comparison(TableResult):
         >>> compare(x, {"same": x}, keys=["age"], seed=1).values("below_2").tolist()
         [0.5, 0.5]
         """
-        rows = self.measures[
-            (self.measures["name"] == measure) | (self.measures["measure"] == measure)
-        ]
-        order = self.table.index
-        means = rows.groupby("release", sort=False)["value"].agg(
-            lambda column: column.mean(skipna=False)
-        )
-        return means.reindex(order)
+        by_release = self.rows_of(measure).groupby("release", sort=False)["value"]
+        means = by_release.agg(lambda values: values.mean(skipna=False))
+        return means.reindex(self.table.index)
+
+    def rows_of(self, name: str) -> pd.DataFrame:
+        """Return the rows of `measures` of one number, or of every number of a measure."""
+        measures = self.measures
+        return measures[(measures["name"] == name) | (measures["measure"] == name)]
 
     def described(self, name: str) -> pd.Series:
         """Return what a number is: a row of `measures` with its title, unit and meaning."""
-        rows = self.measures[(self.measures["name"] == name) | (self.measures["measure"] == name)]
+        rows = self.rows_of(name)
         limited = rows[rows["limit"].notna()]
         return (limited if len(limited) else rows).iloc[0]
 
@@ -212,10 +212,8 @@ class Comparison(TableResult):
         ]
         if self.no_strangers:
             lines.append(f"Risks beyond strangers give no verdict: {self.no_strangers}.")
-        for name in self.table.index:
-            lines.append(self._sentence(str(name)))
-        drawn = self.risk_utility_map()
-        lines.append(drawn.summary())
+        lines += [self._sentence(str(name)) for name in self.table.index]
+        lines.append(self.risk_utility_map().summary())
         unmeasured = self.measures[self.measures["value"].isna()]
         if len(unmeasured):
             lines.append(
@@ -233,11 +231,10 @@ class Comparison(TableResult):
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
             text += f" (exceeded: {'; '.join(texts)})"
         if len(asked) and not (asked["group"] == "risk").any():
-            worst = rows[rows["measure"] == "worst_risk"]
+            worst = rows[rows["measure"] == "worst_risk"].iloc[0]
             text = (
-                f"{name}: no limit of risk applies; the worst intruder finds "
-                f"{shown(worst.iloc[0])} of what the original tells ({worst.iloc[0]['note']}); "
-                f"{text.removeprefix(f'{name}: ')}"
+                f"{name}: no limit of risk applies; the worst intruder finds {shown(worst)} of "
+                f"what the original tells ({worst['note']}); {text.removeprefix(f'{name}: ')}"
             )
         if not rows["applies"].all():
             text += "; k-anonymity and individual risk do not apply to synthetic records"
@@ -247,6 +244,6 @@ class Comparison(TableResult):
             (self.shared["release"] == name) & ~self.shared["compared"].astype(bool)
         ]
         if len(not_compared):
-            parts = [f"{row.variable} {row.how}" for row in not_compared.itertuples()]
-            text += f"; not compared: {'; '.join(parts)}"
+            reasons = [f"{row.variable} {row.how}" for row in not_compared.itertuples()]
+            text += f"; not compared: {'; '.join(reasons)}"
         return text + "."

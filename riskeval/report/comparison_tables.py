@@ -258,10 +258,8 @@ def meanings_table(comparison: Comparison) -> Table:
 
 def values_text(comparison: Comparison, name: str, release: str) -> str:
     """The values of a measure of one release, over its targets."""
-    measures = comparison.measures
-    chosen = measures[(measures["name"] == name) | (measures["measure"] == name)]
     texts = [
         text_of(rows.set_index("release"), release)
-        for _, rows in chosen.groupby("name", sort=False)
+        for _, rows in comparison.rows_of(name).groupby("name", sort=False)
     ]
     return Markup("; ").join(texts)

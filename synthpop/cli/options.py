@@ -7,16 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 
+from synthpop.microdata.command import Anywhere as Anywhere
+from synthpop.microdata.command import DtaVersion as DtaVersion
+from synthpop.microdata.command import SafeCsv as SafeCsv
+from synthpop.microdata.command import Workers as Workers
+
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
-Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
 Allocation = Literal["proportional", "power"]
 Out = Annotated[Path | None, typer.Option(help="Folder to write to.")]
-Anywhere = Annotated[
-    bool, typer.Option("--anywhere", help="Let the run file write outside of its own folder.")
-]
-SafeCsv = Annotated[
-    bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula.")
-]
 Folder = Annotated[Path, typer.Argument(help="Folder of a population.")]
 Page = Annotated[Path | None, typer.Option(help="Page to write (HTML).")]
 Language = Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")]
@@ -30,7 +28,4 @@ Labels = Annotated[
 Repair = Annotated[
     Path | None,
     typer.Option(help='Run file of the population, or "demo": make again what is damaged.'),
-]
-DtaVersion = Annotated[
-    int | None, typer.Option(help="Stata that shall read a .dta: 8 to 15, the default.")
 ]

@@ -31,6 +31,17 @@ SIGNALS = {
 }
 """What ends a command, and its exit status: Ctrl-C, the system, a terminal that is closed."""
 
+Anywhere = Annotated[
+    bool, typer.Option("--anywhere", help="Let the run file write outside of its own folder.")
+]
+DtaVersion = Annotated[
+    int | None, typer.Option(help="Version of Stata that is to read a .dta: 8 to 15; default 15.")
+]
+SafeCsv = Annotated[
+    bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula.")
+]
+Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
+
 NO_LIBRARY = "Is memory limited (ulimit -v), or the installation incomplete?"
 ADDRESS_SPACE = 1 << 30
 TIDYING_SECONDS = 5.0  # after this a signal counts again: the first one may have been swallowed
