@@ -43,11 +43,10 @@ def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     note = f"without {', '.join(absent)}" if absent else ""
     x, y = aligned.x[names], aligned.y[names]
     pair = x.iloc[rows].reset_index(drop=True)
-    streams = Streams(request.seed)
     return [
-        *attempt(INFOS[:1], "", lambda: [_linkage(request, x, y, rows, names, note, streams)]),
+        *attempt(INFOS[:1], "", lambda: [_linkage(request, x, y, rows, names, note)]),
         *attempt(INFOS[1:2], "", lambda: [_interval(pair, y, names, note)]),
-        *attempt(INFOS[2:], "", lambda: [_outliers(request, pair, y, names, note, streams)]),
+        *attempt(INFOS[2:], "", lambda: [_outliers(request, pair, y, names, note)]),
     ]
 
 
@@ -77,9 +76,8 @@ def _linkage(
     rows: np.ndarray,
     names: list[str],
     note: str,
-    streams: Streams,
 ) -> Measurement:
-    sample = drawn(len(y), request.sample_sizes.linkage, streams, "linkage")
+    sample = drawn(len(y), request.sample_sizes.linkage, Streams(request.seed), "linkage")
     first = x.assign(**{RECORD: np.arange(len(x))})
     second = y.iloc[sample].assign(**{RECORD: rows[sample]})
     linkage = record_linkage(first, second, names, identifier=RECORD)
@@ -100,15 +98,10 @@ def _sampled(sample: np.ndarray, y: pd.DataFrame) -> str:
 
 
 def _outliers(
-    request: CompareRequest,
-    x: pd.DataFrame,
-    y: pd.DataFrame,
-    names: list[str],
-    note: str,
-    streams: Streams,
+    request: CompareRequest, x: pd.DataFrame, y: pd.DataFrame, names: list[str], note: str
 ) -> Measurement:
     """RMDID2 with the defaults of `mahalanobis_disclosure`."""
-    sample = drawn(len(y), request.sample_sizes.outliers, streams, "outliers")
+    sample = drawn(len(y), request.sample_sizes.outliers, Streams(request.seed), "outliers")
     one, two = (numbers(frame, names)[sample] for frame in (x, y))
     known = ~(np.isnan(one) | np.isnan(two))
     judged = known.any(axis=1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.calibration.controls import Controls, resolve_margins
+from synthpop.calibration.controls import Controls, controls_of
 from synthpop.calibration.distances import Distance, Exponential, Linear, Logit
 from synthpop.calibration.feasibility import check_bounds, check_linked, check_sums
 from synthpop.calibration.margins import Margin, margin_list
@@ -209,11 +209,7 @@ def _prepare(
 
     Returns the controls, the problem over units, that over groups of equal units, and the groups.
     """
-    faults = Faults("calibrate")
-    index = survey.household_index if survey.roles.household is not None else None
-    controls = resolve_margins(survey.frame, margins, faults, household_index=index)
-    faults.raise_if_any()
-    assert controls is not None
+    controls = controls_of(survey, margins, "calibrate")
     if len(controls.targets) == 0:
         what = "there is nothing to meet: no cell with a total"
         raise InputError.of("calibrate", "margins", what)
@@ -228,6 +224,7 @@ def _prepare(
         weight_bounds=options.weight_bounds,
         by_household=level == "household",
     )
+    faults = Faults("calibrate")
     if method == "logit":
         outside = ~((problem.low < 1) & (problem.high > 1))
         if outside.any():

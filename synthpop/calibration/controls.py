@@ -14,6 +14,7 @@ from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import as_numbers, n_columns
+from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, plural
 
@@ -65,6 +66,16 @@ class Controls:
                 ],
             }
         )
+
+
+def controls_of(survey: Survey, margins: Sequence[Margin], subject: str) -> Controls:
+    """Match margins with the persons of a survey; raise every fault."""
+    faults = Faults(subject)
+    index = survey.household_index if survey.roles.household is not None else None
+    controls = resolve_margins(survey.frame, margins, faults, household_index=index)
+    faults.raise_if_any()
+    assert controls is not None  # or there was a fault
+    return controls
 
 
 def resolve_margins(

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.calibrate_survey import check_survey, set_up
-from synthpop.calibration.controls import resolve_margins
+from synthpop.calibration.controls import controls_of
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -124,11 +123,7 @@ def integerise(
     """
     check_survey(survey, "integerise")
     seed = resolve_seed(seed)
-    faults = Faults("integerise")
-    index = survey.household_index if survey.roles.household is not None else None
-    controls = resolve_margins(survey.frame, margin_list(margins), faults, household_index=index)
-    faults.raise_if_any()
-    assert controls is not None
+    controls = controls_of(survey, margin_list(margins), "integerise")
     problem = set_up(
         controls,
         survey.weights,
