@@ -100,14 +100,14 @@ def compare(
     workers : int
         Threads over the releases; the numbers do not depend on it.
     seed : int, optional
-        Of the draws of records, of models and starts; recorded.
+        Of the draws of records and of the models; recorded in the result.
     on_event : function of an Event
         Called when a release is done.
 
     Returns
     -------
     Comparison
-        A number that a release does not allow is missing, with the reason in `notes`.
+        A number that cannot be measured on a release is missing, with the reason in `notes`.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def compare(
     Notes
     -----
     A release is compared with the original on the columns and levels that both have; see
-    `riskeval.comparison.alignment` for the rule and `shared` for what it came to. The risk of the
+    `riskeval.comparison.alignment` for the rule and `shared` for what it gave. The risk of the
     file itself (k-anonymity, individual risk) is measured on its own levels. Measures that link
     records need a release whose records are those of the original. Maps and Pareto front: Templ
     (2017), section 2.5; Duncan, Keller-McNulty and Stokes (2001).

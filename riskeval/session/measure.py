@@ -119,10 +119,8 @@ def risk_measurements(
 ) -> list[Measurement]:
     """Numbers of the risk of a file, by the registry, and what numeric keys give away.
 
-    With `numbers`, measures that give none of them are not run.
-
-    The intruder who fills in what the file gives back is believed where he is right, as in the
-    check of local suppression.
+    With `numbers`, measures that give none of them are not run. Values that an intruder fills in
+    count where they are right, as in the check of local suppression.
     """
     from riskeval.measures.assess import file_measurements
 

@@ -74,7 +74,7 @@ class PlanSearch(Result):
         return None if within.empty else int(within["plan"].iloc[0])
 
     def apply(self, session: ProtectionSession, plan: int | None = None) -> ProtectionSession:
-        """Take a plan as steps of a session, after those that are in effect.
+        """Run the steps of a plan in a session, after those that are in effect.
 
         Parameters
         ----------

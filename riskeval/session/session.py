@@ -66,7 +66,7 @@ class ProtectionSession(SessionVerbs, Shown):
     pram : sequence of str
         Columns to post-randomise.
     household_variables : sequence of str
-        Columns that must have one value in each household; others are found.
+        Columns that must have one value in each household; others are found from the data.
     household_keys : sequence of str
         Keys by which an intruder knows whole households (see ``local_suppression``).
     components : mapping, optional

@@ -102,7 +102,8 @@ def calibrate(
     Returns
     -------
     Calibration
-        Never a silent stop: ``converged`` tells, and a warning has the numbers.
+        ``converged`` says whether the totals are met; where they are not, a warning has the
+        numbers.
 
     Raises
     ------

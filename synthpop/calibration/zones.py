@@ -131,8 +131,8 @@ def balance_zones(
         Default: into every zone.
     bands : float or dict
         Relative gap of a total that is accepted: one for all, or by the name of the margin (others
-        0). At least half a unit is accepted, since counts are whole. It changes no weight: each
-        control is told with its band, and whether its gap lies within.
+        0). At least half a unit is accepted, since counts are whole. It changes no weight: the
+        table of controls has each band, and whether the gap lies within it.
     method, tolerance, max_iterations
         Of `calibrate`.
     only : list of zones, optional

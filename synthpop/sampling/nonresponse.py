@@ -24,7 +24,7 @@ class MissingUnits:
     Attributes
     ----------
     rate : float, mapping or function
-        Probability not to answer: one number (completely at random); level -> number with `by`
+        Probability of not answering: one number (completely at random); level -> number with `by`
         (dependent on a variable); or a function of the frame that returns one number a row.
     by : str or None
     whole : str or None
@@ -64,7 +64,7 @@ class MissingItems:
     rate : float, mapping or function
         As in `MissingUnits`.
     by : str or None
-        May be one of `columns`: values are then missing depending on themselves.
+        May be one of `columns`: whether its value is missing then depends on the value itself.
     whole : str or None
     together : bool
         All columns of a row are lost together, or each on its own.

@@ -36,7 +36,7 @@ def read_setup(path: Path | str) -> SampleSetup:
     Raises
     ------
     InputError
-        The file is none.
+        The file is not a sample set-up, or damaged.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
