@@ -49,8 +49,9 @@ def rounded(
     if classes is None or ends is None:
         return out
     # 1. Values that rounding has moved to the ends of their class, or beyond them.
-    smallest, largest = np.minimum(*ends)[classes], np.maximum(*ends)[classes]
-    at_the_ends = np.flatnonzero((out != values) & ((out <= smallest) | (out >= largest)))
+    is_at_end = out <= np.take(np.minimum(*ends), classes)
+    is_at_end |= out >= np.take(np.maximum(*ends), classes)
+    at_the_ends = np.flatnonzero(is_at_end & (out != values))
     before, after = values[at_the_ends], out[at_the_ends]
     low, high = (end[classes[at_the_ends]] for end in ends)
     # 2. Inwards by one unit at the nearer end; as they were where that leaves the class.

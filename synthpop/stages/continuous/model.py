@@ -109,11 +109,11 @@ def draw_persons(
     cells, row_of_cell, table = distribution_table(model, block, label=label, stratum_name=stratum)
     classes = np.empty(block.n_persons, dtype=np.int16)
     rows = row_of_cell[cells]
-    codes = codes_of_rows(model.coding, block, rows, len(table))
     groups = None
     if model.means is None or sequences is None:
         uniforms = spread(rows, len(table), rng)
     else:
+        codes = codes_of_rows(model.coding, block, rows, len(table))
         groups, places = model.means.groups_and_places(model.coding, codes, table, rows)
         top_shares = (1.0 - table[:, -2])[rows]
         uniforms = sequences.class_uniforms(groups, places, top_shares, rng)
@@ -130,6 +130,7 @@ def draw_persons(
         values[top] = model.tail.draw(inside[top], None if groups is None else groups[top])
     # 3. The last class from the regression.
     if model.values is not None:
+        codes = codes_of_rows(model.coding, block, rows, len(table))
         values[top] = _draw_modelled(model, block, codes, rows[top], rng, label=label, by=by)
     # 4. Decimals as the survey has them; no value leaves its class.
     if model.decimals is not None:
@@ -138,8 +139,9 @@ def draw_persons(
             for end in ends:
                 end[-1] = np.nan
         values = rounded(values, model.decimals, classes, ends)
-    columns = (values, model.low[classes], model.high[classes])
-    return {field.name: x for field, x in zip(model.fields, columns, strict=False)}
+    value_field, *limit_fields = model.fields
+    limits = zip(limit_fields, (model.low, model.high), strict=False)
+    return {value_field.name: values, **{field.name: x[classes] for field, x in limits}}
 
 
 def _draw_modelled(
