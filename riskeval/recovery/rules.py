@@ -226,8 +226,9 @@ def from_classes(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
                 continue
             if not evidence.is_new(target, column):
                 continue
-            # classes that overlap among the first records overlap
-            if _intervals(column, target, slice(FEW_RECORDS)) is None:
+            # classes that overlap among some records overlap
+            some = slice(None, None, max(len(target.codes) // FEW_RECORDS, 1))
+            if _intervals(column, target, some) is None:
                 continue
             intervals = _intervals(column, target, slice(None))
             if intervals is None:
