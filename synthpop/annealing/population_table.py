@@ -177,7 +177,6 @@ def variable_distances(
 
 
 def _distance(counts: Counts, numeric: bool) -> tuple[str, float]:
-    """Return the distance between the values before and after."""
     by_size = numeric and len(counts) > FEW_VALUES
     values = sorted(counts, key=lambda v: -np.inf if v is None else v) if numeric else list(counts)
     table = np.array([counts[value] for value in values])

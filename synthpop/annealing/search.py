@@ -254,8 +254,6 @@ class Cooling(ABC):
 
 
 class _Exchange(Cooling):
-    """Households of one region exchanged for donors."""
-
     def __init__(
         self,
         region: SearchRegion,

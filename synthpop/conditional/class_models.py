@@ -30,6 +30,7 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import Options
 from synthpop.microdata.parameters import NONE, POSITIVE, Between, OneOf, check
 from synthpop.microdata.text import plural
+from synthpop.models.encoding import distinct_numbers
 
 SMALLEST_STRATUM = 30
 LARGEST_GAP = 1e-3
@@ -230,9 +231,8 @@ def coded_field(sample: Sample, name: str) -> Field:
     field = sample.fields[name]
     if field.kind == "categorical":
         return field
-    values = sample.columns[name]
-    distinct = np.unique(values[~np.isnan(values.astype(np.float64))])
-    coded = Field.categorical(name, tuple(distinct.tolist()), ordered=True)
+    levels = tuple(distinct_numbers(sample.columns[name]).tolist())
+    coded = Field.categorical(name, levels, ordered=True)
     return replace(coded, original=field.original)
 
 

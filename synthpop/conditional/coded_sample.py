@@ -10,7 +10,7 @@ import numpy as np
 from synthpop.conditional.coding import Coding, make_coding
 from synthpop.conditional.make_up import MakeUp, find_make_up, with_make_up
 from synthpop.conditional.members_before import GIVEN_MEMBERS, SEQUENTIAL, with_members_before
-from synthpop.conditional.predictors import resolve_terms, usable
+from synthpop.conditional.predictors import terms_of
 from synthpop.conditional.reference_member import (
     FIRST,
     FIRST_VALUE,
@@ -40,10 +40,9 @@ def code_sample(
     conditions: variables that rules name
     """
     # 1. The predictors that were asked for.
-    names, basic = usable(sample.available, sample), usable(sample.basic, sample)
     coding = make_coding(
         sample,
-        resolve_terms(options.predictors, names, basic),
+        terms_of(options.predictors, sample),
         conditions,
         numeric=options.numeric,
         without=without,

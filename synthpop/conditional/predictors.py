@@ -12,7 +12,13 @@ from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.formula import Allowed, read_formula
-from synthpop.models.encoding import FEW_VALUES, cell_codes, coded_digits, numeric_digits
+from synthpop.models.encoding import (
+    FEW_VALUES,
+    cell_codes,
+    coded_digits,
+    distinct_numbers,
+    numeric_digits,
+)
 
 Predictors = str | Sequence[str]
 Term = tuple[str, ...]
@@ -35,9 +41,13 @@ def resolve_terms(
     return [(name,) for name in predictors]
 
 
-def usable(names: Sequence[str], sample: Sample) -> list[str]:
-    """Return the names without the stratum, which every model has already."""
-    return [name for name in names if name != sample.strata_name]
+def terms_of(predictors: Predictors, sample: Sample) -> list[Term]:
+    """Return the terms of a sample; not the stratum, which every model has already."""
+    available, basic = (
+        [name for name in names if name != sample.strata_name]
+        for names in (sample.available, sample.basic)
+    )
+    return resolve_terms(predictors, available, basic)
 
 
 def grouped(sample: Sample, by: str | None, label: str) -> Sample:
@@ -53,7 +63,7 @@ def grouped(sample: Sample, by: str | None, label: str) -> Sample:
         digits, levels = coded_digits(by, len(field.levels)), list(field.levels)
     else:
         digits = numeric_digits(by, values, sample.weights)
-        levels = np.unique(values[~np.isnan(values.astype(np.float64))]).tolist()
+        levels = distinct_numbers(values).tolist()
         if len(levels) > FEW_VALUES:
             what = f"by names {by!r}, a number with {len(levels)} distinct values"
             raise InputError.of("recipe", label, what, "Derive classes of it first.")

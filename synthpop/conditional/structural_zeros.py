@@ -14,7 +14,7 @@ from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.models.encoding import FEW_VALUES
+from synthpop.models.encoding import FEW_VALUES, distinct_numbers
 
 
 def check_impossible(
@@ -48,11 +48,8 @@ def _check_rule(
         and all(isinstance(x, (list, tuple)) for x in (rule["levels"], *rule["when"].values()))
     )
     if not understood:
-        faults.add(
-            label,
-            f"rule {rule!r} of impossible is not understood",
-            remedy='Give {"levels": [...], "when": {predictor: [values]}}.',
-        )
+        remedy = 'Give {"levels": [...], "when": {predictor: [values]}}.'
+        faults.add(label, f"rule {rule!r} of impossible is not understood", remedy=remedy)
         return
     check_available(faults, label, list(rule["when"]), schema, "condition on")
     for column, wanted in ((name, rule["levels"]), *rule["when"].items()):
@@ -60,12 +57,7 @@ def _check_rule(
         if field is None or field.kind != "categorical":
             continue
         for level in wanted:
-            if level is not None and level not in field.levels:
-                faults.add(
-                    label,
-                    f"impossible names the level {level!r} that {column!r} does not have",
-                    remedy=did_you_mean(level, field.levels),
-                )
+            _position(faults, label, column, field.levels, level)
 
 
 def compile_rules(
@@ -117,8 +109,7 @@ def _digits_of(
     field = sample.fields[name]
     if field.kind == "categorical":
         return tuple(_position(faults, label, name, field.levels, level) for level in wanted)
-    values = sample.columns[name]
-    distinct = np.unique(values[~np.isnan(values.astype(np.float64))]).tolist()
+    distinct = distinct_numbers(sample.columns[name]).tolist()
     if len(distinct) > FEW_VALUES:
         what = f"impossible has a condition on {name!r}, a number with many values"
         faults.add(label, what, remedy="Derive classes of it first.")

@@ -43,6 +43,11 @@ def coded_digits(name: str, n_levels: int) -> Encoding:
     return Encoding(name, n_levels + 1)
 
 
+def distinct_numbers(values: np.ndarray) -> np.ndarray:
+    """Return the distinct values of a column of numbers, ascending, without missing ones."""
+    return np.unique(values[~np.isnan(values.astype(np.float64))])
+
+
 def numeric_digits(
     name: str,
     values: np.ndarray,
@@ -105,8 +110,7 @@ def value_digits(name: str, values: np.ndarray) -> Encoding:
     >>> value_digits("age", np.array([30, 20, 30, 60])).numbers.tolist()
     [nan, 20.0, 30.0, 60.0]
     """
-    present = values[~np.isnan(values.astype(np.float64))].astype(np.float64)
-    distinct = np.unique(present)
+    distinct = np.unique(distinct_numbers(values).astype(np.float64))
     if len(distinct) > MOST_VALUES:
         distinct = distinct[np.linspace(0, len(distinct) - 1, MOST_VALUES).round().astype(np.int64)]
     breaks = (distinct[1:] + distinct[:-1]) / 2

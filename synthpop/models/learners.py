@@ -12,7 +12,7 @@ Otherwise a rare value would become rarer with every predictor that has many lev
 
 Boosting can diverge where a class has a few cases. So its trees are small and regularised, and a
 fit whose predicted weighted shares of classes miss those of its own sample is not used: a forest
-stands in, which is recorded. Any other classifier that misses them is told of.
+stands in. This is recorded, as is any other classifier that misses them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The log-odds of the classes are linear in each number, and have a term for each level of the other
 predictors. What `synthpop.models.multinomial` does for levels alone holds here too: a level that
 never goes with a class gives it a probability of exactly zero. No ridge is used: where a number
-separates classes, the steps end after a bounded number, and the gap that is left is told.
+separates classes, the steps end after a bounded number, and the gap that is left is recorded.
 """
 
 from __future__ import annotations

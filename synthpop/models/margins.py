@@ -1,4 +1,4 @@
-"""Class probabilities of cells, scaled to margins that a penalty may hold near where they start."""
+"""Class probabilities of cells, scaled to margins, with a penalty on the effects where wanted."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ of its sequence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,28 +104,44 @@ def log_linear(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, 
     basis = least_squares(x, y, w)[1]
     z = x @ basis  # columns that can be told apart
     unit = np.linalg.lstsq(z, np.full(len(y), np.log(level)), rcond=None)[0]
-    start_likelihood = _poisson_likelihood(z @ unit, y, w)
-    for _ in range(MAX_STEPS):
-        mean = _mean(z @ unit)
-        gram = z.T @ ((w * mean)[:, None] * z)
-        step = np.linalg.lstsq(gram, z.T @ (w * (y - mean)), rcond=RANK_TOLERANCE)[0]
-        likelihood = _poisson_likelihood(z @ (unit + step), y, w)
-        while likelihood < start_likelihood and np.abs(step).max() > 1e-12:
-            step = step / 2
-            likelihood = _poisson_likelihood(z @ (unit + step), y, w)
-        gain, start_likelihood, unit = likelihood - start_likelihood, likelihood, unit + step
-        if gain <= 1e-13 * (np.abs(start_likelihood) + 1):
-            break
-    return basis @ unit, basis
+
+    def likelihood(b: np.ndarray) -> float:
+        eta = np.clip(z @ b, SMALLEST_LOG_MEAN, -SMALLEST_LOG_MEAN)
+        return float(np.dot(w, y * eta - np.exp(eta)))
+
+    def derivatives(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mean = _mean(z @ b)
+        return z.T @ (w * (y - mean)), z.T @ ((w * mean)[:, None] * z)
+
+    return basis @ maximised(likelihood, derivatives, unit, RANK_TOLERANCE), basis
 
 
 def _mean(eta: np.ndarray) -> np.ndarray:
     return np.exp(np.clip(eta, SMALLEST_LOG_MEAN, -SMALLEST_LOG_MEAN))
 
 
-def _poisson_likelihood(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-    eta = np.clip(eta, SMALLEST_LOG_MEAN, -SMALLEST_LOG_MEAN)
-    return float(np.dot(w, y * eta - np.exp(eta)))
+def maximised(
+    value: Callable[[np.ndarray], float],
+    derivatives: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    start: np.ndarray,
+    rcond: float | None = None,
+) -> np.ndarray:
+    """Return where a concave function is largest: Newton steps, halved where it would fall.
+
+    derivatives: function of a point; slope and curvature (minus the second derivatives)
+    """
+    point, highest = start, value(start)
+    for _ in range(MAX_STEPS):
+        slope, curvature = derivatives(point)
+        step = np.linalg.lstsq(curvature, slope, rcond=rcond)[0]
+        new = value(point + step)
+        while new < highest and np.abs(step).max() > 1e-12:
+            step = step / 2
+            new = value(point + step)
+        gain, highest, point = new - highest, new, point + step
+        if gain <= 1e-13 * (np.abs(highest) + 1):
+            break
+    return point
 
 
 def negative_binomial_size(y: np.ndarray, mean: np.ndarray, weights: np.ndarray) -> float:

@@ -71,7 +71,7 @@ def export_population(
 
 
 def _part(population: Population, strata: Sequence[Any] | None, households: bool) -> pd.DataFrame:
-    """Return the persons or households of some strata; only their rows are held."""
+    """Return the persons or households of some strata; only their rows are in memory."""
     if strata is None:
         return population.households("shared") if households else population.frame()
     column = population.roles.strata

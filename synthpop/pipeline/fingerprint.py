@@ -72,8 +72,8 @@ def described(value: Any) -> Any:
     """Return a value of a recipe as plain values that name what it computes.
 
     Estimators come as their class, the version of its library and all parameters, each described
-    in turn: their text hides some and shortens others. Functions come by name; of any other object
-    only the class is told (`model_hash` sees what it learned).
+    in turn: their text hides some and shortens others. Functions come by name, any other object by
+    its class (`model_hash` sees what it learned).
 
     Examples
     --------

@@ -346,7 +346,6 @@ class FittedPipeline(FittedRecipe):
         return used_seed, wanted, all_plans, plans
 
     def _wanted(self, strata: Sequence[Any] | str | None) -> list[int]:
-        """Return the strata to simulate, as positions."""
         if strata is None:
             return list(range(len(self.sample.strata_levels)))
         if self.population_stages:

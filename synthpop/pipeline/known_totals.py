@@ -153,7 +153,6 @@ def _texts(frame: pd.DataFrame, columns: tuple[str, ...]) -> pd.Series:
 
 
 def _collapsed(margin: Margin, columns: tuple[str, ...]) -> Margin:
-    """Return the margin added up over its other columns."""
     frame = margin.frame.assign(**{margin.total: margin.targets})
     summed = frame.groupby(list(columns), observed=True, sort=False)[margin.total].sum()
     return Margin(summed.reset_index(), level=margin.level, total=margin.total)

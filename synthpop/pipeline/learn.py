@@ -71,8 +71,8 @@ def learn(
 ) -> FittedT:
     """Learn every stage from the survey; `make` holds what was learned (`FittedPipeline`).
 
-    Shares and means are held in a pilot of the population; with an earlier fit the pilot is smaller
-    and starts from the factors of that fit.
+    Shares and means are calibrated in a pilot of the population, which is smaller with an earlier
+    fit and starts from its factors.
     """
     listener = listener_of(on_event)
     seed = resolve_seed(seed)

@@ -64,11 +64,10 @@ def make_pilot(
     to 120,000; the first of the stages is the structure.
     """
     structure, n = stages[0], len(sample.household_weights)
+    times, fewest, most = TIMES, FEWEST, MOST
     if any(getattr(stage, "means_by", None) is not None for stage in stages):
-        households = float(np.clip(times_for_means * n, FEWEST_FOR_MEANS, MOST_FOR_MEANS))
-    else:
-        households = float(np.clip(TIMES * n, FEWEST, MOST))
-    scale = households / float(model.totals.sum())
+        times, fewest, most = times_for_means, FEWEST_FOR_MEANS, MOST_FOR_MEANS
+    scale = float(np.clip(times * n, fewest, most)) / float(model.totals.sum())
     plans = make_plan(model, structure.method, scale, streams, ROWS)
     ids = sized(layout, plans)
     blocks = [Block(p.stratum, p.number, p.offsets(), ids.columns(p)) for p in plans]

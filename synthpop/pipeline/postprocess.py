@@ -267,7 +267,6 @@ class PopulationSteps:
 
 
 def _added(before: pd.DataFrame | None, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the counts of cells with those of the parts before."""
     if before is None:
         return cells
     return cells.assign(achieved=before["achieved"] + cells["achieved"])

@@ -255,7 +255,6 @@ class Anneal(PopulationStage):
     def _searched(
         self, table: PopulationTable, faults: Faults, run: PopulationRun
     ) -> RegionsSearched:
-        """Search in each region of a population, or of a part of it."""
         margins = margin_list(self.margins)
         matched = matched_regions(table, margins, self.split, faults, run.part)
         regions, region_of_control = matched.regions, matched.region_of_control

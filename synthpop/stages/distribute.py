@@ -182,7 +182,6 @@ class Distribute(PopulationStage):
     def _distributed(
         self, table: PopulationTable, faults: Faults, run: PopulationRun
     ) -> Distributed:
-        """Allot the households of a population, or of a part of it."""
         if self.name in table.frame.columns:
             remedy = "Choose another name for the areas."
             faults.add(self.name, "is already a column", remedy=remedy)

@@ -20,7 +20,7 @@ from synthpop.conditional.coding import make_coding, make_design
 from synthpop.conditional.distribution import ClassDistribution, evaluate_cells
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import MARGINAL, cumulative
-from synthpop.conditional.predictors import Predictors, resolve_terms, usable
+from synthpop.conditional.predictors import Predictors, terms_of
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.conditional.structural_zeros import compile_rules
 from synthpop.microdata.block import Block, Fallback, Sample
@@ -119,9 +119,8 @@ class GibbsPass(BlockStage):
         self, name: str, sample: Sample, seed: int
     ) -> tuple[ClassDistribution, tuple[Fallback, ...]]:
         field = sample.fields[name]
-        names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         others = [(other,) for other in self.variables if other != name]
-        terms = [*resolve_terms(self.predictors, names, basic), *others]
+        terms = [*terms_of(self.predictors, sample), *others]
         terms = [term for term in dict.fromkeys(terms) if name not in term]
         rules = list(rules_for(name, sample.rules))
         conditions = [other for rule in rules for other in rule["when"]]

@@ -148,7 +148,6 @@ def _check_numbers(name: str, known: np.ndarray) -> None:
 def _first_law(
     name: str, width: int, kinds: tuple[Encoding, ...], cells: np.ndarray, known: np.ndarray
 ) -> JitterLaw:
-    """Return a law without factors."""
     lowest, k = int(known.min()), len(cells)
     n_values = int(known.max()) - lowest + 1
     nothing = np.zeros(0)

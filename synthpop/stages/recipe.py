@@ -311,7 +311,7 @@ def make_sample(survey: Survey, columns: Columns, layout: IdColumns) -> Sample:
 def storable(survey: Survey) -> Survey:
     """Return the survey with levels that a population can hold, so that both have the same."""
     if not isinstance(survey, Survey):
-        return survey  # a fault, told by the check of the recipe
+        return survey  # a fault, which the check of the recipe notes
     roles = survey.roles
     frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
     return survey if frame is survey.frame else Survey(frame, **roles.named())

@@ -28,8 +28,7 @@ from synthpop.conditional.predictors import (
     Predictors,
     grouped,
     notes_by_level,
-    resolve_terms,
-    usable,
+    terms_of,
 )
 from synthpop.conditional.reference_member import (
     FIRST_MEMBER,
@@ -129,8 +128,7 @@ class Relation(ClassStage):
         heads, missing = head_of_each(codes, relation[0], sample.offsets)
         members = members_beside(heads, sample.offsets, np.isin(codes, relation[1]))
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
-        names, basic = usable(sample.available, sample), usable(sample.basic, sample)
-        terms = resolve_terms(self.predictors, names, basic)
+        terms = terms_of(self.predictors, sample)
         coding = make_coding(sample, terms, self.conditions, without=classes == 0, by=self.by)
         wide, others_sample = with_members_before(
             self.by_household,

@@ -283,7 +283,6 @@ def _limits(
     level: float,
     freedom: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends of the intervals, of the kind that is asked for."""
     upper = (1 + level) / 2
     if interval in ("t", "normal"):
         factor = t_quantile(upper, freedom) if interval == "t" else NormalDist().inv_cdf(upper)

@@ -97,11 +97,8 @@ def _column(faults: Faults, data: Any, value: Any, name: str) -> pd.Series:
         return pd.Series(np.ones(n))
     column = pd.Series(value).reset_index(drop=True)
     if len(column) != n:
-        faults.add(
-            name,
-            f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}",
-            remedy="Give one value per row.",
-        )
+        what = f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}"
+        faults.add(name, what, remedy="Give one value per row.")
     return column
 
 

@@ -74,7 +74,7 @@ def satterthwaite(changes: np.ndarray) -> float:
 def delete_a_group(units: SampledUnits, groups: int) -> Iterator[np.ndarray]:
     """Yield the factors on the weights of the rows when a group of sampled units is left out.
 
-    Units are dealt to the groups in turn, stratum by stratum; those that stay stand for those of
+    Units are assigned to the groups in turn, stratum by stratum; those that stay stand for those of
     their stratum that are left out. A stratum that would be empty keeps its weights.
     """
     order = np.argsort(units.stratum, kind="stable")

@@ -197,7 +197,6 @@ def _values(
     columns: list[str] | None,
     argument: str,
 ) -> pd.DataFrame:
-    """Estimates of each population, one row a population."""
     rows = []
     for population in populations:
         manifest = getattr(population, "manifest", None)
@@ -221,7 +220,6 @@ def _is_refit(manifest: Any) -> bool:
 def _parts(
     name: Any, total: float, noise: pd.DataFrame | None, sampling: pd.Series | None
 ) -> tuple[dict[str, float], list[str]]:
-    """Split a variance into sampling, modelling and simulation."""
     nan = float("nan")
     simulation = nan if noise is None or name not in noise else float(noise[name].var(ddof=1))
     sample = nan if sampling is None or name not in sampling.index else float(sampling[name])

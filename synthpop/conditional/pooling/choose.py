@@ -1,6 +1,6 @@
 """Choice of an amount of pooling by cross-validation over households.
 
-Households are dealt to folds, each fold is predicted from the others with each amount, and the
+Households are assigned to folds, each fold is predicted from the others with each amount, and the
 amount with the largest weighted mean log probability of the observed classes is taken (Stone 1974,
 doi:10.1111/j.2517-6161.1974.tb00994.x), or, by the one-standard-error rule (Breiman, Friedman,
 Olshen and Stone 1984, section 3.4.3), the most pooled one that is not clearly worse: its mean is
@@ -28,14 +28,14 @@ FoldScores = Sequence[tuple[float, np.ndarray | float]]
 """Amounts, and what each fold adds to the score of an amount, shape (folds,), or their sum."""
 
 
-def deal_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarray:
+def assign_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarray:
     """Return the fold of each person; those of a sampling unit share one.
 
     groups: int array, shape (n,); sampling unit of each person
 
     Examples
     --------
-    >>> folds = deal_folds(np.array([0, 0, 1, 1, 2]), seed=1, n_folds=2)
+    >>> folds = assign_folds(np.array([0, 0, 1, 1, 2]), seed=1, n_folds=2)
     >>> bool(folds[0] == folds[1] and folds[2] == folds[3])
     True
     """
@@ -44,12 +44,12 @@ def deal_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarra
     return (np.random.default_rng(seed).permutation(n) % n_folds)[number]
 
 
-def deal_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def fold_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the rows to learn from and those held out, for each fold that has both.
 
     groups: int array, shape (n,); sampling unit of each person
     """
-    folds = deal_folds(groups, seed)
+    folds = assign_folds(groups, seed)
     splits = [
         (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(FOLDS)
     ]

@@ -17,7 +17,7 @@ from synthpop.conditional.fallback import (
     pooled_design,
     predict_model,
 )
-from synthpop.conditional.pooling.choose import CROSS_VALIDATED, GRID, best, deal_splits, totals
+from synthpop.conditional.pooling.choose import CROSS_VALIDATED, GRID, best, fold_splits, totals
 from synthpop.conditional.pooling.options import (
     HeldOut,
     Mixture,
@@ -80,7 +80,7 @@ def choose_mixture(
     Models are fitted once for each fold; all amounts are scored with them.
     """
     nothing = Pooling("partial", np.inf, chosen=choice, way=way)
-    splits = deal_splits(design.groups, seed)
+    splits = fold_splits(design.groups, seed)
     if len(splits) < 2 or not enough[design.strata].any():
         return nothing
     folds = [

@@ -29,7 +29,7 @@ from synthpop.conditional.pooling.choose import (
     GRID,
     ONE_STANDARD_ERROR,
     best,
-    deal_splits,
+    fold_splits,
     log_score,
     rounding,
     search,
@@ -283,8 +283,8 @@ def choose_penalty(
     pairs: Sequence[tuple[int, ...]] = (),
     choice: str = CROSS_VALIDATED,
 ) -> Pooling:
-    """Choose the pull of pairs, then that of strata, by cross-validation over households."""
-    splits = deal_splits(design.groups, seed)
+    """Choose the penalty of pairs, then that of strata, by cross-validation over households."""
+    splits = fold_splits(design.groups, seed)
     if len(splits) < 2:
         return Pooling("partial", np.inf, chosen=choice)
     # 1. The pooled model of each fold, learned from the other households.
@@ -295,10 +295,8 @@ def choose_penalty(
     of_pairs = np.inf
     if pairs:
         together = cells.together(design, pairs)
-        trials = [
-            _Trial.of(design, cells, together, train, test, base)
-            for (train, test), base in zip(splits, bases, strict=True)
-        ]
+        folds = zip(splits, bases, strict=True)
+        trials = [_Trial.of(design, cells, together, *split, base) for split, base in folds]
         of_pairs, bases = _choose_pairs(together, trials, choice)
     # 3. Penalty of the strata, given that of the pairs.
     layout, of_strata = cells.by_stratum(design), enough[design.strata]

@@ -31,10 +31,10 @@ from synthpop.conditional.fallback import ModelDesign
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.numeric_predictors import level_terms, model_columns
 from synthpop.models.regression import (
-    MAX_STEPS,
     SMALLEST_LOG_MEAN,
     RegressionModel,
     fit_regression,
+    maximised,
     predict_regression,
 )
 
@@ -138,10 +138,10 @@ def _linear(z: np.ndarray, y: np.ndarray, w: np.ndarray) -> Callable[[float], So
     z_mean, mean = w @ z / total, float(w @ y) / total
     deviations = z - z_mean
     values, vectors = np.linalg.eigh((deviations.T * w) @ deviations)
-    pull = vectors.T @ (deviations.T @ (w * (y - mean)))
+    slope = vectors.T @ (deviations.T @ (w * (y - mean)))
 
     def solved(k: float) -> Solved:
-        u = vectors @ (pull / (np.maximum(values, 0.0) + k))
+        u = vectors @ (slope / (np.maximum(values, 0.0) + k))
         return mean - float(z_mean @ u), u
 
     return solved
@@ -156,23 +156,15 @@ def _log_linear(z: np.ndarray, y: np.ndarray, near: np.ndarray, w: np.ndarray, k
         return float(start), np.zeros(z.shape[1])
     x = np.column_stack([np.ones(len(y)), z])
     ridge = np.append(0.0, np.full(z.shape[1], k))
-    coefficients = np.append(start, np.zeros(z.shape[1]))
 
     def value(b: np.ndarray) -> float:
         eta = np.clip(near + x @ b, -bound, bound)
         return float(w @ (y * eta - np.exp(eta)) - ridge @ b**2 / 2)
 
-    current_value = value(coefficients)
-    for _ in range(MAX_STEPS):
-        mean = np.exp(np.clip(near + x @ coefficients, -bound, bound))
-        slope = x.T @ (w * (y - mean)) - ridge * coefficients
-        bend = (x.T * (w * mean)) @ x + np.diag(ridge)
-        step = np.linalg.lstsq(bend, slope, rcond=None)[0]
-        new = value(coefficients + step)
-        while new < current_value and np.abs(step).max() > 1e-12:
-            step = step / 2
-            new = value(coefficients + step)
-        gain, current_value, coefficients = new - current_value, new, coefficients + step
-        if gain <= 1e-13 * (np.abs(current_value) + 1):
-            break
+    def derivatives(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mean = np.exp(np.clip(near + x @ b, -bound, bound))
+        slope = x.T @ (w * (y - mean)) - ridge * b
+        return slope, (x.T * (w * mean)) @ x + np.diag(ridge)
+
+    coefficients = maximised(value, derivatives, np.append(start, np.zeros(z.shape[1])))
     return float(coefficients[0]), coefficients[1:]

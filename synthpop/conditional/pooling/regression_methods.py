@@ -1,6 +1,6 @@
 """Regressions of all strata, shrunk towards the pooled one, and the choice of how near.
 
-The amount is given, or chosen by cross-validation: households are dealt to folds, values of each
+The amount is given, or chosen by cross-validation: households are assigned to folds, values of each
 fold are predicted from the others, and the amount with the best mean score is taken.
 """
 
@@ -17,7 +17,7 @@ from synthpop.conditional.pooling.choose import (
     GRID,
     PoolingChoice,
     best,
-    deal_splits,
+    fold_splits,
     search,
     totals,
 )
@@ -110,9 +110,8 @@ def _choose(
     seed: int,
     choice: str,
 ) -> RegressionPooling:
-    """Choose the amount that predicts persons of other households best."""
     folds: list[list[Trial]] = []
-    for train, _ in deal_splits(design.groups, seed):
+    for train, _ in fold_splits(design.groups, seed):
         trials: list[Trial] = []
         learned = np.zeros(len(y), dtype=bool)
         learned[train] = True

@@ -1,4 +1,4 @@
-"""Class probabilities shifted by effects of predictors that a penalty holds near zero.
+"""Class probabilities shifted by effects of predictors that a penalty shrinks towards zero.
 
     p(r | x) proportional to q(r | x) exp(a[r] + sum_t b_t[x_t, r]),
 

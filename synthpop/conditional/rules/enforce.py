@@ -22,6 +22,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.text import percent, plural
+from synthpop.models.encoding import distinct_numbers
 
 ROUNDS = 30
 CANDIDATES = 60
@@ -129,7 +130,7 @@ def _candidates(sample: Sample, name: str) -> np.ndarray:
         codes = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
         return np.append(codes, MISSING) if (~has_value).any() else codes
     has_value = ~np.isnan(values.astype(np.float64))
-    distinct = np.unique(values[has_value])
+    distinct = distinct_numbers(values)
     if len(distinct) > CANDIDATES:
         places = np.linspace(0, len(distinct) - 1, CANDIDATES).round().astype(np.int64)
         zero = distinct[distinct == 0]

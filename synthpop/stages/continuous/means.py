@@ -198,7 +198,6 @@ def _expected(model: Any, part: Block, label: str) -> tuple[np.ndarray, np.ndarr
 def _factors(
     means: GroupMeans, persons: np.ndarray, shares: np.ndarray, group: np.ndarray
 ) -> np.ndarray:
-    """Return the factors of the classes by group, shape (L, R)."""
     factors = np.ones(means.class_means.shape)
     for level in np.flatnonzero(~np.isnan(means.targets)):
         of_level = group == level

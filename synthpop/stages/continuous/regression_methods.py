@@ -303,7 +303,6 @@ class Counted(ValueMethod):
 
 
 def _bounds(values: np.ndarray, bound: float | None, label: str) -> tuple[float, float]:
-    """Return the smallest and largest value that may be drawn."""
     lower, upper = float(values.min()), np.inf if bound is None else float(bound)
     if upper <= lower:
         _fail(label, f"upper is {upper:g}, the smallest sample value {lower:g}", "Raise upper.")

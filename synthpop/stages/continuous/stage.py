@@ -201,7 +201,6 @@ class Continuous(BlockStage):
         self._check_together(faults)
 
     def _check_together(self, faults: Faults) -> None:
-        """Note options of stage and method that do not go together."""
         intervals, amount = self.draws.intervals, pooling_options(self.pooling).amount
         if intervals is not None and len({self.name, *intervals}) != 3:
             remedy = "Give (lower, upper)."

@@ -23,7 +23,7 @@ HEAVY = 0.5  # shape of a generalised Pareto distribution from which on it has n
 TIMES_LARGEST = 2.0  # without `upper`: so many times the largest sample value at most
 LEAST_END = 0.9
 MEAN_WEIGHT = 10
-REACH = 0.01  # difference of the mean, as a share, from which on it is told
+REACH = 0.01  # difference of the mean, as a share, from which on it is recorded
 
 
 @dataclass(frozen=True, slots=True)

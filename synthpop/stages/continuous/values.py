@@ -172,7 +172,6 @@ def _shrunk(
 
 
 def _kept(rule: ValueRule, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return which values a regression is fitted to."""
     return trimmed(y, weights, rule.trim) & np.isfinite(y)
 
 

@@ -13,7 +13,7 @@ from synthpop.conditional.fallback import (
     predict_with_fallback,
 )
 from synthpop.conditional.fit_fallback import fit_with_fallback
-from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score
+from synthpop.conditional.pooling.choose import GRID, best, fold_splits, log_score
 from synthpop.conditional.pooling.opinion_pool import (
     MIXTURE_GRID,
     HeldOut,
@@ -109,7 +109,7 @@ def test_what_one_model_does_not_know_the_other_tells() -> None:
 def naive_scores(model, design: ModelDesign, enough: np.ndarray, seed: int, amount: float) -> float:
     """Fit sequences to the rest of each fold and predict who was held out, as it reads."""
     total, weight = 0.0, 0.0
-    for rest, held in deal_splits(design.groups, seed):
+    for rest, held in fold_splits(design.groups, seed):
         learned, unknown = design.rows(rest), design.rows(held)
         sequence = fit_with_fallback(model, learned, smallest_stratum=1, pooling=amount, seed=seed)
         for stratum in np.flatnonzero(enough):

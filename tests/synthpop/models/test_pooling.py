@@ -22,9 +22,9 @@ from synthpop.conditional.fallback import (
 from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.conditional.pooling.choose import (
     GRID,
+    assign_folds,
     best,
-    deal_folds,
-    deal_splits,
+    fold_splits,
     log_score,
     search,
 )
@@ -164,7 +164,7 @@ def test_persons_held_out_are_predicted_from_the_others(monkeypatch: pytest.Monk
     monkeypatch.setattr("synthpop.conditional.pooling.partial.COARSE", 1e-10)
     found = choose_pooling("multinomial", d, np.ones(3, dtype=bool), 4)
     total = np.zeros(2)
-    for rest, held in deal_splits(d.groups, 4):
+    for rest, held in fold_splits(d.groups, 4):
         learned, unknown = d.rows(rest), d.rows(held)
         for k, amount in enumerate((np.inf, 30.0)):
             sequence = fit_with_fallback("multinomial", learned, smallest_stratum=1, pooling=amount)
@@ -409,7 +409,7 @@ def test_cross_validation_of_a_model_with_numbers_is_as_it_reads() -> None:
     d = numeric_design(spread=0.5)
     scores = dict(choose_pooling("multinomial", d, np.ones(3, dtype=bool), 4).scores)
     total = 0.0
-    for rest, held in deal_splits(d.groups, 4):
+    for rest, held in fold_splits(d.groups, 4):
         sequence = fit_with_fallback("multinomial", d.rows(rest), smallest_stratum=1, pooling=30.0)
         for stratum in range(3):
             part = d.rows(held[d.strata[held] == stratum])
@@ -434,12 +434,12 @@ def test_pairs_with_a_number_go_by_its_classes() -> None:
 
 def test_households_stay_together_and_the_seed_deals_them() -> None:
     groups = np.repeat(np.arange(50), 3)
-    folds = deal_folds(groups, 1)
+    folds = assign_folds(groups, 1)
     assert (folds.reshape(50, 3) == folds.reshape(50, 3)[:, :1]).all()
     assert np.bincount(folds[::3]).tolist() == [13, 13, 12, 12]
-    assert (deal_folds(groups, 1) == folds).all()
-    assert (deal_folds(groups, 2) != folds).any()
-    assert deal_folds(groups, 1, 2).max() == 1
+    assert (assign_folds(groups, 1) == folds).all()
+    assert (assign_folds(groups, 2) != folds).any()
+    assert assign_folds(groups, 1, 2).max() == 1
 
 
 def test_copies_within_households_do_not_pass_for_knowledge() -> None:
@@ -477,10 +477,10 @@ def test_pairs_that_make_no_difference_are_left_out() -> None:
 
 
 def test_splits_are_of_both_kinds() -> None:
-    splits = deal_splits(np.array([7, 7, 8]), 1)
+    splits = fold_splits(np.array([7, 7, 8]), 1)
     assert sorted(len(held) for _, held in splits) == [1, 2]
     assert all(len(rest) + len(held) == 3 for rest, held in splits)
-    assert deal_splits(np.zeros(5), 1) == []
+    assert fold_splits(np.zeros(5), 1) == []
 
 
 def test_one_person_cannot_be_cross_validated() -> None:

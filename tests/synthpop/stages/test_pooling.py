@@ -185,15 +185,15 @@ def test_a_stratum_of_one_level_is_told_as_it_is(options, always: bool) -> None:
 
 
 def test_members_of_a_household_share_a_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    from synthpop.conditional.pooling.choose import deal_folds
+    from synthpop.conditional.pooling.choose import assign_folds
 
     dealt = []
 
     def deal(groups, seed):
         dealt.append(groups)
-        return deal_folds(groups, seed)
+        return assign_folds(groups, seed)
 
-    monkeypatch.setattr("synthpop.conditional.pooling.choose.deal_folds", deal)
+    monkeypatch.setattr("synthpop.conditional.pooling.choose.assign_folds", deal)
     survey = small_survey()
     fitted(Categorical("status", predictors=["sex"]), survey=survey)
     groups = dealt[-1]
