@@ -42,6 +42,11 @@ class PopulationTable:
         """Members of each household, shape (n_households,)."""
         return np.diff(self.offsets)
 
+    @property
+    def first_rows(self) -> np.ndarray:
+        """Row of the first member of each household, shape (n_households,)."""
+        return self.order[self.offsets[:-1]]
+
 
 def take_table(
     population: Any, household: str | None, split: str | None, faults: Faults

@@ -171,7 +171,7 @@ class Anneal(PopulationStage):
         faults = Faults("anneal")
         table = take_table(frame, run.household, self.split, faults)
         if run.outside is not None:
-            table = replace(table, home=run.outside.home[table.order[table.offsets[:-1]]])
+            table = replace(table, home=run.outside.home[table.first_rows])
         searched = self._searched(table, faults, run)
         places = {} if searched.places is None else {str(self.split): searched.places}
         return Finished(searched.rows, {}, searched, places)
@@ -278,7 +278,7 @@ class Anneal(PopulationStage):
         check_columns(faults, table.frame, [str(self.split_upper)], "split_upper")
         faults.raise_if_any()
         codes = encode(table.frame[str(self.split_upper)])[0]
-        return codes[table.order[table.offsets[:-1]]].astype(np.int64)
+        return codes[table.first_rows].astype(np.int64)
 
 
 @same_library

@@ -200,7 +200,6 @@ def with_outside_donors(
     Households of the same larger area, `upper` of shape (n_households,), that would count for such
     a cell become donors.
     """
-    first = table.order[table.offsets[:-1]]
     wider: dict[int, tuple[np.ndarray, SearchRegion | None]] = {}
     for number, (rows, region) in regions.items():
         wider[number] = (rows, region)
@@ -211,7 +210,7 @@ def with_outside_donors(
         if not len(scarce) or not len(outside):
             continue
         frame = table.frame.take(expand(table, outside)).reset_index(drop=True)
-        region_rows = table.frame[split].take(np.full(len(frame), first[rows[0]]))
+        region_rows = table.frame[split].take(np.full(len(frame), table.first_rows[rows[0]]))
         frame[split] = region_rows.reset_index(drop=True)
         index = np.repeat(np.arange(len(outside)), table.sizes[outside])
         controls = resolve_margins(
@@ -303,9 +302,9 @@ def _importance(controls: Controls) -> np.ndarray:
 def _counts_every_household(controls: Controls, table: PopulationTable) -> np.ndarray:
     """Tables that count every household of a region once, shape (n_tables, n_regions)."""
     out = np.zeros((len(controls.names), len(table.levels)), dtype=bool)
-    first = table.order[table.offsets[:-1]]
     for m, cell in enumerate(controls.cells):
         if controls.household_level[m] and controls.variables[m] is None:
-            missing = np.bincount(table.region, cell[first] < 0, minlength=len(table.levels))
+            is_outside = cell[table.first_rows] < 0
+            missing = np.bincount(table.region, is_outside, minlength=len(table.levels))
             out[m] = missing == 0
     return out

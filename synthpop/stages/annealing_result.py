@@ -232,7 +232,7 @@ def regions_searched(
     cells.insert(2, "region", pd.Series(regions_of_cells, dtype=object))
     controlled = {name for columns in controls.columns for name in columns}
     regions, traces = _region_tables(table, cells, region_of_control, searches)
-    first = table.order[table.offsets[:-1]]
+    first = table.first_rows
     guests = [rows[table.region[rows] != number] for number, (rows, _) in searches.items()]
     at_home = np.concatenate(
         [rows[table.region[rows] == number] for number, (rows, _) in searches.items()]
@@ -336,11 +336,10 @@ def _places(
     is_guest = new != table.region[donors]
     if not is_guest.any():
         return None
-    first = table.order[table.offsets[:-1]]
-    of_region = {number: first[np.flatnonzero(table.region == number)[0]] for number in searches}
-    rows = np.array([of_region[number] for number in new.tolist()])
-    each = np.repeat(is_guest, table.sizes[donors])
-    return np.where(each, np.repeat(rows, table.sizes[donors]), sources)
+    residents = {number: np.flatnonzero(table.region == number)[0] for number in searches}
+    rows = table.first_rows[[residents[number] for number in new.tolist()]]
+    sizes = table.sizes[donors]
+    return np.where(np.repeat(is_guest, sizes), np.repeat(rows, sizes), sources)
 
 
 def _region_tables(

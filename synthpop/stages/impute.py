@@ -145,30 +145,26 @@ class Impute(SurveyStage):
         weights = survey.household_weights
         donor, step = _hot_deck(cells, missing[first], weights, rng)
         row, step_rows = first[donor][index], step[index]
-        known = ~missing  # a member that has the value keeps its own row
-        filled = np.maximum(
-            step_rows, np.where(step_rows == NONE, NONE, 0)
-        )  # from a member: the nearest
-        return np.where(known, np.arange(len(row)), row), np.where(known, HAS, filled)
+        filled = np.where(step_rows == HAS, 0, step_rows)  # from a member: none of `given` left out
+        # a member that has the value keeps its own row
+        return np.where(missing, row, np.arange(len(row))), np.where(missing, filled, HAS)
 
     def _cells(self, survey: Survey) -> list[np.ndarray]:
         """Return cell numbers by all of `given`, all but the last, ..., none."""
-        coded = []
+        codes, sizes = [], []
         for name in self.given:
             field, values = encode_column(survey.frame[name])
             if field.kind == "categorical":
                 digits = coded_digits(name, len(field.levels))
             else:
                 digits = numeric_digits(name, values, survey.weights)
-            coded.append((cell_codes((digits,), [values], len(values)), digits.size))
-        levels = []
-        for count in range(len(coded), -1, -1):
-            if count == 0:
-                levels.append(np.zeros(survey.n_persons, dtype=np.int64))
-                continue
-            codes = np.column_stack([codes for codes, _ in coded[:count]])
-            levels.append(cell_ids(codes, [size for _, size in coded[:count]])[0])
-        return levels if self.empty == "widen" else levels[:1]
+            codes.append(cell_codes((digits,), [values], len(values)))
+            sizes.append(digits.size)
+        divisions = [
+            cell_ids(np.column_stack(codes[:n]), sizes[:n])[0] for n in range(len(codes), 0, -1)
+        ]
+        divisions.append(np.zeros(survey.n_persons, dtype=np.int64))
+        return divisions if self.empty == "widen" else divisions[:1]
 
 
 def _missing(values: np.ndarray) -> np.ndarray:

@@ -131,9 +131,10 @@ def jitter_laws(
         known = numbers[~np.isnan(numbers)]
         if len(known):
             _check_numbers(name, known)
-            law = _first_law(name, int(width), coding.variables, cells, known)
-            law = replace(law, limits=_limits(name, variables, sample))
-            laws.append(_fitted(law, sample, numbers, kind))
+            chain = _chain(numbers, kind, sample.offsets)
+            limits = _limits(name, variables, sample)
+            law = _observed_law(name, int(width), coding.variables, cells, chain, limits)
+            laws.append(_fitted(law, chain, sample.weights[chain.rows]))
     return tuple(laws)
 
 
@@ -145,29 +146,30 @@ def _check_numbers(name: str, known: np.ndarray) -> None:
     raise InputError.of("recipe", "structure: jitter", what, f"Take {name!r} out of jitter.")
 
 
-def _first_law(
-    name: str, width: int, kinds: tuple[Encoding, ...], cells: np.ndarray, known: np.ndarray
+def _observed_law(
+    name: str,
+    width: int,
+    kinds: tuple[Encoding, ...],
+    cells: np.ndarray,
+    chain: _Chain,
+    limits: np.ndarray,
 ) -> JitterLaw:
-    lowest, k = int(known.min()), len(cells)
-    n_values = int(known.max()) - lowest + 1
-    nothing = np.zeros(0)
-    return JitterLaw(
-        name, width, kinds, cells, lowest, np.ones((k, n_values)), np.zeros((k, k), dtype=np.int64),
-        np.ones((1, n_values)), nothing,
-    )  # fmt: skip
+    """Return a law with all the numbers and gaps that the sample has, in tables of zeros."""
+    lowest, k = int(chain.numbers.min()), len(cells)
+    n_values = int(chain.numbers.max()) - lowest + 1
+    gap_table = _gap_table(chain, k)
+    gaps = np.zeros((int(gap_table.max(initial=0)) + 1, n_values))
+    values = np.zeros((k, n_values))
+    return JitterLaw(name, width, kinds, cells, lowest, values, gap_table, gaps, limits)
 
 
-def _fitted(law: JitterLaw, sample: Sample, numbers: np.ndarray, kind: np.ndarray) -> JitterLaw:
+def _fitted(law: JitterLaw, chain: _Chain, weights: np.ndarray) -> JitterLaw:
     """Scale the factors such that numbers and gaps are expected to be those of the sample."""
     from synthpop.kernels.chains import add_expected
 
-    chain = _chain(numbers, kind, sample.offsets)
-    weights = sample.weights[chain.rows]
-    older = np.flatnonzero(chain.has_next)
-    law = replace(law, gap_table=_tables(law, chain, older))
-    tables = int(law.gap_table.max(initial=0)) + 1
     # 1. what the sample has
-    values, gaps = np.zeros(law.values.shape), np.zeros((tables, law.values.shape[1]))
+    older = np.flatnonzero(chain.has_next)
+    values, gaps = law.values, law.gaps
     np.add.at(values, (chain.kind, chain.numbers - law.lowest), weights)
     table = law.gap_table[chain.kind[older], chain.kind[older + 1]]
     np.add.at(gaps, (table, chain.numbers[older] - chain.numbers[older + 1]), weights[older])
@@ -187,9 +189,9 @@ def _fitted(law: JitterLaw, sample: Sample, numbers: np.ndarray, kind: np.ndarra
     return law
 
 
-def _tables(law: JitterLaw, chain: _Chain, older: np.ndarray) -> np.ndarray:
-    """Return the table of gaps for the kinds of two neighbours; few pairs share table 0."""
-    k = len(law.cells)
+def _gap_table(chain: _Chain, k: int) -> np.ndarray:
+    """Return the table of gaps for two neighbours of k kinds, (k, k); few pairs share table 0."""
+    older = np.flatnonzero(chain.has_next)
     pair = chain.kind[older] * k + chain.kind[older + 1]
     frequent = np.bincount(pair, minlength=k * k) >= FEWEST_PAIRS
     numbered = np.where(frequent, np.cumsum(frequent), 0)
