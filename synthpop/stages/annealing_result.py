@@ -148,11 +148,11 @@ class Annealed(Result):
 
 def thinned(trace: pd.DataFrame) -> pd.DataFrame:
     """Return the trace with at most 200 batches of each region, the last among them."""
-    parts = []
-    for _, part in trace.groupby("region", sort=False, observed=True):
-        n = len(part)
-        parts.append(part.iloc[np.unique(np.linspace(0, n - 1, min(n, TRACE_POINTS)).astype(int))])
-    return pd.concat(parts, ignore_index=True) if parts else trace
+    thinned_traces = []
+    for _, of_region in trace.groupby("region", sort=False, observed=True):
+        points = np.linspace(0, len(of_region) - 1, min(len(of_region), TRACE_POINTS))
+        thinned_traces.append(of_region.iloc[np.unique(points.astype(int))])
+    return pd.concat(thinned_traces, ignore_index=True) if thinned_traces else trace
 
 
 @dataclass(frozen=True, slots=True)

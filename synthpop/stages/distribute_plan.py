@@ -52,8 +52,8 @@ class AreaPlan:
         self.table, self.margins, self.controls = table, margins, controls
         self.name, self.within, self.search = name, within, search
         self.cell_of_row = [
-            _match_rows(full, part, name) + int(np.searchsorted(controls.margin, m))
-            for m, (full, part) in enumerate(zip(margins, collapsed, strict=True))
+            _match_rows(full, over_areas, name) + int(np.searchsorted(controls.margin, m))
+            for m, (full, over_areas) in enumerate(zip(margins, collapsed, strict=True))
         ]
         codes = [
             controls.keys[m][:, columns.index(within)] for m, columns in enumerate(controls.columns)
@@ -97,27 +97,27 @@ class AreaPlan:
             return self._region(number, matrix, rng)
 
         regions: dict[int, _Region] = {}
-        for done, part in enumerate(map_regions(one, numbers, workers), 1):
-            regions[part.number] = part
-            name = str(table.levels[part.number])
+        for done, region in enumerate(map_regions(one, numbers, workers), 1):
+            regions[region.number] = region
+            name = str(table.levels[region.number])
             listener(Event("progress", "distribute", done, len(numbers), name))
         cells = pd.concat([regions[number].cells for number in numbers], ignore_index=True)
         return Distributed(
             data=table.frame.assign(**{self.name: self._column(regions)}),
             margins=cells,
-            converged=all(part.converged for part in regions.values()),
+            converged=all(region.converged for region in regions.values()),
             tolerance=self.search.tolerance,
-            proposals=sum(part.proposals for part in regions.values()),
+            proposals=sum(region.proposals for region in regions.values()),
             seed=seed,
         )
 
     def _region(self, number: int, matrix: Any, rng: np.random.Generator) -> _Region:
         rows = np.flatnonzero(self.table.region == number)
         columns = np.flatnonzero(self.region_of_control == number)
-        part = matrix[rows][:, columns]
+        counts = matrix[rows][:, columns]
         areas = self.areas[number]
-        known_totals = self._given(areas, columns)
-        actual = np.asarray(part.sum(axis=0)).reshape(-1)
+        known_totals = self._known_totals(areas, columns)
+        actual = np.asarray(counts.sum(axis=0)).reshape(-1)
         target = np.zeros_like(known_totals)
         for k in np.flatnonzero(known_totals.sum(axis=0) > 0):
             target[:, k] = largest_remainder(known_totals[:, k], round(float(actual[k])))
@@ -126,17 +126,17 @@ class AreaPlan:
         limit = self.search.tolerance * totals + 1e-6
         households = self._households(target, columns, len(rows))
         state = Allotment(
-            part, compact.astype(np.int64), target, households, limit, self.search, rng
+            counts, compact.astype(np.int64), target, households, limit, self.search, rng
         )
         chosen = state.search_all()
-        achieved = area_totals(part, chosen, len(areas))
+        achieved = area_totals(counts, chosen, len(areas))
         gaps = np.bincount(compact, np.abs(achieved - target).sum(axis=0), minlength=len(tables))
         cells = self._cells(number, columns, areas, known_totals, target, achieved)
         converged = bool((gaps <= limit).all())
         return _Region(number, rows, chosen, cells, converged, state.proposals)
 
-    def _given(self, areas: list[Any], columns: np.ndarray) -> np.ndarray:
-        """Totals as given, shape (n_areas, n_cells of the region)."""
+    def _known_totals(self, areas: list[Any], columns: np.ndarray) -> np.ndarray:
+        """Return the totals of the tables, shape (n_areas, n_cells of the region)."""
         totals = np.zeros((len(areas), len(columns)))
         row_of_area = {area: i for i, area in enumerate(areas)}
         column_of_cell = {int(cell): i for i, cell in enumerate(columns)}
@@ -179,9 +179,9 @@ class AreaPlan:
         levels = all_areas(self.margins, self.name, self.within)
         position = {area: i for i, area in enumerate(levels)}
         codes = np.zeros(len(self.table.sizes), dtype=np.int64)
-        for number, part in regions.items():
+        for number, region in regions.items():
             local = np.array([position[area] for area in self.areas[number]])
-            codes[part.rows] = local[part.areas]
+            codes[region.rows] = local[region.areas]
         codes = codes[self.table.index]
         if all(isinstance(area, (int, np.integer)) for area in levels):
             return np.asarray(levels)[codes]
@@ -219,11 +219,11 @@ class _Region:
 def _match_rows(full: Margin, collapsed: Margin, name: str) -> np.ndarray:
     """Row of the collapsed table that each row of the full table went into."""
     keys = [column for column in full.columns if column != name]
-    labels = [tuple(map(str, row)) for row in full.frame[keys].itertuples(index=False)]
-    place = {
-        tuple(map(str, row)): i
-        for i, row in enumerate(collapsed.frame[keys].itertuples(index=False))
-    }
+    labels, labels_of_collapsed = (
+        [tuple(map(str, row)) for row in margin.frame[keys].itertuples(index=False)]
+        for margin in (full, collapsed)
+    )
+    place = {label: row for row, label in enumerate(labels_of_collapsed)}
     return np.array([place[label] for label in labels], dtype=np.int64)
 
 

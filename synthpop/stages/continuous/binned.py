@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.tails import van_kerm_threshold
 from synthpop.microdata.weighted import quantile
 from synthpop.models.breaks import breaks as quantile_breaks
@@ -45,48 +43,7 @@ def with_zeros(values: np.ndarray, weights: np.ndarray, zeros: bool | None) -> b
     return bool(weights[has_value & (values == 0)].sum() / weights[has_value].sum() > ZERO_SHARE)
 
 
-def value_classes(
-    values: np.ndarray,
-    weights: np.ndarray,
-    *,
-    zeros: bool,
-    breaks: Sequence[float] | None,
-    tail: Any,
-    upper: float | None,
-    label: str,
-    where: np.ndarray,
-) -> Classes:
-    """Cut values at limits that are given, or at weighted quantiles (book eq. 6.4, 6.5).
-
-    Values above `upper` count as `upper`; a constant is a class without width. `tail` are options
-    or None, `where` rows of the survey's file, for messages.
-    """
-    threshold = None if tail is None else tail.threshold
-    _check_ends(values, threshold, upper, label)
-    if upper is not None:
-        values = np.minimum(values, upper)
-    limits = np.array([0.0, 1.0])
-    if not np.isnan(values).all():
-        if breaks is not None:
-            limits = np.asarray(breaks, dtype=np.float64)
-        else:
-            limits = quantile_breaks(values, weights, zeros=zeros, probs=DECILES_AND_TAILS)
-            limits = _for_tail(values, weights, limits, tail.type if tail else None, threshold)
-        if upper is not None:
-            inner = limits[:-1]
-            limits = np.append(inner[inner < upper], upper)
-    codes = classify(values, limits, zeros=zeros)
-    outside = (codes < 0) & ~np.isnan(values)
-    if outside.any():
-        what = f"{int(outside.sum())} sample values lie outside {limits[0]:g} ... {limits[-1]:g}"
-        rows = np.sort(where[outside])
-        raise InputError.of("recipe", label, what, "Widen breaks.", rows=rows)
-    low, high = class_bounds(limits, zeros=zeros)
-    high = np.where(high == np.nextafter(low, np.inf), low, high)
-    return Classes(codes.astype(np.int64) + 1, _with_missing(low), _with_missing(high))
-
-
-def _check_ends(
+def check_ends(
     values: np.ndarray, threshold: float | None, upper: float | None, label: str
 ) -> None:
     """Refuse an upper bound that most values exceed, and a threshold without values around it."""
@@ -99,10 +56,6 @@ def _check_ends(
         what = f"threshold is {threshold:g}, but no sample values lie on both sides of it"
         faults.add(label, what, remedy="Give a value that some sample values exceed.")
     faults.raise_if_any()
-
-
-def _with_missing(bounds: np.ndarray) -> np.ndarray:
-    return np.concatenate([[np.nan], bounds])
 
 
 def kind_classes(values: np.ndarray, *, zeros: bool) -> Classes:
@@ -125,7 +78,7 @@ def classes_up_to_zero(values: np.ndarray, weights: np.ndarray) -> Classes:
     low, high = class_bounds(limits, zeros=True)
     codes[values > 0] = len(low) + 1
     low, high = np.append(low, 0.0), np.append(high, np.inf)
-    return Classes(codes, _with_missing(low), _with_missing(high), modelled=True)
+    return Classes(codes, np.append(np.nan, low), np.append(np.nan, high), modelled=True)
 
 
 def class_steps(
@@ -241,7 +194,7 @@ def drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.nd
 # tails
 
 
-def _for_tail(
+def limits_for_tail(
     values: np.ndarray,
     weights: np.ndarray,
     limits: np.ndarray,

@@ -9,10 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from synthpop.microdata.block import Fallback
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.methods import Options
 from synthpop.microdata.parameters import NONE, Constraint, Flag, OneOf, check
-from synthpop.stages.continuous.binned import Classes, value_classes, with_zeros
+from synthpop.models.breaks import breaks as quantile_breaks
+from synthpop.models.breaks import class_bounds, classify
+from synthpop.models.encoding import DECILES_AND_TAILS
+from synthpop.stages.continuous.binned import (
+    Classes,
+    check_ends,
+    limits_for_tail,
+    with_zeros,
+)
 from synthpop.stages.continuous.method_base import NUMBER, ValueMethod
 from synthpop.stages.continuous.tail import ESTIMATORS, TopClass, fit_top_class
 
@@ -183,17 +191,36 @@ class Binned(ValueMethod):
     def classes(
         self, values: np.ndarray, weights: np.ndarray, rows: np.ndarray, label: str
     ) -> Classes:
-        """Return classes at the limits that are given, or at weighted quantiles."""
-        return value_classes(
-            values,
-            weights,
-            zeros=with_zeros(values, weights, self.zeros),
-            breaks=self.breaks,
-            tail=self.fitted_tail,
-            upper=self.bound,
-            label=label,
-            where=rows,
-        )
+        """Return classes at limits that are given, or at weighted quantiles (book eq. 6.4, 6.5).
+
+        Values above the upper bound count as it; a constant is a class without width.
+        """
+        tail, upper, zeros = self.fitted_tail, self.bound, with_zeros(values, weights, self.zeros)
+        threshold = None if tail is None else tail.threshold
+        check_ends(values, threshold, upper, label)
+        if upper is not None:
+            values = np.minimum(values, upper)
+        limits = np.array([0.0, 1.0])
+        if not np.isnan(values).all():
+            if self.breaks is not None:
+                limits = np.asarray(self.breaks, dtype=np.float64)
+            else:
+                limits = quantile_breaks(values, weights, zeros=zeros, probs=DECILES_AND_TAILS)
+                kind = None if tail is None else tail.type
+                limits = limits_for_tail(values, weights, limits, kind, threshold)
+            if upper is not None:
+                inner = limits[:-1]
+                limits = np.append(inner[inner < upper], upper)
+        codes = classify(values, limits, zeros=zeros)
+        outside = (codes < 0) & ~np.isnan(values)
+        if outside.any():
+            span = f"{limits[0]:g} ... {limits[-1]:g}"
+            what = f"{int(outside.sum())} sample values lie outside {span}"
+            where = np.sort(rows[outside])
+            raise InputError.of("recipe", label, what, "Widen breaks.", rows=where)
+        low, high = class_bounds(limits, zeros=zeros)
+        high = np.where(high == np.nextafter(low, np.inf), low, high)
+        return Classes(codes.astype(np.int64) + 1, np.append(np.nan, low), np.append(np.nan, high))
 
     def top_class(
         self, values: np.ndarray, weights: np.ndarray, threshold: float, label: str
@@ -203,11 +230,5 @@ class Binned(ValueMethod):
         if tail is None:
             return None, ()
         return fit_top_class(
-            tail.type,
-            values,
-            weights,
-            threshold,
-            upper=self.bound,
-            estimator=tail.estimator,
-            label=label,
+            tail.type, tail.estimator, values, weights, threshold, upper=self.bound, label=label
         )

@@ -87,25 +87,22 @@ class TopClass:
 
 
 def fit_top_class(
-    kind: str | None,
+    kind: str,
+    estimator: str,
     values: np.ndarray,
     weights: np.ndarray,
     threshold: float,
     *,
     upper: float | None,
-    estimator: str | None,
     label: str,
 ) -> tuple[TopClass | None, tuple[Fallback, ...]]:
-    """Fit the distribution of the values of the top class; too few of them have none.
+    """Fit the distribution, "gpd" or "pareto", of the values of the top class; too few have none.
 
     threshold: where the class begins
     upper: largest value of a draw, as which larger sample values count; default twice the largest
         sample value, or the value that half a person is expected above where that is less, but
         never less than the largest sample value
-    estimator: one of `ESTIMATORS`; default the first
     """
-    if kind is None:
-        return None, ()
     values = values if upper is None else np.minimum(values, upper)
     above, why = values > threshold, ""
     if above.sum() < FEWEST_IN_TAIL:
@@ -116,7 +113,7 @@ def fit_top_class(
         why = f"the top class begins at {threshold:g}, not above zero"
     if why:
         return None, (Fallback(label, "all", f"{why}: no tail, within the class"),)
-    tail, notes = _fitted(kind, values, weights, above, threshold, estimator, label)
+    tail, notes = _fitted(kind, estimator, values, weights, above, threshold, label)
     if tail is None:
         return None, notes
     end = _default_upper(tail, values, weights, above) if upper is None else float(upper)
@@ -135,14 +132,13 @@ def fit_top_class(
 
 def _fitted(
     kind: str,
+    method: str,
     values: np.ndarray,
     weights: np.ndarray,
     above: np.ndarray,
     threshold: float,
-    estimator: str | None,
     label: str,
 ) -> tuple[GpdTail | ParetoTail | None, tuple[Fallback, ...]]:
-    method = estimator or ESTIMATORS[kind][0]
     if kind == "gpd":
         gpd = fit_gpd(values[above], threshold, weights=weights[above], method=method)
         return gpd, (Fallback(label, "all", gpd.fallback),) if gpd.fallback else ()

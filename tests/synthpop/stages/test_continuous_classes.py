@@ -12,7 +12,7 @@ from synthpop.microdata.errors import InputError, ModelWarning
 from synthpop.stages.continuous.binned import (
     Classes,
     WithinClass,
-    _check_ends,
+    check_ends,
     class_steps,
     drawing_bounds,
 )
@@ -145,9 +145,9 @@ def test_tails_that_cannot_be_are_refused(options: dict, message: str) -> None:
 def test_values_at_the_upper_bound_are_not_counted_as_larger() -> None:
     values = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 6.0, np.nan])
     with pytest.raises(InputError, match="upper is 2, and 4 of 7 sample values are larger"):
-        _check_ends(values, None, 2.0, "x")
-    _check_ends(values[:-3], None, 2.0, "x")  # two of five
-    _check_ends(np.array([2.0, 2.0, 3.0, 4.0]), None, 2.0, "x")  # half of them are no majority
+        check_ends(values, None, 2.0, "x")
+    check_ends(values[:-3], None, 2.0, "x")  # two of five
+    check_ends(np.array([2.0, 2.0, 3.0, 4.0]), None, 2.0, "x")  # half of them are no majority
 
 
 def fitted(frame: pd.DataFrame, stage: Continuous):
