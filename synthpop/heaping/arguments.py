@@ -28,8 +28,7 @@ def read_weights(weights: npt.ArrayLike | None, n: int, faults: Faults) -> np.nd
     if weights is None:
         return None
     column = pd.Series(np.asarray(weights))
-    if len(column) != n:
-        faults.add("weights", f"{len(column)} weights for {n} ages", remedy="Give one per age.")
+    if not weighted.check_length(faults, "weights", len(column), n, "age"):
         return None
     return check_weights(faults, column, "weights")
 
@@ -39,8 +38,7 @@ def read_groups(by: Any, n: int, faults: Faults) -> tuple[np.ndarray, list[Any]]
     if by is None:
         return np.zeros(n, dtype=np.int64), ["all"]
     column = by if isinstance(by, pd.Series) else pd.Series(by)
-    if len(column) != n:
-        faults.add("by", f"{len(column)} groups for {n} ages", remedy="Give one per age.")
+    if not weighted.check_length(faults, "by", len(column), n, "age"):
         return np.zeros(n, dtype=np.int64), ["all"]
     codes, levels = encode(column)
     present = np.unique(codes)

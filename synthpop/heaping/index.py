@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.weighted import as_numbers
+from synthpop.microdata.weighted import as_numbers, checked_weights
 
 METHODS = ("standard", "modified", "spoorenberg")
 DIGITS = 10
@@ -61,8 +61,7 @@ def whipple_index(
     """
     faults = Faults("whipple_index")
     check_choice(faults, "method", method, METHODS)
-    years, amounts = clean_ages(ages, weights, faults)
-    faults.raise_if_any()
+    years, amounts = _known_ages(ages, weights, faults)
     if method == "modified":
         digits = np.bincount(years % DIGITS, amounts, minlength=DIGITS)
         total = digits.sum()
@@ -76,25 +75,17 @@ def whipple_index(
     return float(500.0 * counts[25:61:5].sum() / total) if total > 0 else float("nan")
 
 
-def clean_ages(
+def _known_ages(
     ages: npt.ArrayLike, weights: npt.ArrayLike | None, faults: Faults
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return whole ages and weights of the persons whose age is known."""
+    """Return whole ages and weights of the persons whose age is known; raise all faults."""
     values = as_numbers(faults, ages, "ages")
-    amounts = np.ones(len(values)) if weights is None else as_numbers(faults, weights, "weights")
-    if faults:
-        return np.empty(0, dtype=np.int64), np.empty(0)
-    if amounts.shape != values.shape:
-        faults.add("weights", f"{amounts.shape[0]} weights for {len(values)} ages")
-        return np.empty(0, dtype=np.int64), np.empty(0)
-    is_invalid = ~(np.isfinite(amounts) & (amounts >= 0))
-    if is_invalid.any():
-        faults.add("weights", "missing, infinite or negative", rows=np.flatnonzero(is_invalid))
+    n = len(values)
+    amounts = np.ones(n) if weights is None else checked_weights(faults, weights, n, "age")
     is_finite = np.isfinite(values)
-    if (np.abs(values[is_finite]) > OLDEST).any():
-        rows = np.flatnonzero(is_finite & (np.abs(values) > OLDEST))
-        faults.add("ages", f"are above {OLDEST}", rows=rows, remedy="Give ages in years.")
-        return np.empty(0, dtype=np.int64), np.empty(0)
+    too_old = is_finite & (np.abs(values) > OLDEST)
+    faults.add_where(too_old, "ages", f"are above {OLDEST}", remedy="Give ages in years.")
+    faults.raise_if_any()
     return np.floor(values[is_finite]).astype(np.int64), amounts[is_finite]
 
 

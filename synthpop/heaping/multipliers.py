@@ -82,8 +82,7 @@ def sprague(five_year_counts: npt.ArrayLike, *, open_ended: bool = True) -> pd.S
         what, remedy = plural(len(values), "group"), "The formula needs five or more."
         faults.add("five_year_counts", what, remedy=remedy)
     is_invalid = ~np.isfinite(values) | (values < 0)
-    if is_invalid.any():
-        faults.add("five_year_counts", "missing or negative", rows=np.flatnonzero(is_invalid))
+    faults.add_where(is_invalid, "five_year_counts", "missing or negative")
     faults.raise_if_any()
     n = len(values)
     n_split = n - 1 if open_ended else n

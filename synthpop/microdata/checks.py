@@ -95,7 +95,7 @@ def _named_by_text(frame: pd.DataFrame, subject: str) -> pd.DataFrame:
 
 def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
     """Note each of `names` that `frame` lacks or holds twice; return whether all are there."""
-    all_once = True
+    n_faults = len(faults.found)
     for name in names:
         count = n_columns(frame.columns, name)
         if count == 0 and not isinstance(name, Hashable):
@@ -106,20 +106,16 @@ def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: 
             faults.add(repr(name), what, remedy=remedy)
         elif count > 1:
             faults.add(repr(name), f"{count} columns have this name", remedy="Rename them.")
-        all_once = all_once and count == 1
-    return all_once
+    return len(faults.found) == n_faults
 
 
 def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
     """Note columns that are absent, there twice, or hold lists; return whether all are fine."""
-    all_usable = True
+    n_faults = len(faults.found)
     for name in names:
-        occurs = check_once(faults, frame, [name], role)
-        where = unhashable(frame[name]) if occurs else np.empty(0, dtype=np.int64)
-        if len(where):
-            faults.found.append(unhashable_fault(repr(name), frame[name], where))
-        all_usable = all_usable and occurs and len(where) == 0
-    return all_usable
+        if check_once(faults, frame, [name], role) and len(rows := unhashable(frame[name])):
+            faults.found.append(unhashable_fault(repr(name), frame[name], rows))
+    return len(faults.found) == n_faults
 
 
 def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | None:
@@ -136,10 +132,9 @@ def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | 
         f"weight is beyond {LARGEST:g}": (weights > LARGEST) & ~np.isinf(weights),
         f"weight is below {1 / LARGEST:g}": (weights > 0) & (weights < 1 / LARGEST),
     }
-    for what, where in problems.items():
-        if where.any():
-            remedy = "Every row needs a positive finite weight: drop these rows or repair them."
-            faults.add(name, what, rows=np.flatnonzero(where), remedy=remedy)
+    remedy = "Every row needs a positive finite weight: drop these rows or repair them."
+    for what, rows in problems.items():
+        faults.add_where(rows, name, what, remedy=remedy)
     return weights
 
 

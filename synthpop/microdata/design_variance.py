@@ -271,10 +271,8 @@ def _fractions(faults: Faults, values: Any, n: int) -> np.ndarray:
     if not check_length(faults, "fpc", len(column), n, "row"):
         return np.zeros(n)
     is_invalid = ~(np.isfinite(column) & (column >= 0))
-    if is_invalid.any():
-        faults.add("fpc", "is missing, infinite or negative", rows=np.flatnonzero(is_invalid))
-        return np.zeros(n)
-    return column
+    faults.add_where(is_invalid, "fpc", "is missing, infinite or negative")
+    return np.where(is_invalid, 0.0, column)
 
 
 def _codes(faults: Faults, values: Any, name: str, n: int) -> np.ndarray:
@@ -282,6 +280,5 @@ def _codes(faults: Faults, values: Any, name: str, n: int) -> np.ndarray:
     if not check_length(faults, name, len(series), n, "row"):
         return np.zeros(n, dtype=np.int64)
     codes, distinct = encode(series)
-    if (codes < 0).any():
-        faults.add(name, "is missing", rows=np.flatnonzero(codes < 0), remedy="Fill it.")
+    faults.add_where(codes < 0, name, "is missing", remedy="Fill it.")
     return cell_ids(codes[:, None], [len(distinct)])[0]

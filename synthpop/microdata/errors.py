@@ -143,6 +143,13 @@ class Faults:
         shown = tuple(int(row) for row in positions[:SHOWN_ROWS])
         self.found.append(Fault(where, what, shown, len(positions), remedy))
 
+    def add_where(self, rows: np.ndarray, where: str, what: str, *, remedy: str = "") -> bool:
+        """Note one fault of the rows, bool, shape (n,), if there are any; return whether."""
+        positions = rows.nonzero()[0]
+        if len(positions):
+            self.add(where, what, rows=positions, remedy=remedy)
+        return len(positions) > 0
+
     @contextmanager
     def gathering(self) -> Iterator[None]:
         """Add the faults of an `InputError` that is raised inside to these, and go on behind it."""

@@ -107,15 +107,15 @@ def check_size(
     faults: Faults, values: np.ndarray, where: str, what: str = "value", first_row: int = 0
 ) -> bool:
     """Note values, shape (n,), that are infinite or beyond `LARGEST`; return whether none is."""
-    size = np.abs(values)
+    size, n_faults = np.abs(values), len(faults.found)
     infinite = np.isinf(size)
     problems = {
         "infinite": infinite,
         f"beyond {LARGEST:g}, too large to be squared": (size > LARGEST) & ~infinite,
     }
-    for adjective, rows in problems.items():
-        if rows.any():
+    for adjective, is_wrong in problems.items():
+        if is_wrong.any():
             remedy = "Repair it, make it missing or give another unit."
-            positions = np.flatnonzero(rows) + first_row
-            faults.add(where, f"{what} is {adjective}", rows=positions, remedy=remedy)
-    return not any(rows.any() for rows in problems.values())
+            rows = np.flatnonzero(is_wrong) + first_row
+            faults.add(where, f"{what} is {adjective}", rows=rows, remedy=remedy)
+    return len(faults.found) == n_faults

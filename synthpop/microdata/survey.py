@@ -194,10 +194,9 @@ class Survey(Result):
             stated = pd.to_numeric(self.frame[size].astype(object), errors="coerce").to_numpy(float)
             counted = np.bincount(household[household >= 0], minlength=1)
             differs = (household >= 0) & ~(stated == counted[household])
-            if differs.any():
-                what = "does not equal the number of rows of the household"
-                remedy = "Complete the households, or leave household_size out to count rows."
-                faults.add(size, what, rows=np.flatnonzero(differs), remedy=remedy)
+            what = "does not equal the number of rows of the household"
+            remedy = "Complete the households, or leave household_size out to count rows."
+            faults.add_where(differs, size, what, remedy=remedy)
 
     def _differs_within_household(self, name: str) -> np.ndarray:
         codes = encode(self.frame[name])[0]
@@ -208,12 +207,9 @@ class Survey(Result):
         names = [roles[role] for role in ("household", "person") if role in roles]
         is_repeated = self.frame.duplicated(subset=names, keep="first").to_numpy()
         is_repeated = is_repeated & self.frame[names].notna().all(axis=1).to_numpy()
-        if is_repeated.any():
-            what = "persons are in the file more than once"
-            remedy = "Drop the repeated rows or correct the ids."
-            faults.add(
-                str(self.roles.person), what, rows=np.flatnonzero(is_repeated), remedy=remedy
-            )
+        what = "persons are in the file more than once"
+        remedy = "Drop the repeated rows or correct the ids."
+        faults.add_where(is_repeated, str(self.roles.person), what, remedy=remedy)
 
     @property
     def n_persons(self) -> int:

@@ -34,10 +34,6 @@ def rows_that_differ(household: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def check_complete(faults: Faults, frame: pd.DataFrame, name: str | None, role: str) -> None:
     """Note a column with missing values."""
-    if name is None:
-        return
-    missing = frame[name].isna().to_numpy()
-    if missing.any():
-        faults.add(
-            name, f"{role} is missing", rows=np.flatnonzero(missing), remedy="Every row needs one."
-        )
+    if name is not None:
+        missing = frame[name].isna().to_numpy()
+        faults.add_where(missing, name, f"{role} is missing", remedy="Every row needs one.")

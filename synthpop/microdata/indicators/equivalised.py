@@ -107,9 +107,8 @@ def _of_households(
     except (TypeError, ValueError):
         numbers = np.full(len(code), np.nan)
         faults.add(name, "has values that are not numbers", remedy="Give numbers.")
-    if (code < 0).any():
-        remedy = "Give every person a household."
-        faults.add("household", "has missing ids", rows=np.flatnonzero(code < 0), remedy=remedy)
+    remedy = "Give every person a household."
+    faults.add_where(code < 0, "household", "has missing ids", remedy=remedy)
     if len(numbers) != len(code):
         what = f"has {len(numbers)} values for {len(code)} household ids"
         faults.add(name, what, remedy="Give one value for each person.")

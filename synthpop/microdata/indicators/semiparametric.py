@@ -181,8 +181,8 @@ def pareto_tail(
         unit = pd.factorize(series)[0].astype(np.int64)
         if len(unit) != len(x):
             faults.add("household", f"{len(unit)} ids for {plural(len(x), 'value')}")
-        elif (unit < 0).any():
-            faults.add("household", "is missing", rows=np.flatnonzero(unit < 0))
+        else:
+            faults.add_where(unit < 0, "household", "is missing")
     faults.raise_if_any()
     first = np.unique(unit, return_index=True)[1]
     w_first = None if weights is None else w[first]

@@ -12,6 +12,7 @@ from synthpop.microdata.weighted.columns import SHARE_TOLERANCE as SHARE_TOLERAN
 from synthpop.microdata.weighted.columns import Missing as Missing
 from synthpop.microdata.weighted.columns import as_numbers as as_numbers
 from synthpop.microdata.weighted.columns import check_length as check_length
+from synthpop.microdata.weighted.columns import checked_weights as checked_weights
 from synthpop.microdata.weighted.columns import clean as clean
 from synthpop.microdata.weighted.distribution import distribution
 from synthpop.microdata.weighted.moments import (

@@ -71,16 +71,14 @@ def check_length(faults: Faults, name: str, n: int, expected: int, noun: str = "
     return n == expected
 
 
-def checked_weights(faults: Faults, weights: npt.ArrayLike, n: int) -> np.ndarray:
+def checked_weights(
+    faults: Faults, weights: npt.ArrayLike, n: int, noun: str = "value"
+) -> np.ndarray:
     """Return weights as float64, shape (n,); note those that are missing or negative."""
     w = as_numbers(faults, weights, "weights")
     if len(w) != n and not faults:
-        what = f"{len(w)} weights for {plural(n, 'value')}"
+        what = f"{len(w)} weights for {plural(n, noun)}"
         faults.add("weights", what, remedy="Give one value per row.")
-    no_number = ~np.isfinite(w)
-    if no_number.any():
-        faults.add("weights", "missing or infinite", rows=np.flatnonzero(no_number))
-    negative = w < 0
-    if negative.any():
-        faults.add("weights", "negative", rows=np.flatnonzero(negative))
+    faults.add_where(~np.isfinite(w), "weights", "missing or infinite")
+    faults.add_where(w < 0, "weights", "negative")
     return w
