@@ -177,13 +177,8 @@ def _blocks(population: Any, name: str, columns: Sequence[str]) -> Iterable[Any]
         return population.iter_blocks()
     if callable(getattr(population, "frame", None)):
         return [population.frame()]
-    is_table = any(
-        hasattr(population, attribute) for attribute in ("frame", "to_pandas", "__arrow_c_stream__")
-    )
-    if (
-        not is_table
-        and isinstance(population, Iterable)
-        and not isinstance(population, (str, dict))
-    ):
+    ways_to_pandas = ("frame", "to_pandas", "__arrow_c_stream__")
+    is_table = any(hasattr(population, way) for way in ways_to_pandas)
+    if isinstance(population, Iterable) and not (is_table or isinstance(population, (str, dict))):
         return population
     return [as_frame(population, name)]

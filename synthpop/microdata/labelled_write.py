@@ -98,20 +98,15 @@ def _as_spss(values: pd.Series, variable: Variable, present: list[Any]) -> Coded
         ranges = ranges[:1]
         single = [c for c in single if not ranges[0][0] <= float(c) <= ranges[0][1]][:1]
     single = single[:MOST_MISSING]
-    meanings = dict(variable.missing)
+    meanings, labels = dict(variable.missing), dict(variable.values)
+    labels |= {code: text for code, text in meanings.items() if text and code not in labels}
     declared = replace(
         variable,
         missing=tuple((code, meanings[code]) for code in single),
         missing_ranges=tuple(ranges),
-        values=_with_meanings(variable),
+        values=tuple(labels.items()),
     )
     return Coded(values, declared, tuple(c for c in present if not declared.is_missing(c)))
-
-
-def _with_meanings(variable: Variable) -> tuple[tuple[Code, str], ...]:
-    labels = dict(variable.values)
-    labels.update({c: text for c, text in variable.missing if text and c not in labels})
-    return tuple(labels.items())
 
 
 def coded_columns(frame: pd.DataFrame, suffix: str) -> dict[str, Coded]:

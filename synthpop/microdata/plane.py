@@ -94,9 +94,9 @@ class Plane:
         """Add a point; its label is written beside it where there is room."""
         self._marks.append(("point", (x, y, kind, shape, label)))
 
-    def dots(self, x: Sequence[float], y: Sequence[float], kind: str = "mark") -> None:
+    def dots(self, x: Sequence[float], y: Sequence[float]) -> None:
         """Add many small points without labels."""
-        self._marks.append(("dots", (np.asarray(x), np.asarray(y), kind)))
+        self._marks.append(("dots", (np.asarray(x), np.asarray(y))))
 
     def line(self, x: Sequence[float], y: Sequence[float], kind: str = "mark line") -> None:
         """Add a line through points."""
@@ -178,10 +178,10 @@ class _Frame:
             self.texts.append((a, b, label))
         return _shape(shape, a, b, kind)
 
-    def dots(self, x: np.ndarray, y: np.ndarray, kind: str) -> str:
+    def dots(self, x: np.ndarray, y: np.ndarray) -> str:
         a, b = self.at(x, y)
         path = "".join(f"M{p:.0f} {q:.0f}h.1" for p, q in _distinct(a, b))
-        return f'<path class="{kind} dots" d="{path}"/>'
+        return f'<path class="mark dots" d="{path}"/>'
 
     def line(self, x: np.ndarray, y: np.ndarray, kind: str) -> str:
         a, b = self.at(x, y)

@@ -25,9 +25,9 @@ RIVAL_SHARE = 0.1
 """Part of the largest contribution that the others must hide (the p% rule with p = 10)."""
 
 
-def is_small(records: Number, smallest: float = SMALLEST_COUNT) -> bool:
-    """Whether a count, or an expected number of records, is between 0 and `smallest`."""
-    return records is not None and 0 < float(records) < smallest
+def is_small(records: Number) -> bool:
+    """Whether a count, or an expected number of records, lies between 0 and `SMALLEST_COUNT`."""
+    return records is not None and 0 < float(records) < SMALLEST_COUNT
 
 
 def hide(table: pd.DataFrame, columns: Sequence[str], rows: ArrayLike) -> pd.DataFrame:
@@ -83,17 +83,17 @@ def is_dominated(contributions: ArrayLike) -> bool:
     return bool(np.partition(sizes, -2)[:-2].sum() < RIVAL_SHARE * largest)
 
 
-def is_safe_statistic(values: ArrayLike, smallest: int = SMALLEST_COUNT) -> bool:
+def is_safe_statistic(values: ArrayLike) -> bool:
     """Whether a mean or total of values may be shown: enough are known, and none dominates."""
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
-    return len(known) >= smallest and not is_dominated(known)
+    return len(known) >= SMALLEST_COUNT and not is_dominated(known)
 
 
-def is_safe_change(original: ArrayLike, released: ArrayLike, fewest: int = FEWEST_CHANGES) -> bool:
+def is_safe_change(original: ArrayLike, released: ArrayLike) -> bool:
     """Whether statistics of linked records may be shown before and after a change.
 
-    Their difference is the sum of the changes: it must come from none, or from at least `fewest`
+    Their difference is the sum of the changes: it must come from none, or from `FEWEST_CHANGES`
     records of which none dominates. A value that is suppressed counts as changed to zero.
     """
     before, after = (np.asarray(values, dtype=np.float64) for values in (original, released))
@@ -101,16 +101,10 @@ def is_safe_change(original: ArrayLike, released: ArrayLike, fewest: int = FEWES
     changed = (x != y) | (np.isnan(before) != np.isnan(after))
     if not changed.any():
         return True
-    return int(changed.sum()) >= fewest and not is_dominated(y - x)
+    return int(changed.sum()) >= FEWEST_CHANGES and not is_dominated(y - x)
 
 
-def safe_domains(
-    domains: ArrayLike,
-    values: ArrayLike,
-    smallest: int = SMALLEST_COUNT,
-    *,
-    beside_all: bool = True,
-) -> list[Any]:
+def safe_domains(domains: ArrayLike, values: ArrayLike, *, beside_all: bool = True) -> list[Any]:
     """Return the domains of a partition whose statistic may be shown beside that of all records.
 
     1. Domains with too few values, or with a dominant one, are hidden.
@@ -124,13 +118,13 @@ def safe_domains(
     numbers = np.asarray(values, dtype=np.float64)
     is_number = ~np.isnan(numbers)
     sizes = np.bincount(codes[(codes >= 0) & is_number], minlength=len(names))
-    safe = [k for k in range(len(names)) if is_safe_statistic(numbers[codes == k], smallest)]
+    safe = [k for k in range(len(names)) if is_safe_statistic(numbers[codes == k])]
     order = sorted(safe, key=lambda k: int(sizes[k]))
     while order and beside_all:
         values_beside = numbers[~np.isin(codes, order)]
         n_hidden = len(names) - len(order) + int((codes < 0).any())
         nothing_beside = np.isnan(values_beside).all()
-        if nothing_beside or (n_hidden >= 2 and is_safe_statistic(values_beside, smallest)):
+        if nothing_beside or (n_hidden >= 2 and is_safe_statistic(values_beside)):
             break
         order = order[1:]
     return [name for k, name in enumerate(names) if k in order]

@@ -183,10 +183,6 @@ def _usable(scale: float, shape: float) -> Estimate:
     return (float(scale), float(shape)) if is_usable else None
 
 
-def _exponential(y: np.ndarray, w: np.ndarray) -> Estimate:
-    return float(np.average(y, weights=w)), 0.0
-
-
 def _moments(y: np.ndarray, w: np.ndarray) -> Estimate:
     n = len(y)
     mean = np.average(y, weights=w)
@@ -275,5 +271,5 @@ ESTIMATORS: dict[str, Callable[[np.ndarray, np.ndarray], Estimate]] = {
     "pwm": _pwm,
     "pwm-biased": _pwm_biased,
     "moments": _moments,
-    "exponential": _exponential,
+    "exponential": lambda y, w: (float(np.average(y, weights=w)), 0.0),
 }

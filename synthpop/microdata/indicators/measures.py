@@ -70,7 +70,8 @@ def prepare(
         check_length(faults, "by", len(column), n)
         codes, domains = encode(column)
     faults.raise_if_any()
-    x = series.to_numpy(dtype=np.float64, na_value=np.nan) if _numeric(series) else series
+    is_real = pd.api.types.is_numeric_dtype(series.dtype) and series.dtype.kind != "c"
+    x = series.to_numpy(dtype=np.float64, na_value=np.nan) if is_real else series
     clean(x, weights)  # raises with every fault of the numbers
     x = as_numbers(faults, x, "values")
     all_weights = None if weights is None else np.asarray(weights, dtype=np.float64)
@@ -82,10 +83,6 @@ def prepare(
         x, rows = x[order], rows[order]
     codes = None if codes is None else codes[rows]
     return Sorted(x, w[rows], rows, n, domains, codes, all_weights)
-
-
-def _numeric(series: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(series.dtype) and series.dtype.kind != "c"
 
 
 def make_indicator(
