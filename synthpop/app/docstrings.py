@@ -22,13 +22,7 @@ class ParameterText:
 
 
 def first_sentence(function: Callable[..., Any]) -> str:
-    """Return the first sentence of a docstring.
-
-    Examples
-    --------
-    >>> first_sentence(first_sentence)
-    'Return the first sentence of a docstring.'
-    """
+    """Return the first sentence of a docstring."""
     text = inspect.getdoc(function) or ""
     return " ".join(text.split("\n\n")[0].split())
 
@@ -102,13 +96,7 @@ def quoted_choices(text: ParameterText) -> tuple[tuple[str, str], ...]:
 
 
 def quoted_words(text: str) -> list[str]:
-    """Return what stands in quotes.
-
-    Examples
-    --------
-    >>> quoted_words('"basic", "all", list of names, or formula text')
-    ['basic', 'all']
-    """
+    """Return what stands in quotes."""
     return re.findall(r'"([^"]+)"', text)
 
 

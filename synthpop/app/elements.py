@@ -145,10 +145,7 @@ def checks(key: str, label: str, names: Sequence[str], chosen: Sequence[str], na
 def table(
     data: Mapping[str, Any], caption: str, *, more: str = "", of_data: bool = False
 ) -> TagList:
-    """Return a plain table: head, rows, and a note where rows are left out.
-
-    Texts are those of a result, in the language of the page; with `of_data` values of the file.
-    """
+    """Return a plain table; texts are those of a result, with `of_data` values of the file."""
     text_of = str if of_data else said_here
     kinds = ["number" if is_number else None for is_number in data["numbers"]]
 
@@ -202,10 +199,7 @@ def waiting(text: str) -> Tag:
 
 
 def pending(view: View, job: str, text: str, *, retry: str = "") -> Tag | TagList:
-    """Return what stands in place of a result: that it is computed, or why it failed.
-
-    text: what is done; retry: text of the button that computes it again, if there is one
-    """
+    """Return what stands in place of a result: that it is computed, or why not and a button."""
     fault = view.fault(job)
     if not fault:
         return waiting(text)

@@ -46,11 +46,6 @@ def stored_name(name: str) -> str:
     """Return the name under which an upload is stored: random, with the ending of its format.
 
     Raises InputError: files of this format are not read.
-
-    Examples
-    --------
-    >>> stored_name("../my survey.CSV").endswith(".csv"), "survey" in stored_name("survey.csv")
-    (True, False)
     """
     from synthpop.microdata.files import READERS
 
@@ -80,10 +75,7 @@ def pack(project: Project, folder: Path, target: Path) -> None:
 
 
 def unpack(source: Path, folder: Path, limit: int) -> Project:
-    """Put the files of an archive into the folder and return its project.
-
-    Raises InputError: it is not an archive of the app, or too large.
-    """
+    """Put the files of an archive into the folder and return its project, or raise InputError."""
     faults = Faults("project")
     try:
         with zipfile.ZipFile(source) as archive:

@@ -80,29 +80,11 @@ def make_form(
     roles: Mapping[str, str] | None = None,
     related: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Form:
-    """Return the form of a function.
+    """Return the form of a function, or of a dataclass, with a NumPy docstring.
 
-    function: a function or a dataclass with a NumPy docstring
-    skip: collection of str; parameters that are not options
-    roles: mapping; option -> role that fills it when it is left empty
-    related: mapping; functions or classes by the name at which docstrings say "see `Name`" of a
-        parameter
-
-    Examples
-    --------
-    >>> def blur(data, column: str, *, level: float = 0.1, method: str = "normal"):
-    ...     '''Blur a column.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     column : str
-    ...         A numeric column.
-    ...     level : float
-    ...         How much.
-    ...     method : {"normal", "uniform"}
-    ...     '''
-    >>> [(one.name, one.kind, one.default) for one in make_form(blur).options]
-    [('column', 'column', None), ('level', 'number', 0.1), ('method', 'choice', 'normal')]
+    skip: parameters that are not options
+    roles: option -> role that fills it when it is left empty
+    related: what docstrings mean by "see `Name`" of a parameter, by this name
     """
     described = getattr(function, "func", function)  # of a partial function
     texts, hints = _texts(described), _hints(described)
@@ -275,8 +257,7 @@ def _toml(text: str) -> Any:
 def read_form(form: Form, entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that the entries of a form stand for; empty entries are left out.
 
-    Raises InputError: entries that the form does not have, are not numbers, or are required and
-        empty.
+    Raises InputError: unknown entries, texts in place of numbers, required ones that are empty.
     """
     faults = Faults(form.name)
     options = {one.name for one in form.options}

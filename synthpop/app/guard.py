@@ -36,11 +36,7 @@ def new_token() -> str:
 
 
 class Guard:
-    """ASGI middleware that lets through only requests of the app's own pages.
-
-    app: ASGI application
-    token: str; first part of every path
-    """
+    """ASGI middleware for requests of the app's own pages only: each path begins with the token."""
 
     def __init__(self, app: ASGI, token: str, port: int) -> None:
         self.app = app

@@ -80,18 +80,9 @@ COMMANDS: dict[str, Command] = {
 
 
 def perform(project: Project, command: str, arguments: Mapping[str, Any]) -> Project:
-    """Carry out a command and record it.
+    """Carry out a command of `COMMANDS`, and record it.
 
-    command: name in `COMMANDS`: "choose_language", "protect.set_role"
-    arguments: mapping; plain values, checked against the signature of the command
-    Raises InputError: unknown command, or arguments that it does not take; the project stays as it
-        was.
-
-    Examples
-    --------
-    >>> project = perform(Project(), "choose_journey", {"journey": "protect"})
-    >>> project.journey, [entry.command for entry in project.record]
-    ('protect', ['choose_journey'])
+    Raises InputError: unknown command, or arguments that it does not take.
     """
     faults = Faults("project")
     check_choice(faults, "command", command, COMMANDS)
@@ -136,10 +127,7 @@ def save(project: Project, folder: Path) -> None:
 
 
 def load(folder: Path) -> Project:
-    """Read the project of a folder; nothing of it is evaluated.
-
-    Raises InputError: the folder has no project, or it is none of this version.
-    """
+    """Read the project of a folder, or raise InputError; nothing of it is evaluated."""
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

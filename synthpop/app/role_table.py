@@ -29,8 +29,7 @@ def roles_page(
     """Return the page of the roles of a file: suggestions and the table.
 
     needs: for the columns and for the suggested roles
-    titles: mapping of role to text
-    lead, reading: what the page asks for, and what is done until the columns are known
+    reading: what is done until the columns are known
     """
     t, journey = view.t, view.project.journey
     columns, suggest = needs
@@ -63,11 +62,7 @@ def role_table(
 ) -> Tag:
     """Return one row a column: its role to choose, what it holds, and why a role is suggested.
 
-    described: mapping; result of ``describe_columns``
-    reasons: mapping of column to {"role", "why"}
-    role_of: the role of a column; "" for none
-    titles: mapping of role to text
-    name: command that gives a column its role
+    described: what ``describe_columns`` returns; name: command that gives a column its role
     """
     t = view.t
     pairs = [(role, t(title)) for role, title in titles.items()]

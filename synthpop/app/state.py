@@ -49,12 +49,7 @@ class Source(Table):
         return self.suffix in (".csv", ".txt", ".tsv")
 
     def typed(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a frame with the columns of the types that the user chose.
-
-        Delimited text is read with its types at once.
-
-        Raises InputError: a column that shall be a number holds other text.
-        """
+        """Return a frame with the types that the user chose; text files are read with them."""
         if self.is_text or not self.types:
             return frame
         import pandas as pd
@@ -88,10 +83,7 @@ class Source(Table):
         return {key: value for key, value in table.items() if value != defaults.get(key)}
 
     def reading(self) -> dict[str, Any]:
-        """Return the options of ``read_table``.
-
-        Raises InputError: options that do not fit each other, or labels that are none.
-        """
+        """Return the options of ``read_table``, or raise InputError where they do not fit."""
         csv = CsvOptions(**self.text_options()) if self.is_text else None
         dictionary = None
         if self.labels:
@@ -117,10 +109,7 @@ def changed_at(
     noun: str,
     change: Callable[[Item], Item] | None = None,
 ) -> tuple[Item, ...]:
-    """Return the items with the one at a place changed, or without it.
-
-    Raises InputError: there is none at the place.
-    """
+    """Return the items with the one at a place changed, or without it."""
     if not 0 <= place < len(items):
         raise InputError.of("project", noun, f"there is none at place {place}")
     changed = () if change is None else (change(items[place]),)
@@ -183,10 +172,7 @@ def with_type(source: Source, column: str, kind: str) -> Source:
 
 
 def with_meaning(source: Source, column: str, entry: Mapping[str, Any]) -> Source:
-    """Return a source with label, value labels or missing codes of a column changed.
-
-    Raises InputError: the entry is not one of a dictionary.
-    """
+    """Return a source with label, value labels or missing codes of a column changed."""
     meaning = source.labels.get(column, {}) | dict(entry)
     Variable.from_dict(column, meaning)
     return source.model_copy(update={"labels": source.labels | {column: meaning}})

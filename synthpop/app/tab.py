@@ -26,8 +26,7 @@ Listener = Callable[[str], None]
 class Tab:
     """The project of one tab and everything that is computed for it.
 
-    folder: Path; private folder; a project that it holds is opened
-    temporary: bool; whether the folder is removed when the tab is closed
+    A project that the folder holds is opened; a temporary folder is removed with the tab.
     """
 
     def __init__(self, folder: Path, *, temporary: bool = True) -> None:

@@ -12,9 +12,7 @@ from synthpop.app.tab import Tab
 class Tabs:
     """All tabs of a server, by the keys that only their browsers know.
 
-    root: Path; private folder of the server
-    limit: int; largest upload in bytes
-    project: Path, optional; folder of a project that the first tab opens and that is not removed
+    The first tab opens `project`, a folder that stays; `limit` is the largest upload in bytes.
     """
 
     def __init__(self, root: Path, limit: int, project: Path | None = None) -> None:

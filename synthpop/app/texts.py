@@ -30,29 +30,14 @@ def texts_of(language: str) -> dict[str, str]:
 
 
 def translate(language: str, text: str, **values: Any) -> str:
-    """Return a text in a language, with values filled in; English where there is no other.
-
-    Examples
-    --------
-    >>> translate("de", "Cancel"), translate("de", "Nobody says this")
-    ('Abbrechen', 'Nobody says this')
-    >>> translate("en", "{n} records", n=3)
-    '3 records'
-    """
+    """Return a text in a language, with values filled in; English where there is no other."""
     with use_language(language):
         translation = texts_of(language).get(text) or gettext(text)
     return translation.format(**values) if values else translation
 
 
 def t(text: str, **values: Any) -> str:
-    """Return a text of a job in the language that it runs in.
-
-    Examples
-    --------
-    >>> with use_language("de"):
-    ...     t("Cancel")
-    'Abbrechen'
-    """
+    """Return a text of a job in the language that it runs in."""
     return translate(current_language(), text, **values)
 
 

@@ -32,10 +32,7 @@ class Cancelled(WorkerError):
 
 
 class Worker:
-    """A child process that does one job after the other and can be killed.
-
-    folder: Path; the private folder of the project; the child reads and writes nothing else
-    """
+    """A child process, killed at will, that works in the private folder of a project."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -94,11 +91,7 @@ class Worker:
         arguments: Mapping[str, Any],
         progress: Progress = lambda event: None,
     ) -> WorkerAnswer:
-        """Let the child do a job; blocks until it is done.
-
-        Raises Cancelled: `cancel` was called; WorkerError: the child died, for example because the
-            machine has too little memory.
-        """
+        """Let the child do a job; blocks until it is done, was cancelled or the child died."""
         with self._lock:
             self.start()
             process = self._process

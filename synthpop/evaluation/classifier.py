@@ -30,26 +30,13 @@ def auc_of_groups(
     folds: int = FOLDS,
     iterations: int = ITERATIONS,
 ) -> float:
-    """Return the cross-validated area under the ROC curve of a boosted classifier.
+    """Return the cross-validated area under the ROC curve of a boosted classifier; NaN if too few.
 
-    sample, population: DataFrame, the same numeric columns; missing values are NaN, which trees can
-        split on
-    weights: float array, shape (n,); weights of the sample; rows of the population count 1, and
-        both sides count alike
-    sample_groups, population_groups: int arrays; households: all members are in the same fold
-    folds, iterations: folds, and trees of `sklearn.ensemble.HistGradientBoostingClassifier`
-    Returns float: 1/2 where the classifier cannot tell the sides apart, 1 where it always can. NaN
-        with fewer than two groups a fold, or without any value.
+    sample, population: the same numeric columns; missing values are NaN, on which trees can split
+    weights: of the sample, shape (n,); rows of the population count 1, and both sides count alike
+    sample_groups, population_groups: households; members are in fold number mod `folds`
 
-    Every group goes to fold number mod `folds`, in the order of the numbers. The trees have no
-    random element, so that the result is the same in each run.
-
-    Examples
-    --------
-    >>> same = pd.DataFrame({"x": np.arange(400) % 10})
-    >>> numbers = np.arange(400) // 2
-    >>> round(auc_of_groups(same, same, np.ones(400), numbers, numbers), 2)
-    0.5
+    1/2 where the sides cannot be told apart, 1 where always. No randomness.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 

@@ -290,12 +290,12 @@ def _ranked(by_fold: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
     columns = [str(column) for column in by_fold if column not in aside]
     of_values = [column for column in columns if column.startswith(("crps", "pinball"))]
     rows = []
-    for label, part in by_fold.groupby("candidate", sort=False):
+    for label, folds in by_fold.groupby("candidate", sort=False):
         row: dict[str, Any] = {"variable": name, "candidate": str(label)}
         for column in columns:
-            has_value = part[column].notna()
-            weight = part["weight_values" if column in of_values else "weight"][has_value]
-            values = part[column][has_value]
+            has_value = folds[column].notna()
+            weight = folds["weight_values" if column in of_values else "weight"][has_value]
+            values = folds[column][has_value]
             row[column] = float(np.average(values, weights=weight)) if len(values) else np.nan
         rows.append(row)
     table = pd.DataFrame(rows).sort_values(score, kind="stable", ignore_index=True)

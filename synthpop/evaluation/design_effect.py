@@ -22,11 +22,8 @@ def design_ratios(
 ) -> Ratios:
     """Return effective sizes of variables and pairs over Kish's; nothing without a named design.
 
-    survey: a ratio differs from one where it names primary sampling units or design strata
-    codes: dict of int arrays, shape (n,); level of each row, by variable
-    pairs: pairs of these names
-    Warns SparseDataWarning: the design cannot be used: a unit lies in two strata, or there is one
-        unit only.
+    codes: level of each row by variable, shape (n,); pairs: of these variables
+    Warns SparseDataWarning: a unit lies in two strata, or there is one unit only.
     """
     if survey.roles.psu is None and survey.roles.design_strata is None:
         return {}
@@ -59,22 +56,9 @@ def quantile_classes(values: pd.Series) -> np.ndarray:
 def design_effective_size(codes: np.ndarray, weights: np.ndarray, units: SampledUnits) -> float:
     """Return the size of a simple random sample that would know a distribution as well.
 
-    codes: int array, shape (n,); level of each row
-    weights: array, shape (n,)
-    units: the first stage counts, which holds nearly all of the variance
-
     sum p (1 - p) over the sum of the design variances of the shares p, so the size over the mean
-    design effect of Rao and Scott (1981), doi:10.1080/01621459.1981.10477633. A stratum of one
-    unit is compared with the whole sample. Where the shares do not vary it is Kish's size.
-
-    Examples
-    --------
-    >>> from synthpop.microdata.design_variance import sampled_units
-    >>> rows = np.repeat(np.arange(50), 4)
-    >>> rng = np.random.default_rng(1)
-    >>> level, units = rng.integers(0, 2, 50)[rows], sampled_units(200, cluster=rows)
-    >>> round(design_effective_size(level, np.ones(200), units))  # 50 clusters of equals
-    49
+    design effect of Rao and Scott (1981), doi:10.1080/01621459.1981.10477633. Of the first stage
+    alone. A stratum of one unit is compared with the whole sample; Kish's size without variation.
     """
     level = np.unique(codes, return_inverse=True)[1].reshape(-1)
     n_levels = int(level.max(initial=-1)) + 1

@@ -61,27 +61,14 @@ def _own_codes(values: pd.Series) -> tuple[np.ndarray, Sequence[Any]]:
 
 
 def make_factor(sample: pd.Series, more_levels: Sequence[Any] = ()) -> Factor:
-    """Return the factor of a column of the sample, with further levels of the population.
-
-    Examples
-    --------
-    >>> factor = make_factor(pd.Series(["b", "a"], name="job"), ["c"])
-    >>> factor.code(pd.Series(["a", "c", None, "x"])).tolist(), factor.levels
-    ([0, 2, 3, 4], ('a', 'b', 'c'))
-    """
+    """Return the factor of a column of the sample, with further levels of the population."""
     levels = tuple(dict.fromkeys((*encode(sample)[1], *more_levels)))
     labels = (*(text_of(level) for level in levels), MISSING_LABEL, UNKNOWN_LABEL)
     return Factor(str(sample.name), levels, labels)
 
 
 def make_classes(sample: pd.Series, weights: np.ndarray) -> Factor:
-    """Return the classes of a number: weighted fifths of the sample, zero a class of its own.
-
-    Examples
-    --------
-    >>> make_classes(pd.Series(range(1, 11), name="x"), np.ones(10)).labels[:2]
-    ('up to 2', 'over 2 to 4')
-    """
+    """Return the classes of a number: weighted fifths of the sample, zero a class of its own."""
     values = as_numbers(sample)
     has_value = ~np.isnan(values)
     zero = weights[has_value & (values == 0)].sum() > ZERO_SHARE * weights[has_value].sum()

@@ -80,10 +80,7 @@ def rows_of_survey(survey: Survey, frame: pd.DataFrame, columns: Sequence[str]) 
 def rows_of_population(
     source: PopulationChunks, columns: Sequence[str], household: str, n_sample: int
 ) -> HouseholdRows | None:
-    """Return evenly spaced households of a population, as many as the sample has or 50,000.
-
-    None where the population has no column with the households.
-    """
+    """Return evenly spaced households, as many as the sample has or 50,000; None without ids."""
     if household not in source.columns:
         return None
     names = list(dict.fromkeys([household, *columns]))

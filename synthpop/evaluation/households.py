@@ -61,24 +61,13 @@ class HouseholdPair:
 
 
 def household_distances(pair: HouseholdPair) -> pd.DataFrame:
-    """Return all comparisons of households, one row each.
-
-    Columns: `scope`, `measure`, `variable`, `where` (the level that is counted, the statistic or
-    the relation), `sample` and `population` (a share, correlation or indicator; NaN for distances
-    of distributions), `value` (distance), its expected errors, and `n_sample` (households).
-    """
+    """Return all comparisons of households, one row each; `where`: level, statistic or relation."""
     rows = [*_member_pairs(pair), *_member_counts(pair), *_sums(pair), *_age_gaps(pair)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def member_pairs(sizes: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the rows of both persons of each pair of members, and the pair's household.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in member_pairs(np.array([1, 3]), np.array([0, 1]))]
-    [[1, 1, 2], [2, 3, 3], [1, 1, 1]]
-    """
+    """Return the rows of both persons of each pair of members, and the pair's household."""
     first, second, household = [], [], []
     for size in np.unique(sizes[sizes > 1]).tolist():
         at = np.flatnonzero(sizes == size)
@@ -134,13 +123,7 @@ def _tvd_of_cells(p: np.ndarray, q: np.ndarray, m: float, n: float) -> Compared:
 
 
 def smoothed(q: np.ndarray, n: float) -> np.ndarray:
-    """Return shares as if half a unit more lay in the cells, so that 0 and 1 are not certain.
-
-    Examples
-    --------
-    >>> smoothed(np.array([1.0, 0.0]), 49.5).tolist()
-    [0.995, 0.005]
-    """
+    """Return shares as if half a unit more lay in the cells, so that 0 and 1 are not certain."""
     return np.asarray((q * n + 0.5 / len(q)) / (n + 0.5))
 
 
@@ -320,13 +303,7 @@ def _gaps_of_side(
 
 
 def ks_of_values(p: np.ndarray, wp: np.ndarray, q: np.ndarray, wq: np.ndarray) -> float:
-    """Kolmogorov-Smirnov distance of two weighted samples; NaN where one is empty.
-
-    Examples
-    --------
-    >>> ks_of_values(np.array([1.0, 2.0]), np.ones(2), np.array([1.0, 1.0]), np.ones(2))
-    0.5
-    """
+    """Kolmogorov-Smirnov distance of two weighted samples; NaN where one is empty."""
     if not (wp.sum() > 0 and wq.sum() > 0):
         return float("nan")
     values = np.concatenate([p, q])

@@ -19,18 +19,11 @@ def group_jackknife(
     """Return the standard error of a statistic from groups of households left out in turn.
 
     statistic: gets a boolean array, shape (households,), of the households to use
-    groups: unit i is in group i mod `groups`
-    units: int array, shape (households,); primary sampling unit of each household. Default: every
-        household is one.
+    units: primary sampling unit of each household (default: each is one); unit i is in group i mod
+        `groups`
 
     sqrt((g - 1) / g sum (t_(k) - mean t)^2), Wolter (2007), Introduction to Variance Estimation,
     section 4.2. NaN with fewer than two groups of households.
-
-    Examples
-    --------
-    >>> x = np.array([1.0, 3.0])
-    >>> group_jackknife(lambda used: float(x[used].mean()), 2)
-    1.0
     """
     unit = np.arange(n_households) if units is None else np.unique(units, return_inverse=True)[1]
     g = min(groups, int(unit.max(initial=-1)) + 1)

@@ -48,22 +48,13 @@ def pmse_of_codes(
 ) -> Pmse:
     """Return the propensity mean squared error of a weighted sample and persons of a population.
 
-    sample, population: lists of int arrays, shapes (n,) and (m,); codes of the same variables on
-        both sides
-    weights: float array, shape (n,)
-    effective: effective size of the sample
+    sample, population: codes of the same variables, shapes (n,) and (m,)
 
     Both sides count alike: sample weights have mean 1, every person of the population n / m. With
     c = 1/2 a fit is close to a linear one, so pMSE = d' S^-1 d / 16, d the difference of the means
     and S their covariance. Independent draws given the sample make it (k - 1) / (16 m) on average;
     for m = n that is (k - 1) (1/2)^3 / (2 n), the expectation of Snoke, Raab, Nowok, Dibben and
     Slavkovic (2018), doi:10.1111/rssa.12358, section 3.
-
-    Examples
-    --------
-    >>> same = np.repeat([0, 1], 50)
-    >>> pmse_of_codes([same], [same], np.ones(100), 100.0).pmse
-    0.0
     """
     n, m = len(weights), len(population[0]) if population else 0
     w = np.concatenate([weights * (n / weights.sum()), np.full(m, n / m)])

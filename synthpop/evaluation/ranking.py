@@ -94,8 +94,6 @@ def _of_sum(row: Mapping[Any, Any]) -> dict[str, Any]:
 def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> pd.DataFrame:
     """Return the first rows beyond a ratio; each set of variables, and each kind of one, once.
 
-    ranking: see `rank_comparisons`
-
     A variable stands in at most two rows, so that one fault does not hide the others.
     """
     places: list[int] = []

@@ -79,10 +79,7 @@ def make_request(
     by: Sequence[str] | None,
     components: Mapping[str, Sequence[str]] | None,
 ) -> FitRequest:
-    """Check everything and fix what is counted.
-
-    Raises InputError: lists every fault.
-    """
+    """Check everything, with every fault in one InputError, and fix what is counted."""
     faults = Faults("assess_fit")
     if not isinstance(survey, Survey):
         what = f"is a {type(survey).__name__}"

@@ -10,49 +10,25 @@ import numpy as np
 
 
 def log_scores(probabilities: np.ndarray, classes: np.ndarray, smallest: float) -> np.ndarray:
-    """Return minus the logarithm of the probability of what happened, shape (n,).
-
-    probabilities: float array, shape (n, R)
-    classes: int array, shape (n,)
-    smallest: probabilities below it count as this one, so that one surprise is not infinitely bad
-
-    Examples
-    --------
-    >>> log_scores(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([1, 1]), 0.01).round(3).tolist()
-    [0.288, 4.605]
-    """
+    """Return minus the log of the probability (n, R) of what happened (n,), cut at the smallest."""
     predicted = probabilities[np.arange(len(classes)), classes]
     return -np.log(np.maximum(predicted, smallest))
 
 
 def brier_scores(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the squared distance from the distribution to what happened, shape (n,); 0 to 2.
-
-    Examples
-    --------
-    >>> brier_scores(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([1, 1])).tolist()
-    [0.125, 2.0]
-    """
+    """Return the squared distance from the distribution to what happened, shape (n,); 0 to 2."""
     predicted = probabilities[np.arange(len(classes)), classes]
     return np.sum(probabilities**2, axis=1) - 2 * predicted + 1
 
 
 def crps_of_draws(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Estimate the continuous ranked probability score from draws.
+    """Estimate the continuous ranked probability score from draws (M, n) and values (n,).
 
-    draws: float array, shape (M, n); draws of each person; NaN is left out
-    values: float array, shape (n,)
-    Returns float array, shape (n,): ``E|X - y| - E|X - X'| / 2`` in the unit of the values, without
-        bias for any number of draws from two on (the second mean runs over distinct pairs); NaN
-        where a person has fewer than two draws or no value.
+    ``E|X - y| - E|X - X'| / 2`` in the unit of the values, without bias for any number of draws
+    from two on (the second mean runs over distinct pairs); NaN with fewer draws or no value.
 
     Gneiting and Raftery (2007), equation 21, doi:10.1198/016214506000001437; unbiased form: Ferro
     (2014), doi:10.1002/qj.2270.
-
-    Examples
-    --------
-    >>> crps_of_draws(np.array([[0.0], [2.0]]), np.array([1.0])).tolist()
-    [0.0]
     """
     ordered = np.sort(draws, axis=0)
     has_value = ~np.isnan(ordered)
@@ -72,12 +48,6 @@ def pinball_of_draws(draws: np.ndarray, values: np.ndarray, p: float) -> np.ndar
     """Return the pinball (quantile) score of the p-quantile of the draws, shape (n,).
 
     ``(p - 1[y < q]) (y - q)`` in the unit of the values; NaN as in `crps_of_draws`.
-
-    Examples
-    --------
-    >>> draws = np.array([[0.0], [1.0], [2.0]])
-    >>> pinball_of_draws(draws, np.array([5.0]), 0.5).tolist()
-    [2.0]
     """
     ordered = np.sort(draws, axis=0)
     count = (~np.isnan(ordered)).sum(axis=0)

@@ -14,11 +14,7 @@ from synthpop.microdata.text import number, short_percent
 
 
 def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:
-    """Return one row of the ranking as a sentence.
-
-    row: mapping; a row of `rank_comparisons`
-    name: what a variable is called
-    """
+    """Return a row of `rank_comparisons` as a sentence; `name`: what a variable is called."""
     what = comparison_title(row, name)
     correlation = row["measure"] == "correlation"
     value = number(row["value"], 2) if correlation else short_percent(row["value"], 2)
@@ -37,13 +33,7 @@ def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as a factor.
-
-    Examples
-    --------
-    >>> times(2.345), times(31.7)
-    ('2.3 times', '32 times')
-    """
+    """Return a ratio as a factor: "2.3 times"."""
     return said("{ratio} times", ratio=number(ratio, 2))
 
 

@@ -65,10 +65,7 @@ def _drawn_rows(columns: list[str], step: float, frames: NumberedFrames) -> pd.D
 
 
 def make_source(population: Any) -> PopulationChunks:
-    """Return the source of a `Population` or of a table of persons.
-
-    Raises InputError: it is neither.
-    """
+    """Return the source of a `Population` or of a table of persons, or raise InputError."""
     if not isinstance(population, Population):
         frame = as_unique_frame(population, "population")
         return PopulationChunks(frame, tuple(map(str, frame.columns)))

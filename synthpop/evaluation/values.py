@@ -215,10 +215,7 @@ def by_group(sides: ShareTables, name: str, by: str) -> dict[str, Any]:
 def ks_distances(
     sides: ShareTables, groups: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Kolmogorov-Smirnov distances of each number overall and over the groups of each factor.
-
-    groups: (variable, factor) -> what `by_group` returns
-    """
+    """Kolmogorov-Smirnov distances of each number, overall and by the groups of `by_group`."""
     rows = []
     for name in sides.plan.grids:
         q, p = sides.sample.numbers[name], sides.population.numbers[name]

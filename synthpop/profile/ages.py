@@ -17,15 +17,7 @@ MOST_STARTS = 6
 def first_age(age: np.ndarray, special: np.ndarray) -> float | None:
     """Return the youngest age with a value; None where some are below one year, or none.
 
-    age: float array, shape (n,)
-    special: bool array, shape (n,); persons whose value is missing, zero or what all young children
-        have
-
-    Examples
-    --------
-    >>> age = np.repeat(np.arange(40.0), 5)
-    >>> first_age(age, age < 16)
-    16.0
+    special: persons whose value is missing, zero or what all young children have
     """
     others_have_age = ~special & np.isfinite(age)
     if others_have_age.sum() < FEWEST_OTHERS:
@@ -44,18 +36,7 @@ def level_of_children(codes: np.ndarray, age: np.ndarray) -> int | None:
 
 
 def age_breaks(age: np.ndarray, starts: list[float]) -> tuple[float, ...]:
-    """Return limits (a, b] of age classes.
-
-    Five years, with limits added where variables begin (the last age before).
-
-    age: float array
-    starts: first ages of variables and levels
-
-    Examples
-    --------
-    >>> age_breaks(np.arange(90.0), [16.0])[:6]
-    (-1.0, 4.0, 9.0, 14.0, 15.0, 17.0)
-    """
+    """Return limits (a, b] of age classes: five years, and the last age before each start."""
     ages = age[np.isfinite(age)]
     if not len(ages) or ages.min() == ages.max():
         return ()

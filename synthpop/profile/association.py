@@ -53,20 +53,8 @@ def members_depend(
 ) -> bool:
     """Whether levels of two members go together beyond what their cells of age and sex explain.
 
-    The table of the two members' levels is held against the one that is expected where both are
-    drawn from the shares of their cells. Its total variation distance must be 3 %, and a quarter
-    more than chance lets expect. Levels that are alike count, and levels that complement each
-    other, as full-time work and housework.
-
-    codes, cells: int arrays, shape (n,)
-    pairs: two int arrays; rows of the two members of each pair
-
-    Examples
-    --------
-    >>> codes = np.tile([0, 1, 1, 0], 100)
-    >>> rows = np.arange(0, 400, 2)
-    >>> members_depend(codes, np.zeros(400, dtype=int), (rows, rows + 1), 2)
-    True
+    The total variation distance of the crossed levels from those drawn by the shares of their cells
+    must be 3 %, and a quarter more than chance lets expect. Levels may be alike or complementary.
     """
     first, second = pairs
     if not len(first):

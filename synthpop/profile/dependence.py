@@ -26,13 +26,7 @@ def codes_of(column: pd.Series) -> np.ndarray:
 
 
 def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two coded columns tell the same rows apart.
-
-    Examples
-    --------
-    >>> same_partition(np.array([0, 0, 1]), np.array([1, 1, 0]))
-    True
-    """
+    """Whether two coded columns tell the same rows apart."""
     k, m = int(a.max(initial=-1)) + 1, int(b.max(initial=-1)) + 1
     return k == m and len(np.unique(a * (m + 1) + b)) == k
 
@@ -66,13 +60,7 @@ def mapping_of(function: np.ndarray, argument: np.ndarray) -> bool:
 def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], list[Any]] | None:
     """Return limits (a, b] and the level of each class, where a column is classes of a number.
 
-    None where the classes overlap, or where a class is given without a number. Limits are the
-    shortest numbers between two classes.
-
-    Examples
-    --------
-    >>> class_limits(pd.Series(["low", "low", "high"]), np.array([1.0, 2.5, 7.0]))
-    ([-inf, 3.0, inf], ['low', 'high'])
+    None where classes overlap, or one is given without a number; limits are short numbers.
     """
     has_both = ~np.isnan(values)
     if (classes.notna().to_numpy() & ~has_both).any() or has_both.sum() < 2:
@@ -88,13 +76,7 @@ def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], l
 
 
 def shortest_between(low: float, high: float) -> float:
-    """Return the number with fewest digits in [low, high).
-
-    Examples
-    --------
-    >>> shortest_between(2.4712, 2.5), shortest_between(0.0, 13.2)
-    (2.48, 0.0)
-    """
+    """Return the number with fewest digits in [low, high)."""
     if low <= 0 < high:
         return 0.0
     size = max(abs(low), abs(high))
@@ -114,17 +96,10 @@ def parts_of_total(
 ) -> tuple[str, ...]:
     """Return the columns that add up to a total; none where there are no such.
 
-    columns: dict of float arrays; a missing value of a part counts as zero
-
     Non-negative least squares of the total on the candidates; those with a coefficient of one are
     the parts, which then must add up to the total but for one row in a thousand. Up to a quarter of
-    the totals may have no parts at all, as of persons who were asked for the total only.
-
-    Examples
-    --------
-    >>> a, b = np.arange(40.0), np.arange(40.0) % 7
-    >>> parts_of_total("t", ["a", "b"], {"t": a + b, "a": a, "b": b})
-    ('a', 'b')
+    the totals may have no parts at all, as of persons who were asked for the total only. A missing
+    value of a part counts as zero.
     """
     y = columns[total]
     is_finite = np.isfinite(y)

@@ -120,8 +120,8 @@ def terms_of(
             continue
         signs = _signs(values[finite] * size, matrix)
         terms = [(*names[j], int(sign)) for j, sign in enumerate(signs) if sign]
-        of_household = {n: sign for n, whole, sign in terms if whole}
-        of_person = {n: sign for n, whole, sign in terms if not whole}
+        of_household = {n: sign for n, summed, sign in terms if summed}
+        of_person = {n: sign for n, summed, sign in terms if not summed}
         if not of_household or len(terms) < 2:
             continue
         incomplete = None

@@ -12,18 +12,7 @@ HOUSEHOLD_KINDS = ("members", "household counts", "household sums")
 
 
 def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
-    """Return one sentence that says what to change; for a table without a recipe a general one.
-
-    row: mapping; a row of `FitReport.ranking`
-    recipe: sequence of dict; stages as the manifest has them
-
-    Examples
-    --------
-    >>> row = {"kind": "conditional", "variable": "job", "given": "sex"}
-    >>> recipe = [{"type": "structure", "variables": ["age", "sex"]}]
-    >>> advice(row, [*recipe, {"type": "categorical", "name": "job", "predictors": ["age"]}])
-    'Give job the predictor sex.'
-    """
+    """Return what to change, for a row of `FitReport.ranking` and the recipe of the manifest."""
     kind, variable, condition = row["kind"], str(row["variable"]), str(row["given"])
     if kind == "components":
         return said(

@@ -84,13 +84,7 @@ def with_titles(pictures: Mapping[str, Figure], names: FigureNames) -> dict[str,
 
 
 def title_of(key: str, names: FigureNames) -> str:
-    """Return the title of a picture of `draw_all`.
-
-    Examples
-    --------
-    >>> title_of("boxes income by job", FigureNames({"income": "Net income"}))
-    'Net income (income) by job: 5, 25, 50, 75 and 95 % quantiles, diamond: mean'
-    """
+    """Return the title of a picture of `draw_all`."""
     if key in WHOLE_TITLES:
         return WHOLE_TITLES[key]
     kind, subject = key.split(" ", 1)

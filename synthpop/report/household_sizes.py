@@ -25,7 +25,7 @@ def draw_population(population: Population) -> Picture | None:
     size = population.roles.size
     if size is None or population.roles.household is None:
         return None
-    persons = pd.concat([part[size].value_counts() for part in population.iter_blocks([size])])
+    persons = pd.concat([block[size].value_counts() for block in population.iter_blocks([size])])
     table = persons.groupby(level=0).sum()
     sizes = pd.to_numeric(pd.Series(table.index.astype(str)), errors="coerce").to_numpy()
     if np.isnan(sizes).any():

@@ -86,13 +86,10 @@ MEAN_AND_INTERVAL = "{mean} ({low} to {high})"
 
 
 def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
-    """Return introduction, scenarios with a sentence each, and a table.
-
-    risk: object with ``table`` (scenario, accuracy, tau, rate) and ``summary()``
-    external: expected numbers of fewer than 5 records are not told
-    """
+    """Return the section on risk; expected numbers below 5 are not told to external readers."""
     rows = risk.table
-    scenarios = [_scenario(int(str(key)), part, external) for key, part in rows.groupby("scenario")]
+    groups = [(int(str(key)), group) for key, group in rows.groupby("scenario")]
+    scenarios = [_scenario(key, group, external) for key, group in groups]
     return {
         "introduction": gettext(INTRODUCTION),
         "who": _who(risk),

@@ -20,15 +20,10 @@ MATCHING = ("scenario_1", "scenario_2", "scenario_3", "scenario_4")
 
 
 def riskiest_records(risk: Any, frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the survey persons that the matching scenarios find most surely.
+    """Return the survey persons that the matching scenarios find most surely; None without such.
 
-    risk: object with ``per_record`` and ``keys``; rows of `per_record` are those of `frame`, in its
-        order
-    frame: the survey
-    Returns DataFrame or None: ``record`` (from 1 in the order of the survey), the keys, ``matches``
-        in the population, ``alone`` (probability to be unique in the country; missing without
-        weights) and ``found`` (probability that a scenario finds the value, given that). None
-        without such records.
+    Columns: ``record`` (from 1), the keys, ``matches`` in the population, ``alone`` (probability to
+    be unique in the country) and ``found`` (probability that the value is found, given that).
     """
     records = getattr(risk, "per_record", None)
     keys = [name for name in getattr(risk, "keys", ()) if name in frame]
@@ -79,23 +74,10 @@ def key_contributions(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 def key_combinations(
     frame: pd.DataFrame, keys: Sequence[str], records: Sequence[int] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return on which combinations of few keys survey persons are unique.
+    """Return on which combinations of one to three keys survey persons are unique, and how many.
 
-    frame: the survey. A missing value is a level of its key.
-    keys: their combinations of one to three are counted, of fewer where these are more than 250
-    records: positions of persons whose smallest combination is asked for
-    Returns DataFrame: ``keys``, ``unique``: for each number of keys the four combinations with the
-        most sample uniques, those of fewest keys first; list of str: for each of the `records` the
-        first of the smallest combinations on which the person is unique; empty without one.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"age": [1, 1, 2, 3], "sex": list("fmff")})
-    >>> table, smallest = key_combinations(frame, ["age", "sex"], [0, 2])
-    >>> table.values.tolist()
-    [['age', 2], ['sex', 1], ['age, sex', 4]]
-    >>> smallest
-    ['age, sex', 'age']
+    The table has the four combinations of each size with the most sample uniques; the list the
+    first smallest combination of each of the `records`. A missing value is a level of its key.
     """
     coded = encode_keys(frame, keys)
     rows: list[tuple[str, int]] = []

@@ -125,9 +125,7 @@ def _over_replicates(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def store_report(folder: Place | str, report: StoredReport) -> Place:
-    """Write the facts of a report beside a population, readable by the user alone.
-
-    The file holds small cells: it is for the office, whoever the page is for.
+    """Write the facts of a report beside a population, readable by the user alone: small cells too.
 
     Raises OutputError: the file cannot be written.
     """

@@ -133,15 +133,7 @@ def critical_value(n_rows: int) -> float:
 
 
 def bias_ratio(row: Mapping[Any, Any], critical: float = 1.96) -> float:
-    """Return the bias over the standard deviation; 0 where Monte Carlo error explains it.
-
-    Examples
-    --------
-    >>> round(bias_ratio({"bias": 2.0, "bias_mc": 0.1, "variance": 100.0}), 2)
-    0.2
-    >>> bias_ratio({"bias": 0.1, "bias_mc": 0.1, "variance": 100.0})
-    0.0
-    """
+    """Return the bias over the standard deviation; 0 where Monte Carlo error explains it."""
     bias, variance = float(row["bias"]), float(row["variance"])
     if not (np.isfinite(bias) and variance > 0) or abs(bias) <= critical * float(row["bias_mc"]):
         return 0.0

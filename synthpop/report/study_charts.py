@@ -24,9 +24,9 @@ MEASURES = {
 SHARES = ("relative_bias", "coverage")
 
 
-def estimates_chart(part: pd.DataFrame, truth: float, title: str, unit: str) -> str:
+def estimates_chart(rows: pd.DataFrame, truth: float, title: str, unit: str) -> str:
     """Return the distribution of estimates with the true value."""
-    values = part["estimate"].dropna().to_numpy(dtype=float)
+    values = rows["estimate"].dropna().to_numpy(dtype=float)
     if len(values) < 2 or not np.ptp(values) > 0:
         return ""
     low, high = float(values.min()), float(values.max())
@@ -46,11 +46,11 @@ def estimates_chart(part: pd.DataFrame, truth: float, title: str, unit: str) -> 
     return plane.render(f"{title}: estimates of {plural(len(values), 'repetition')}")
 
 
-def zipper_chart(part: pd.DataFrame, truth: float, level: float, title: str, unit: str) -> str:
+def zipper_chart(rows: pd.DataFrame, truth: float, level: float, title: str, unit: str) -> str:
     """Return intervals in the order of their standardised distance from the truth."""
-    part = part.dropna(subset=["estimate", "lower", "upper"])
-    true = part["truth"].to_numpy(dtype=float) if "truth" in part else np.full(len(part), truth)
-    x, low, high = (part[c].to_numpy(dtype=float) - true for c in ("estimate", "lower", "upper"))
+    rows = rows.dropna(subset=["estimate", "lower", "upper"])
+    true = rows["truth"].to_numpy(dtype=float) if "truth" in rows else np.full(len(rows), truth)
+    x, low, high = (rows[c].to_numpy(dtype=float) - true for c in ("estimate", "lower", "upper"))
     is_finite = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
     x, low, high = x[is_finite], low[is_finite], high[is_finite]
     if not len(x):

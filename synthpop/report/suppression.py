@@ -137,18 +137,18 @@ def _curves(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     tables = []
-    for _, part in table.groupby(["variable", "by", "level"], sort=False):
-        total = int(part["n_sample"].iloc[0])
+    for _, curve in table.groupby(["variable", "by", "level"], sort=False):
+        total = int(curve["n_sample"].iloc[0])
         if total < 2 * SMALLEST_COUNT:
             continue
         points, n_seen = [], 0
-        for row, below in zip(part.index, part["n_below"], strict=True):
+        for row, below in zip(curve.index, curve["n_below"], strict=True):
             if below - n_seen >= SMALLEST_COUNT and (
                 total - below >= SMALLEST_COUNT or below == total
             ):
                 points.append(row)
                 n_seen = below
-        tables.append(part.loc[points])
+        tables.append(curve.loc[points])
     return pd.concat(tables) if tables else table.iloc[:0]
 
 

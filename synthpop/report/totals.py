@@ -32,12 +32,9 @@ LARGEST_ERRORS = "Known totals with the largest errors"
 def totals_facts(
     calibration: Any, population: Population | None, names: FigureNames, external: bool
 ) -> dict[str, Any] | None:
-    """Return the section on known totals; None where there were none.
+    """Return the section on known totals: its parts; None where there were none.
 
-    population: its manifest tells what the last steps of the recipe did
     external: totals below 5 are not shown, and no ratio of a single person's weights
-    Returns dict or None: ``parts``: each with title, sentences, tables (caption and table) and
-        picture.
     """
     manifest = None if population is None else population.manifest
     prepared = () if manifest is None else manifest.prepared

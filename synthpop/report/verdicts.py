@@ -102,8 +102,8 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     copied = _copied(getattr(risk, "copies", None))
     if copied is not None and word == "low":
         rate, n = float(copied["rate"]), int(copied["n"])
-        part = rounded_share(rate, n) if external else percent(rate, 0)
-        return "raised", said(COPIED, share=part)
+        text = rounded_share(rate, n) if external else percent(rate, 0)
+        return "raised", said(COPIED, share=text)
     of_level = row["accuracy"] != row["accuracy"]
     within = percent(row["accuracy"], 0)
     if external and (is_small(tau) or is_small(counted)):

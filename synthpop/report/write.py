@@ -174,11 +174,7 @@ def write_stored(
 def report_facts(
     survey: Survey, population: Any, fit: FitReport, *, audience: str = "internal", **more: Any
 ) -> dict[str, Any]:
-    """Return everything that the report says, as text ready to be set.
-
-    survey, population, fit, audience: see `write_report`
-    **more: risk, calibration, title, labels, units and provenance, as of `write_report`
-    """
+    """Return everything that the report says; arguments as of `write_report`."""
     source = report_source(survey, population, fit, **more)
     return stored_facts(source, population, audience == "external")
 

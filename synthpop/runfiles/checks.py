@@ -62,8 +62,8 @@ def in_words_of_file(plan: RunFile, problem: InputError) -> list[Fault]:
         else:
             label = next((place for place in places if _begins(where, place)), None)
             if label is not None:
-                part = where[len(label) :].lstrip(":, ")
-                where = f"{places[label]} {part}".strip()
+                key = where[len(label) :].lstrip(":, ")
+                where = f"{places[label]} {key}".strip()
         faults.append(replace(fault, where=where, what=what, line=fault.line or line_of(where)))
     return faults
 
@@ -89,9 +89,9 @@ def _places(plan: RunFile, subject: str) -> dict[str, str]:
         places |= {name: f"[calibrate] {name}" for name in CalibrateOptions.model_fields}
     elif subject in ("recipe", "survey"):
         for number, stage in enumerate(plan.stages, 1):
-            for part in () if stage is None else expanded(stage):
+            for step in () if stage is None else expanded(stage):
                 kind = stage_table(stage)["type"]
-                places.setdefault(part.label, f"[[stage]] {number} ({kind})")
+                places.setdefault(step.label, f"[[stage]] {number} ({kind})")
         for number, margin in enumerate(plan.known_totals, 1):
             where = f"[[known_totals]] {number}"
             places.setdefault(f"{Anneal.label}, margin {margin.label}", where)
@@ -221,10 +221,7 @@ def _readable_rules(texts: Iterable[str]) -> list[Rule]:
 
 
 def check_risk(plan: RunFile, survey: Survey) -> None:
-    """Check the variables of ``[risk]`` before anything is simulated.
-
-    Raises RunFileError: lists every variable that survey or population will not have.
-    """
+    """Check the variables of ``[risk]`` before anything is simulated; raises all faults."""
     if plan.risk is None:
         return
     faults = faults_of("run file", plan.source)
@@ -244,10 +241,7 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
 def check_targets(plan: RunFile, out: Place, *, out_is_given: bool, anywhere: bool) -> None:
     """Refuse a run file that writes outside of its own folder, or over a page that is not ours.
 
-    out: path; folder of the population
-    out_is_given: the user named the folder, not the run file
-    anywhere: the user allows the run file to write anywhere
-    Raises RunFileError.
+    out_is_given, anywhere: the user named the folder; allows the run file to write anywhere
     """
     faults = faults_of("run file", plan.source)
     report = out / plan.report.file

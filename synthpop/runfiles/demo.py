@@ -39,13 +39,7 @@ RULES = [
 
 
 def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
-    """Return the run file of the demo.
-
-    Examples
-    --------
-    >>> [stage.label for stage in demo_runfile().stages][:3]
-    ['structure', 'derive age_class', 'categorical pb220a']
-    """
+    """Return the run file of the demo."""
     return parse_runfile(
         {
             "survey": {"demo": True},

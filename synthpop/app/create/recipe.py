@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 
 def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
-    """Return the run file as a document.
-
-    stored: whether files are named as in the folder of the project, or as the user names them
-    """
+    """Return the run file; `stored`: files are named as in the folder of the project."""
     source = opened(state.survey, "survey")
     reading = source.run_file_table(source.file if stored else source.name)
     survey = {"file": reading.pop("file"), **state.roles}
@@ -44,10 +41,7 @@ def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
 
 
 def read_plan(workspace: Workspace, state: CreateState) -> RunFile:
-    """Return the run file, checked.
-
-    Raises RunFileError: lists every fault of the recipe.
-    """
+    """Return the run file, checked: a RunFileError lists every fault of the recipe."""
     from synthpop.runfiles.runfile import parse_runfile
 
     return parse_runfile(document(state, stored=True), folder=workspace.folder, subject="recipe")

@@ -24,10 +24,7 @@ class Totals(Table):
 
 
 class CreateState(Table):
-    """The survey, its roles, the recipe and what is known of the population.
-
-    ``stages`` are tables of a run file in their order, ``rules`` its edit rules.
-    """
+    """The survey, its roles, the recipe (stages and rules of a run file) and known totals."""
 
     survey: Source | None = None
     roles: dict[str, str] = Field(default_factory=dict)

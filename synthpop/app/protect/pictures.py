@@ -112,24 +112,24 @@ def _in_classes(
 
     from riskeval.protect import global_recode
 
-    sides: list[Any] = [original[names].copy(), current[names].copy()]
+    frames: list[Any] = [original[names].copy(), current[names].copy()]
     for name in names:
         is_number = pd.api.types.is_numeric_dtype(original[name].dtype)
         is_number_in_both = pd.api.types.is_numeric_dtype(current[name].dtype)
         if not is_number or original[name].nunique() <= MOST_BARS:
-            texts = [side[name].astype(object) for side in sides]
-            for side, values in zip(sides, texts, strict=True):
-                side[name] = values.where(values.isna(), values.astype(str))
+            texts = [frame[name].astype(object) for frame in frames]
+            for frame, values in zip(frames, texts, strict=True):
+                frame[name] = values.where(values.isna(), values.astype(str))
             continue
         filled = original[name].dropna().to_numpy(dtype=float)
         inner = np.unique(np.quantile(filled, np.linspace(0, 1, BINS + 1))[1:-1])
         breaks = [-np.inf, *inner, np.inf]
         if not is_number_in_both:
-            sides[1][name] = sides[1][name].astype(object)
-        for side in sides if is_number_in_both else sides[:1]:
-            values = side[[name]].astype(float)
-            side[name] = global_recode(values, name, breaks=breaks).data[name].astype(str)
-    return sides[0], sides[1]
+            frames[1][name] = frames[1][name].astype(object)
+        for frame in frames if is_number_in_both else frames[:1]:
+            values = frame[[name]].astype(float)
+            frame[name] = global_recode(values, name, breaks=breaks).data[name].astype(str)
+    return frames[0], frames[1]
 
 
 @styled
@@ -142,15 +142,15 @@ def _bars(cells: pd.DataFrame, names: list[str]) -> Figure:
     rows = min(MOST_BARS, cells[names[0]].nunique())
     figure = new_figure(WIDE, 1.0 + 0.3 * max(rows, 3))
     panels = figure.subplots(1, len(groups), sharex=True, squeeze=False)[0]
-    for axes, (level, part) in zip(panels, groups, strict=True):
-        part = part.head(MOST_BARS)
-        places = np.arange(len(part))
+    for axes, (level, bars) in zip(panels, groups, strict=True):
+        bars = bars.head(MOST_BARS)
+        places = np.arange(len(bars))
         for shift, column, colour, label in (
             (-0.2, "original", SAMPLE, t("Original")),
             (0.2, "released", POPULATION, t("Current")),
         ):
-            axes.barh(places + shift, part[column], 0.38, color=colour, label=label)
+            axes.barh(places + shift, bars[column], 0.38, color=colour, label=label)
         title = f"{names[1]}: {level!s}" if len(names) > 1 else names[0]
-        _label_bars(axes, [str(value) for value in part[names[0]]], title)
+        _label_bars(axes, [str(value) for value in bars[names[0]]], title)
     panels[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
