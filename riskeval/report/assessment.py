@@ -146,9 +146,8 @@ def _cards(
 def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]:
     """Return the three rows: limits, identity disclosure and attribute disclosure.
 
-    A row is "met" or "exceeded" by the limits that were set for its measures; without one it says
-    what was measured and judges nothing. Limits of single records count for external readers too,
-    who do not see the values.
+    Without a limit a row says what was measured and judges nothing. Limits of single records count
+    for external readers too, who do not see the values.
     """
     identity: list[Measurement] = []
     attribute: list[Measurement] = []

@@ -62,7 +62,7 @@ def draw_map(result: RiskUtilityMap) -> Figure:
     released = known[known["kind"] != "original"]
     named = result.frame[result.frame["kind"] != "original"]
     families = list(dict.fromkeys(named["family"]))  # the same look in every map
-    _front(axes, released, result.better)
+    _front(axes, released)
     order = known.sort_values("kind", key=lambda kind: kind == "original", kind="stable")
     nested = nested_sizes(order)
     for place, family in enumerate(families):
@@ -172,7 +172,7 @@ def _label(row: dict[Any, Any], members: int) -> str:
     return str(row["release"]) if members > 1 else ""
 
 
-def _front(axes: Axes, released: pd.DataFrame, better: str) -> None:
+def _front(axes: Axes, released: pd.DataFrame) -> None:
     """The steps below which no release lies, drawn behind the points."""
     front = released[released["pareto"]].sort_values(["risk", "utility"])
     if len(front) > 1:

@@ -61,11 +61,7 @@ NOT_SHOWN = (
 def write_protection(
     path: Place | str, session: ProtectionSession, audience: str, language: str = "en"
 ) -> Place:
-    """Write the page of a session; `audience` is "internal" or "external".
-
-    External pages show rounded counts, and a mean or deviation of the original only where no
-    single value can be computed from it: see `safe_columns`.
-    """
+    """Write the page of a session; see `ProtectionSession.report`."""
     facts = partial(protection_facts, session)
     return write_for(
         path, "riskeval", "protect.html.j2", facts, title=None, audience=audience,

@@ -17,13 +17,6 @@ def shown(row: Any, external: bool = False) -> str:
     """Return the number of a row of `Comparison.measures` with its unit; NaN becomes a dash.
 
     External counts are rounded to multiples of five, shares and mean risks of records accordingly.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row = pd.Series({"value": 0.0415, "unit": "share", "group": "risk", "records": 2_000})
-    >>> shown(row), shown(row, external=True)
-    ('4.15 %', '4.25 %')
     """
     value, unit = float(row.value), row.unit
     if external and row.group == "risk":
@@ -36,12 +29,6 @@ def shown(row: Any, external: bool = False) -> str:
 
 
 def lower(title: str) -> str:
-    """A title inside a sentence: its first letter small, unless the word has capitals of its own.
-
-    Examples
-    --------
-    >>> lower("Interval overlap"), lower("pMSE"), lower("IL1s"), lower("DiSCO of ill")
-    ('interval overlap', 'pMSE', 'IL1s', 'DiSCO of ill')
-    """
+    """A title inside a sentence: its first letter small, unless the word has other capitals."""
     first = title.split()[0]
     return title if first[1:] != first[1:].lower() else title[0].lower() + title[1:]

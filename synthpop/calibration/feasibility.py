@@ -22,9 +22,7 @@ def check_sums(controls: Controls, tolerance: float, faults: Faults) -> None:
 
     Two margins of one level that must both be met are compared in every combination of the
     categories they share (without any: as a whole) in which they cover the same persons of the
-    sample.
-
-    tolerance: relative difference of sums that is still the same number
+    sample. Sums whose relative difference is within `tolerance` are the same number.
     """
     n_margins = len(controls.names)
     covers = [bool((cell >= 0).all()) for cell in controls.cells]

@@ -24,10 +24,8 @@ NEGLIGIBLE = 42.0  # -log of what does not count
 def nodes(p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points on the upper half circle with log generating functions of S there.
 
-    p: array, shape (N,)
-    Returns t: array, shape (m,); angles from 0 upwards; times: array, shape (m,); 2 for each angle
-        but 0: the mirrored angle gives the conjugate number; log_phi: complex array, shape (m,);
-        sum over units of log(1 - p + p exp(i t)).
+    Returns arrays of shape (m,): angles t from 0 upwards; 2 for each angle but 0, whose mirrored
+    angle gives the conjugate number; sums over units of log(1 - p + p exp(i t)), complex.
     """
     from synthpop.kernels import sampling as kernels
 
@@ -44,12 +42,6 @@ def inclusion(p: np.ndarray, n: int) -> np.ndarray:
     """Inclusion probabilities of conditional Poisson sampling with working probabilities p.
 
     p: array, shape (N,); inside (0, 1); best with sum n
-    Returns array, shape (N,).
-
-    Examples
-    --------
-    >>> inclusion(np.array([0.5, 0.5, 0.5, 0.5]), 2).round(12).tolist()
-    [0.5, 0.5, 0.5, 0.5]
     """
     from synthpop.kernels import sampling as kernels
 
@@ -63,10 +55,9 @@ def inclusion(p: np.ndarray, n: int) -> np.ndarray:
 def working_probabilities(target: np.ndarray, *, tolerance: float = 1e-11) -> np.ndarray:
     """Working probabilities whose conditional Poisson design has the target probabilities.
 
-    target: array, shape (N,); inside (0, 1), with a whole sum n
-    tolerance: largest difference that is aimed at
-    Returns array, shape (N,): sums to n. A `ConvergenceWarning` tells when a difference above 1e-7
-        is left.
+    target: array, shape (N,); inside (0, 1), with a whole sum n, which the result has too
+    tolerance: largest difference that is aimed at; a `ConvergenceWarning` says when more than 1e-7
+        is left
 
     The log odds maximise a concave function whose gradient is the difference to the target. Up to
     30 units: Newton's method with the exact joint probabilities. Above: the odds are multiplied by

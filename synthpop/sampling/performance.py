@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+NAN = float("nan")
 MEASURES = (
     "bias", "relative_bias", "variance", "rmse", "coverage", "length", "standard_error_ratio",
 )  # fmt: skip
 
 
-def performance(estimates: pd.DataFrame, truth: float, level: float = 0.95) -> dict[str, float]:
+def performance(estimates: pd.DataFrame, truth: float) -> dict[str, float]:
     """Return the measures of one estimator and domain (see `Study.table`).
 
-    estimates: one row a repetition, with columns estimate, standard_error, lower, upper and perhaps
-        truth (where it differs between repetitions)
-    truth: used where there is no such column
-    level: nominal coverage
+    estimates: one row a repetition, with columns estimate, standard_error, lower, upper and, where
+        it differs between repetitions, truth in place of `truth`
 
     Morris, White and Crowther (2019), doi:10.1002/sim.8086, table 6.
     """
@@ -27,36 +26,37 @@ def performance(estimates: pd.DataFrame, truth: float, level: float = 0.95) -> d
     if "truth" in estimates:
         true = estimates["truth"].to_numpy(dtype=np.float64)
     truth = float(true.mean()) if n else truth
+    scale = truth if n and truth != 0 else NAN
     error = x - true
-    variance = float(x.var(ddof=1)) if n > 1 else float("nan")
-    of_error = float(error.var(ddof=1)) if n > 1 else float("nan")
-    bias = float(error.mean()) if n else float("nan")
-    bias_mc = float(np.sqrt(of_error / n)) if n else float("nan")
-    squared = error**2
-    rmse = float(np.sqrt(squared.mean())) if n else float("nan")
-    spread = float(squared.std(ddof=1)) if n > 1 else float("nan")
+    variance, of_error = _variance(x), _variance(error)
+    bias, rmse = _mean(error), float(np.sqrt(_mean(error**2)))
+    bias_mc = float(np.sqrt(of_error / max(n, 1)))
+    spread = float(np.sqrt(_variance(error**2)))
     errors = estimates["standard_error"].to_numpy(dtype=np.float64)
-    is_finite = np.isfinite(errors)
-    relative = abs(truth) if n and truth != 0 else float("nan")
+    mean_error = _mean(errors[np.isfinite(errors)])
     return {
         "truth": truth,
-        "mean": float(x.mean()) if n else float("nan"),
+        "mean": _mean(x),
         "bias": bias,
-        "relative_bias": bias / truth if n and truth != 0 else float("nan"),
+        "relative_bias": bias / scale,
         "variance": variance,
         "rmse": rmse,
         **_of_intervals(estimates, true),
-        "standard_error_ratio": (
-            float(errors[is_finite].mean() / np.sqrt(of_error))
-            if is_finite.any() and of_error > 0
-            else float("nan")
-        ),
+        "standard_error_ratio": float(mean_error / np.sqrt(of_error)) if of_error > 0 else NAN,
         "repetitions": n,
         "bias_mc": bias_mc,
-        "relative_bias_mc": bias_mc / relative,
+        "relative_bias_mc": bias_mc / abs(scale),
         "variance_mc": _error_of_variance(x, variance),
-        "rmse_mc": spread / (2 * rmse * np.sqrt(n)) if n and rmse > 0 else 0.0,
+        "rmse_mc": spread / (2 * rmse * np.sqrt(n)) if rmse > 0 else 0.0,
     }
+
+
+def _mean(x: np.ndarray) -> float:
+    return float(x.mean()) if len(x) else NAN
+
+
+def _variance(x: np.ndarray) -> float:
+    return float(x.var(ddof=1)) if len(x) > 1 else NAN
 
 
 def _of_intervals(estimates: pd.DataFrame, truth: np.ndarray) -> dict[str, float]:
@@ -65,15 +65,14 @@ def _of_intervals(estimates: pd.DataFrame, truth: np.ndarray) -> dict[str, float
     finite = np.isfinite(low) & np.isfinite(high)
     lengths = (high - low)[finite]
     n = len(lengths)
-    nan = float("nan")
-    covered = float(((low <= truth) & (truth <= high))[finite].mean()) if n else nan
+    covered = _mean(((low <= truth) & (truth <= high))[finite])
     if not np.isfinite(truth).all():
-        covered = nan
+        covered = NAN
     return {
         "coverage": covered,
-        "length": float(lengths.mean()) if n else nan,
+        "length": _mean(lengths),
         "coverage_mc": float(np.sqrt(covered * (1 - covered) / max(n, 1))),
-        "length_mc": float(lengths.std(ddof=1) / np.sqrt(n)) if n > 1 else nan,
+        "length_mc": float(lengths.std(ddof=1) / np.sqrt(n)) if n > 1 else NAN,
     }
 
 
@@ -81,6 +80,6 @@ def _error_of_variance(x: np.ndarray, variance: float) -> float:
     """Monte Carlo standard error of the variance of x, shape (n,)."""
     n = len(x)
     if n < 2:
-        return float("nan")
+        return NAN
     fourth = float(((x - x.mean()) ** 4).mean())
     return float(np.sqrt(max(fourth - variance**2 * (n - 3) / (n - 1), 0.0) / n))

@@ -170,9 +170,8 @@ class ClusterSource:
 
     A column that is constant within clusters keeps its value, a numeric one that varies is summed.
 
-    order: int array, shape (n units,), or None; positions of the units with the members of a
-        cluster side by side; None where they are
-    offsets: int array, shape (clusters + 1,); where each cluster starts in `order`
+    order: positions of the units with the members of a cluster side by side; None where they are
+    offsets: where each cluster starts in `order`, shape (clusters + 1,)
     """
 
     def __init__(self, units: Units, name: str) -> None:

@@ -76,7 +76,7 @@ class Study(Result):
         names = [*self.grid, "estimator", "domain"]
         rows: dict[Any, dict[str, float]] = {}
         for key, estimates in self.estimates.groupby(names, sort=False, observed=True):
-            row = performance(estimates, float(self.truth.get(key[-2:], np.nan)), self.level)
+            row = performance(estimates, float(self.truth.get(key[-2:], np.nan)))
             rows[key] = {**row, "failed": self._n_failed(dict(zip(names, key, strict=True)))}
         index = pd.MultiIndex.from_tuples(list(rows), names=names)
         return pd.DataFrame(list(rows.values()), index=index)

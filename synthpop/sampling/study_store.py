@@ -22,11 +22,7 @@ class StudyStore:
 
     A part is a Parquet file named by its first repetition and by a hash of the study and of its
     content, so that a part of another study, a copy under another name and a changed file are
-    recognised.
-
-    identity: str; hash of what makes the study
-    columns: sequence of str; of the rows
-    Raises OutputError: the folder holds another study.
+    recognised. A folder of another `identity`, the hash of what makes a study, is refused.
     """
 
     def __init__(self, out: Path | str | None, identity: str, columns: tuple[str, ...]) -> None:
