@@ -128,16 +128,14 @@ def match_levels(
     if not both and not declared:
         by_text = _by_text(x, y, x_levels, y_levels)
         if by_text is not None:
-            how = "levels were compared by their text"
+            how, n_both = "levels were compared by their text", len(common_levels(*by_text)[0])
             text = {level: level_text(level) for level in x_levels}
-            return MatchedLevels(
-                *by_text, how, "", (*counts, len(common_levels(*by_text)[0])), text
-            )
+            return MatchedLevels(*by_text, how, "", (*counts, n_both), text)
     rule: Mapping[Any, Any] | None = _as_levels(declared, x_levels, y_levels)
     if rule is None and rows is not None:
         rule = learn(x_codes[rows], y_codes, x_levels, y_levels)
     if rule is not None:
-        return _mapped(x_codes, x_levels, y_codes, y_levels, rule, counts)
+        return _mapped(x_codes, x_levels, y_codes, y_levels, rule)
     if not both:
         reason = "has no level in common with the original"
         reason += "" if rows is None else ", and one level became several"
@@ -225,7 +223,6 @@ def _mapped(
     y_codes: np.ndarray,
     y_levels: tuple[Any, ...],
     rule: Mapping[Any, Any],
-    counts: tuple[int, int],
 ) -> MatchedLevels:
     levels = list(dict.fromkeys([*y_levels, *rule.values()]))
     code_of = {level: code for code, level in enumerate(levels)}
@@ -238,7 +235,7 @@ def _mapped(
     how = f"{plural(len(x_levels), 'level')} of the original count as {len(set(rule.values()))}"
     if n_unmapped:
         how += f"; {n_unmapped} {'has' if n_unmapped == 1 else 'have'} no counterpart"
-    shared = len(common_levels(x, y)[0])
-    if not shared:
-        return MatchedLevels(x, y, "", "has no level in common with the original", (*counts, 0))
-    return MatchedLevels(x, y, how, "", (*counts, shared), rule)
+    counts = (len(x_levels), len(y_levels), len(common_levels(x, y)[0]))
+    if not counts[2]:
+        return MatchedLevels(x, y, "", "has no level in common with the original", counts)
+    return MatchedLevels(x, y, how, "", counts, rule)

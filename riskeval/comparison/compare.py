@@ -13,7 +13,13 @@ from riskeval.attacks.strangers import overlap_of
 from riskeval.comparison.alignment import COLUMNS
 from riskeval.comparison.estimates import OVERLAPS, REGRESSIONS, common_design
 from riskeval.comparison.measure import MeasuredRelease, empty, measure_releases
-from riskeval.comparison.releases import Release, ReleaseFile, check_finite, read_release
+from riskeval.comparison.releases import (
+    OriginalFile,
+    Release,
+    ReleaseFile,
+    check_finite,
+    read_release,
+)
 from riskeval.comparison.request import (
     CompareRequest,
     DesignColumns,
@@ -198,6 +204,7 @@ def _release_files(
         return []
     variables = tuple(dict.fromkeys([*request.keys, *request.sensitive, *request.numeric]))
     others = (*request.roles(), request.household, request.strata)
+    original = OriginalFile(request.original, index, variables, weights, others)
     listed = []
     for name, release in releases.items():
         if not isinstance(name, str) or name == ORIGINAL:
@@ -205,10 +212,7 @@ def _release_files(
             continue
         replicates = tuple(release.replicates) if isinstance(release, Release) else ()
         items = [release, *(replace(release, data=data) for data in replicates)]
-        files_or_none = [
-            read_release(faults, name, item, request.original, index, variables, weights, others)
-            for item in items
-        ]
+        files_or_none = [read_release(faults, name, item, original) for item in items]
         files = [file for file in files_or_none if file is not None]
         if len(files) == len(items):
             listed.append(files[0].with_replicates(files[1:]))

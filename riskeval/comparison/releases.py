@@ -100,25 +100,26 @@ def check_finite(faults: Faults, frame: pd.DataFrame, names: Iterable[str], file
             check_size(faults, as_numbers(frame[name]), f"{name} of {file}")
 
 
-def read_release(
-    faults: Faults,
-    name: str,
-    item: Any,
-    original: pd.DataFrame,
-    index: pd.Index,
-    variables: tuple[str, ...],
-    weights: str | None,
-    others: Sequence[Any] = (),
-) -> ReleaseFile | None:
-    """Read one release; note faults and return None where it cannot be used.
+@dataclass(frozen=True, slots=True, eq=False)
+class OriginalFile:
+    """The original as releases are read beside it."""
 
-    index: labels of the original's records, which are numbered from 0
-    variables: names that tell whether rows are the same units
-    others: further columns that are used; of a `Population` those that are not are left unread
-    """
+    frame: pd.DataFrame  # rows numbered from 0
+    labels: pd.Index  # of its records
+    variables: tuple[str, ...]  # names that tell whether rows are the same units
+    weights: str | None  # column of its weights
+    # further columns that are used: of a `Population` those that are not are left unread
+    others: tuple[str | None, ...] = ()
+
+
+def read_release(
+    faults: Faults, name: str, item: Any, original: OriginalFile
+) -> ReleaseFile | None:
+    """Read one release; note faults and return None where it cannot be used."""
     release = item if isinstance(item, Release) else Release(item)
     problems = Faults(f"release {name}")
-    names = [*variables, *others, weights, release.weights, release.identifier]
+    weights, variables = original.weights, original.variables
+    names = [*variables, *original.others, weights, release.weights, release.identifier]
     used = {name for name in names if isinstance(name, str)}
     frame, labels, default = _frame(problems, release.data, name, used)
     if frame is None:
@@ -132,25 +133,30 @@ def read_release(
         what = f"is {release.linkable!r}"
         problems.add(f"linkable of {name}", what, remedy="Give True, False or nothing.")
     parameter = _parameter(problems, name, release.parameter)
-    shared = [n for n in dict.fromkeys(frame.columns) if n in original.columns]
+    shared = [n for n in dict.fromkeys(frame.columns) if n in original.frame.columns]
     check_once(problems, frame, shared, f"column of {name}")
     check_columns(problems, frame, [n for n in shared if n in variables], f"variable of {name}")
-    _check_levels(problems, name, release.levels, original)
+    _check_levels(problems, name, release.levels, original.frame)
     if not problems:
         check_finite(problems, frame, variables, name)
     notes: list[str] = []
-    column = default or (weights if weights in frame.columns else None)
-    values = _weights(problems, name, frame, release.weights, column, notes, weights is not None)
+    if release.weights is not None:
+        default = release.weights
+    elif default is None and weights in frame.columns:
+        default = weights
+    elif default is None and weights is not None:
+        notes.append("has no weights: every record counts one")
+    values = _weights(problems, name, frame, default)
     rows = None
     if not problems:
-        rows = _rows(problems, release, name, frame, original, (index, labels), variables, notes)
+        rows = _rows(problems, release, name, frame, labels, original, notes)
     faults.found += problems.found
     if problems:
         return None
     kind = release.kind or ("perturbed" if rows is not None else "synthetic")
     if release.kind is None:
         notes.append(f"taken as {kind}")
-        if kind == "synthetic" and len(frame) < len(original):
+        if kind == "synthetic" and len(frame) < len(original.frame):
             notes.append(
                 "fewer records than the original, and no labels or identifier that link them: if "
                 "they are persons of the original, give identifier or linkable, or the risk of "
@@ -204,25 +210,12 @@ def _check_levels(faults: Faults, name: str, levels: Any, original: pd.DataFrame
             faults.add(f"{where}, {column}", f"is {rule!r}", remedy=remedy)
 
 
-def _weights(
-    faults: Faults,
-    name: str,
-    frame: pd.DataFrame,
-    weights: Any,
-    column: str | None,
-    notes: list[str],
-    weighted: bool,
-) -> np.ndarray | None:
-    if weights is None and column is None:
-        if weighted:
-            notes.append("has no weights: every record counts one")
+def _weights(faults: Faults, name: str, frame: pd.DataFrame, weights: Any) -> np.ndarray | None:
+    if not isinstance(weights, str):
+        return read_weights(faults, frame, weights, f"weights of {name}")
+    if not check_columns(faults, frame, [weights], f"weights of {name}"):
         return None
-    if weights is None or isinstance(weights, str):
-        used = str(weights if weights is not None else column)
-        if not check_columns(faults, frame, [used], f"weights of {name}"):
-            return None
-        return check_weights(faults, frame[used], f"{used} of {name}")
-    return read_weights(faults, frame, weights, f"weights of {name}")
+    return check_weights(faults, frame[weights], f"{weights} of {name}")
 
 
 def _rows(
@@ -230,20 +223,19 @@ def _rows(
     release: Release,
     name: str,
     frame: pd.DataFrame,
-    original: pd.DataFrame,
-    labels: tuple[pd.Index, pd.Index | None],
-    variables: tuple[str, ...],
+    labels: pd.Index | None,
+    original: OriginalFile,
     notes: list[str],
 ) -> np.ndarray | None:
     """Original record of each record; None where they cannot be linked."""
     if release.linkable is False:
         return None
     if release.identifier is not None:
-        return _by_labels(
-            faults, name, *(_column(faults, f, release.identifier) for f in (original, frame))
-        )
-    if len(frame) == len(original):
-        rows, how, alike = _in_either_order(frame, original, labels, variables)
+        ids = [_column(faults, file, release.identifier) for file in (original.frame, frame)]
+        return _by_labels(faults, name, *ids)
+    n_records = len(original.frame)
+    if len(frame) == n_records:
+        rows, how, alike = _in_either_order(frame, labels, original)
         asked = release.linkable or release.kind == "perturbed"
         if not asked or alike < ALIKE:
             text = f"rows agree with those of the original by {alike:.2f} (0: chance, 1: all)"
@@ -252,46 +244,39 @@ def _rows(
             return None
         notes += [how] if how else []
         return rows
-    index, labels_of_release = labels
     if (
         release.kind != "synthetic"
-        and labels_of_release is not None
-        and not labels_of_release.equals(pd.RangeIndex(len(frame)))
-        and labels_of_release.nlevels == index.nlevels
-        and labels_of_release.isin(index).all()
+        and labels is not None
+        and not labels.equals(pd.RangeIndex(len(frame)))
+        and labels.nlevels == original.labels.nlevels
+        and labels.isin(original.labels).all()
     ):
         notes.append("linked by the labels of the index")
-        return _by_labels(faults, name, index, labels_of_release)
+        return _by_labels(faults, name, original.labels, labels)
     if release.linkable:
-        records = f"{plural(len(frame), 'record')} against {count(len(original))}"
+        records = f"{plural(len(frame), 'record')} against {count(n_records)}"
         remedy = "Name the records with identifier, or do not call it linkable."
         faults.add(name, f"{records} cannot be linked row by row", remedy=remedy)
     return None
 
 
 def _in_either_order(
-    frame: pd.DataFrame,
-    original: pd.DataFrame,
-    labels: tuple[pd.Index, pd.Index | None],
-    variables: tuple[str, ...],
+    frame: pd.DataFrame, labels: pd.Index | None, original: OriginalFile
 ) -> tuple[np.ndarray, str, float]:
     """Link files of one length row by row or, where rows then agree better, by their labels."""
-    plain = np.arange(len(frame))
-    alike = agreement(original, frame, variables)
-    index, labels_of_release = labels
-    if (
-        labels_of_release is None
-        or labels_of_release.equals(index)
-        or not (index.is_unique and labels_of_release.is_unique)
-    ):
-        return plain, "", alike
-    rows = index.get_indexer(labels_of_release)
+    alike = agreement(original.frame, frame, original.variables)
+    in_order = np.arange(len(frame)), "", alike
+    if labels is None or labels.equals(original.labels):
+        return in_order
+    if not (original.labels.is_unique and labels.is_unique):
+        return in_order
+    rows = original.labels.get_indexer(labels)
     if (rows < 0).any():
-        return plain, "", alike
-    ordered = original.iloc[rows].reset_index(drop=True)
-    by_label = agreement(ordered, frame, variables)
+        return in_order
+    ordered = original.frame.iloc[rows].reset_index(drop=True)
+    by_label = agreement(ordered, frame, original.variables)
     if by_label <= alike:
-        return plain, "", alike
+        return in_order
     return rows.astype(np.int64), "linked by the labels of the index", by_label
 
 
@@ -301,16 +286,16 @@ def _column(faults: Faults, frame: pd.DataFrame, name: str) -> pd.Index | None:
 
 
 def _by_labels(
-    faults: Faults, name: str, index: pd.Index | None, own_index: pd.Index | None
+    faults: Faults, name: str, original: pd.Index | None, released: pd.Index | None
 ) -> np.ndarray | None:
-    if index is None or own_index is None:
+    if original is None or released is None:
         return None
-    for labels, side in ((index, "the original"), (own_index, name)):
+    for labels, file in ((original, "the original"), (released, name)):
         if not labels.is_unique:
-            faults.add(name, f"records of {side} do not have names of their own")
+            faults.add(name, f"records of {file} do not have names of their own")
     if faults:
         return None
-    rows = index.get_indexer(own_index)
+    rows = original.get_indexer(released)
     if (rows < 0).any():
         faults.add(name, "records that the original does not have", rows=np.flatnonzero(rows < 0))
         return None

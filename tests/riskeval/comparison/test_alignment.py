@@ -9,7 +9,7 @@ import pytest
 from riskeval.attacks.compared import identical
 from riskeval.comparison import releases
 from riskeval.comparison.alignment import learn, match_levels
-from riskeval.comparison.releases import Release, agreement, read_release
+from riskeval.comparison.releases import OriginalFile, Release, agreement, read_release
 from synthpop.microdata.errors import Faults
 from tests.riskeval.comparison.cases import grouped, people, suppressed
 
@@ -93,7 +93,8 @@ def read(release: object, original: pd.DataFrame) -> tuple[object, Faults]:
     faults = Faults("test")
     frame = original.reset_index(drop=True)
     names = ("region", "age", "sex", "pay")
-    return read_release(faults, "a", release, frame, original.index, names, "w"), faults
+    beside = OriginalFile(frame, original.index, names, "w")
+    return read_release(faults, "a", release, beside), faults
 
 
 def test_records_are_linked_by_an_identifier() -> None:
@@ -146,7 +147,8 @@ def test_a_part_of_the_file_without_labels_is_told_of() -> None:
 
     def notes(release: pd.DataFrame | Release) -> str:
         faults = Faults("compare")
-        side = read_release(faults, "part", release, original, original.index, names, None)
+        beside = OriginalFile(original, original.index, names, None)
+        side = read_release(faults, "part", release, beside)
         assert side is not None
         assert side.kind == "synthetic"
         return " ".join(side.notes)
