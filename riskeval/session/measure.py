@@ -88,27 +88,23 @@ def compare_columns(
     rows: dict[tuple[str, str], tuple[float, float]] = {}
     for name in dict.fromkeys(listed):
         before, after = describe(original[name]), describe(current[name])
-        for what in [*before, *(key for key in after if key not in before)]:
+        for what in dict.fromkeys([*before, *after]):
             rows[name, what] = (before.get(what, np.nan), after.get(what, np.nan))
     losses = _losses(original, current, roles)
-    labels = {key: (about, lower(one.info.title)) for key, (about, one) in losses.items()}
-    for key, (_, one) in losses.items():
-        rows[labels[key]] = (one.info.perfect, one.value)
+    rows |= {label: (one.info.perfect, one.value) for label, one in losses.items()}
     table = pd.DataFrame(rows, index=["original", "current"]).T
     table.index.names = ["column", "number"]
     text = (
         f"{count(changed)} of {count(current.size)} cells differ from the original file after "
         f"{plural(n_steps, 'step')}."
     )
-    if IL1S.name in losses:
+    for il1s in (one.value for one in losses.values() if one.info is IL1S):
         names = [n for n in roles.numeric if is_number(current[n])]
-        il1s = losses[IL1S.name][1].value
         text += (
             f" Values of {join(names)} changed by {number(2**0.5 * il1s)} standard deviations on "
             f"average (IL1s = {number(il1s)}; there is no threshold)."
         )
-    meanings = {labels[key]: one for key, (_, one) in losses.items()}
-    return BeforeAfter(table, text, {"current": meanings})
+    return BeforeAfter(table, text, {"current": losses})
 
 
 def risk_measurements(
@@ -222,13 +218,13 @@ def describe(values: pd.Series) -> dict[str, float]:
 
 def _losses(
     original: pd.DataFrame, current: pd.DataFrame, roles: SessionRoles
-) -> dict[str, tuple[str, Measurement]]:
-    """What each number of the registry of utility that sessions show is about, and its value."""
+) -> dict[tuple[str, str], Measurement]:
+    """Numbers of the registry of utility that sessions show, by what they are about and title."""
     files = UtilityInput(
         original, current, roles.keys, roles.numeric, roles.sensitive, rows=np.arange(len(current))
     )
     return {
-        one.key: (measure.about, one)
+        (measure.about, lower(one.info.title)): one
         for measure in UTILITIES.values()
         if measure.session
         for one in attempt(measure.infos, "", partial(measure.run, files))
