@@ -148,11 +148,17 @@ def _cards(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         card("Attacks", str(len(risk.results)), skipped),
         card("Higher than for strangers", str(len(risk.above_together)), "attacks, all together"),
     ]
-    for attack, _, one in _numbers(risk):
-        if attack == "distance_screen" and one.measurement.info.name == "identical":
-            text = shown(one.measurement, external)
-            cards.append(card("Identical records", text, "synthetic records equal to an original"))
+    identical = _identical(risk)
+    if identical is not None:
+        text = shown(identical.measurement, external)
+        cards.append(card("Identical records", text, "synthetic records equal to an original"))
     return cards
+
+
+def _identical(risk: SyntheticRisk) -> AttackNumber | None:
+    """Return the share of synthetic records that equal an original one, where it was measured."""
+    screened = (one for attack, _, one in _numbers(risk) if attack == "distance_screen")
+    return next((one for one in screened if one.measurement.info.name == "identical"), None)
 
 
 def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
@@ -186,26 +192,26 @@ def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
 
 def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
     """Judge copied records by the distance screen."""
-    for attack, _, one in _numbers(risk):
-        measured = one.measurement
-        if attack != "distance_screen" or measured.info.name != "identical":
-            continue
-        value = shown(measured, external)
-        share = f"{value} of the synthetic records equal an original one"
-        if external and value == BLANK:
-            share = "The share of synthetic records that equal an original one is not shown"
-        usual = shown(replace(measured, value=measured.baseline, lower=np.nan), external)
-        if usual != BLANK:
-            share += f"; among {measured.against.removeprefix('records of ')}: {usual}"
-        link = f"#{row_id(_key(attack, '', measured.info.name))}"
-        if one.is_above or risk.copies:
-            return verdict("Copied records", "more", "bad", f"{share}.", link)
-        word, level = ("none", "good") if measured.value == 0 else ("not more", "look")
-        if risk.near_copies:
-            word, level = "nearly copies", "bad" if risk.above_together else "look"
-            share += "; more are near to an original one than chance brings them"
-        return verdict("Copied records", word, level, f"{share}.", link)
-    return verdict("Copied records", "not assessed", "none", "The distance screen did not run.")
+    one = _identical(risk)
+    if one is None:
+        why = "The distance screen did not run."
+        return verdict("Copied records", "not assessed", "none", why)
+    measured = one.measurement
+    value = shown(measured, external)
+    share = f"{value} of the synthetic records equal an original one"
+    if external and value == BLANK:
+        share = "The share of synthetic records that equal an original one is not shown"
+    usual = shown(replace(measured, value=measured.baseline, lower=np.nan), external)
+    if usual != BLANK:
+        share += f"; among {measured.against.removeprefix('records of ')}: {usual}"
+    word, level = ("none", "good") if measured.value == 0 else ("not more", "look")
+    if one.is_above or risk.copies:
+        word, level = "more", "bad"
+    elif risk.near_copies:
+        word, level = "nearly copies", "bad" if risk.above_together else "look"
+        share += "; more are near to an original one than chance brings them"
+    link = f"#{row_id(_key('distance_screen', '', measured))}"
+    return verdict("Copied records", word, level, f"{share}.", link)
 
 
 def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
@@ -216,9 +222,9 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
             continue
         measured = one.measurement
         name, beyond = measured.info.name, one.excess
-        sides = ((beyond.rate, beyond.n), (beyond.holdout_rate, beyond.n_holdout))
+        rates = ((beyond.rate, beyond.n), (beyond.holdout_rate, beyond.n_holdout))
         value, usual = (
-            shown(replace(measured, value=x, lower=np.nan, records=n), external) for x, n in sides
+            shown(replace(measured, value=x, lower=np.nan, records=n), external) for x, n in rates
         )
         text = f"{_row_title(measured, target)} ({gettext(ATTACKS[attack].title)})"
         if BLANK in (value, usual):
@@ -227,19 +233,16 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
             text = said(GUESSED, what=text, value=value, usual=usual)
         else:
             text = said(FOUND, what=text, value=value, usual=usual)
-        link = f"#{row_id(_key(attack, target, _measure_key(measured)))}"
+        link = f"#{row_id(_key(attack, target, measured))}"
         topic = "identical" if name in ("identical", "close", "members") else attack
         findings.append((-one.excess.difference, finding(text, link, advice_on(topic))))
     findings.sort(key=lambda item: item[0])
     return [item for _, item in findings[:MOST_FINDINGS]]
 
 
-def _key(attack: str, target: str, measure: str) -> str:
-    return " ".join(part for part in (attack, target, measure) if part)
-
-
-def _measure_key(measured: Measurement) -> str:
-    return "identical" if measured.info.name == "identical" else measured.info.title
+def _key(attack: str, target: str, measured: Measurement) -> str:
+    name = "identical" if measured.info.name == "identical" else measured.info.title
+    return " ".join(word for word in (attack, target, name) if word)
 
 
 def _row_title(measured: Measurement, target: str) -> str:
@@ -264,7 +267,8 @@ def _row(
         sentences += [f"{note}." if note else "", _interval(one)]
     if measured.info.source:
         sentences.append(f"Source: {measured.info.source}.")
-    reach = _reach(measured)
+    ends = [x for x in (measured.value, measured.upper, measured.baseline) if np.isfinite(x)]
+    reach = min(1.0, 1.15 * max([*ends, 0.01]))
     plot = "" if external else interval_dot(
         measured.value, measured.lower, measured.upper, measured.baseline, (0.0, reach),
         f"{_row_title(measured, target)}: {shown(measured)}, "
@@ -273,7 +277,7 @@ def _row(
     )  # fmt: skip
     value = shown(replace(measured, lower=np.nan, upper=np.nan), external)
     return folding_row(
-        _key(attack, target, _measure_key(measured)),
+        _key(attack, target, measured),
         _row_title(measured, target),
         ATTACKS[attack].title,
         plot,
@@ -283,11 +287,6 @@ def _row(
         flagged=one.is_above,
         sentences=sentences,
     )  # fmt: skip
-
-
-def _reach(measured: Measurement) -> float:
-    ends = [x for x in (measured.value, measured.upper, measured.baseline) if np.isfinite(x)]
-    return min(1.0, 1.15 * max([*ends, 0.01]))
 
 
 def _interval(one: AttackNumber) -> str:
