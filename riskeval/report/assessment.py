@@ -6,13 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from riskeval.measures.registry import MEASURES
+from riskeval.report import assessment_charts
 from riskeval.report.advice import advice
-from riskeval.report.assessment_charts import (
-    cell_sizes_chart,
-    frequencies_chart,
-    risk_chart,
-    suda_chart,
-)
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
@@ -20,14 +15,7 @@ from riskeval.shared.measurement import Measurement
 from synthpop.microdata.charts import value_bar
 from synthpop.microdata.language import gettext
 from synthpop.microdata.page import write_for
-from synthpop.microdata.page_facts import (
-    card,
-    finding,
-    folding_row,
-    row_id,
-    table,
-    verdict,
-)
+from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.suppression import rounded
 from synthpop.microdata.text import count, percent, plural
@@ -41,10 +29,10 @@ ATTRIBUTES = (
 )  # fmt: skip
 """Measures of what the keys tell about sensitive variables."""
 CHART_OF = {
-    "individual_risk": ("risk_distribution", risk_chart),
-    "frequencies": ("sample_against_population", frequencies_chart),
-    "k_anonymity": ("cell_sizes", cell_sizes_chart),
-    "suda": ("suda_by_record", suda_chart),
+    "individual_risk": ("risk_distribution", assessment_charts.risk_chart),
+    "frequencies": ("sample_against_population", assessment_charts.frequencies_chart),
+    "k_anonymity": ("cell_sizes", assessment_charts.cell_sizes_chart),
+    "suda": ("suda_by_record", assessment_charts.suda_chart),
 }
 """Measure -> name of its caption, and the chart, which stands in its first row."""
 

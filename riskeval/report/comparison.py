@@ -5,19 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from riskeval.report import comparison_tables as tables
 from riskeval.report.comparison_map import map_chart
-from riskeval.report.comparison_tables import (
-    files_table,
-    limits_table,
-    meanings_table,
-    notes_table,
-    number_table,
-    overlap_cells,
-    overlap_table,
-    regression_tables,
-    shared_table,
-    values_text,
-)
 from riskeval.report.comparison_verdicts import verdict_rows, worst_rows
 from riskeval.report.external import external_view
 from riskeval.report.values import ROUNDING
@@ -100,7 +89,7 @@ def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
         "decision_note": _decision_note(comparison, [item for _, item in maps[:2]]),
         "scenario": _scenario(comparison),
         "roles": _roles(comparison),
-        "limits": limits_table(comparison),
+        "limits": tables.limits_table(comparison),
         "caveats": _caveats(comparison),
         "maps": [
             {"title": text, "chart": Svg(map_chart(item, item.summary())),
@@ -109,19 +98,19 @@ def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
         ],
         "risks": [
             {"title": LEADS[group][0], "lead": LEADS[group][1],
-             "table": number_table(comparison, group)}
+             "table": tables.number_table(comparison, group)}
             for group in (FILE, ATTRIBUTION, LINK)
         ],
-        "utility": number_table(comparison, UTILITY),
-        "overlaps": overlap_table(comparison),
-        "overlap_cells": overlap_cells(comparison),
+        "utility": tables.number_table(comparison, UTILITY),
+        "overlaps": tables.overlap_table(comparison),
+        "overlap_cells": tables.overlap_cells(comparison),
         "overlaps_lead": _overlaps_lead(comparison),
-        "regressions": regression_tables(comparison),
-        "files": files_table(comparison, external),
-        "shared": shared_table(comparison),
-        "notes": notes_table(comparison),
+        "regressions": tables.regression_tables(comparison),
+        "files": tables.files_table(comparison, external),
+        "shared": tables.shared_table(comparison),
+        "notes": tables.notes_table(comparison),
         "made": _made(comparison, external),
-        "meanings": meanings_table(comparison),
+        "meanings": tables.meanings_table(comparison),
         "overlap_caption": CAPTIONS["overlaps"].replace("95 %", level),
     }  # fmt: skip
 
@@ -195,11 +184,12 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
         asked = "; ".join(exceeded) or gettext("none")
         risks = [
             " → ".join(
-                values_text(comparison, item.risk, name) for name in ("original", row.release)
+                tables.values_text(comparison, item.risk, name)
+                for name in ("original", row.release)
             )
             for item in maps
         ]
-        use = values_text(comparison, first.utility, row.release)
+        use = tables.values_text(comparison, first.utility, row.release)
         rows.append((row.release, gettext(row.kind), asked, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
     heads = [f"Risk: {lower(item.risk_title)}" for item in maps]

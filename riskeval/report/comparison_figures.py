@@ -13,16 +13,7 @@ from matplotlib.ticker import PercentFormatter
 
 from riskeval.shared.show import lower
 from synthpop.microdata.errors import InputError
-from synthpop.microdata.pictures import (
-    GREY,
-    INK,
-    LINE,
-    OKABE_ITO,
-    SOFT,
-    WIDE,
-    new_figure,
-    styled,
-)
+from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, SOFT, WIDE, new_figure, styled
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap

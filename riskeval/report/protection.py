@@ -10,11 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.report.protection_variables import safe_columns, variable_rows
-from riskeval.report.protection_verdicts import (
-    before_and_now,
-    verdict_rows,
-    worst_rows,
-)
+from riskeval.report.protection_verdicts import before_and_now, verdict_rows, worst_rows
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, visible
 from synthpop.microdata.charts import part_bar

@@ -23,13 +23,7 @@ from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import read_noted
 from synthpop.microdata.parameters import check
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.tomlfile import (
-    Table,
-    read_run_file,
-    read_section,
-    read_values,
-    validate,
-)
+from synthpop.microdata.tomlfile import Table, read_run_file, read_section, read_values, validate
 
 SECTIONS = [
     "data", "roles", "release", "indicators", "regressions", "limits", "sample_sizes", "holdout",

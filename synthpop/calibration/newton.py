@@ -7,8 +7,7 @@ of the controls. Controls with a finite importance c add the penalty ``c (achiev
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -74,19 +73,11 @@ class _Point:
     gap: float
 
 
-@dataclass
 class _Dual:
     """The dual function (as one to minimise), its gradient and its Newton direction."""
 
-    problem: Problem
-    distance: Distance
-    penalty: np.ndarray = field(init=False)
-    scale: np.ndarray = field(init=False)
-    unit: np.ndarray = field(init=False)
-    transposed: Any = field(init=False)
-
-    def __post_init__(self) -> None:
-        problem = self.problem
+    def __init__(self, problem: Problem, distance: Distance) -> None:
+        self.problem, self.distance = problem, distance
         self.scale = problem.scale()
         self.transposed = problem.matrix.T.tocsr()
         hard = problem.hard

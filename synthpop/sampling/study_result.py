@@ -23,10 +23,6 @@ GRID = ("contamination", "missing")
 FAILURES = ("repetition", *GRID, "estimator", "reason")
 
 
-def _no_failures() -> pd.DataFrame:
-    return pd.DataFrame(columns=list(FAILURES))
-
-
 @dataclass(frozen=True, slots=True)
 class Study(Result):
     """Results of a simulation study.
@@ -53,7 +49,7 @@ class Study(Result):
     repetitions: int
     seed: int
     level: float
-    failures: pd.DataFrame = field(default_factory=_no_failures)
+    failures: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(FAILURES)))
 
     @property
     def grid(self) -> tuple[str, ...]:
