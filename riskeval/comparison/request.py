@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -204,9 +204,7 @@ def read_indicators(
             check_columns(faults, frame, [item.gender], "gender")
         elif "gender_pay_gap" in names:
             faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
-        valid.append(
-            Indicators(item.variable, names, by or None, item.gender, item.men, item.women)
-        )
+        valid.append(replace(item, statistics=names, by=by or None))
     return tuple(valid)
 
 
@@ -235,11 +233,8 @@ def read_regressions(
 
 def read_sample_sizes(faults: Faults, sizes: Any) -> SampleSizes:
     """Return the numbers of records; note those that are not whole numbers of at least 100."""
-    sample_sizes = (
-        SampleSizes() if sizes is None else _record(faults, "sample_sizes", SampleSizes, sizes)
-    )
-    if sample_sizes is None:
-        return SampleSizes()
+    asked = {} if sizes is None else sizes
+    sample_sizes: SampleSizes = _record(faults, "sample_sizes", SampleSizes, asked) or SampleSizes()
     for one in fields(sample_sizes):
         constraint = OneOf(*MODELS) if one.name == "model" else Whole(100)
         value = {f"sample_sizes {one.name}": getattr(sample_sizes, one.name)}
@@ -249,9 +244,7 @@ def read_sample_sizes(faults: Faults, sizes: Any) -> SampleSizes:
 
 def read_limits(faults: Faults, item: Any) -> Limits:
     """Return what is accepted."""
-    limits = Limits() if item is None else _record(faults, "limits", Limits, item)
-    if limits is None:
-        return Limits()
+    limits: Limits = _record(faults, "limits", Limits, {} if item is None else item) or Limits()
     for one in fields(Limits):
         check_limit(faults, f"limits {one.name}", one.name, getattr(limits, one.name))
     return limits

@@ -27,17 +27,18 @@ RISK_LEFT = "Of what the original tells, the worst of all intruders finds: {part
 def verdict_rows(
     comparison: Comparison, first: RiskUtilityMap, external: bool
 ) -> list[dict[str, str]]:
-    """Return the three rows: limits, the trade-off of the first map, and what could be measured."""
-    names = [str(name) for name in comparison.table.index if name != "original"]
-    within = {name: _within(comparison, name) for name in names}
-    asked = {name: values for name, values in within.items() if values}
-    clean = [name for name, values in asked.items() if all(values)]
+    """Return the rows: limits, risk left, trade-off of the first map, what could be measured."""
+    names = [str(name) for name in comparison.table.index if name != ORIGINAL]
+    limited = comparison.measures[comparison.measures["within"].notna()]
+    by_release = {name: limited[limited["release"] == name] for name in names}
+    asked = {name: rows for name, rows in by_release.items() if len(rows)}
+    clean = [name for name, rows in asked.items() if rows["within"].astype(bool).all()]
     if not asked:
         limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
     elif clean:
         word, level = ("met", "good") if len(clean) == len(names) else ("met by some", "look")
         text = said(MET, names=join(clean))
-        without = [name for name in clean if not _has_limit_of_risk(comparison, name)]
+        without = [name for name in clean if not (asked[name]["group"] == "risk").any()]
         if without:
             word, level = "no risk limit met", "look"
             text += " " + said(NO_RISK_LIMIT, names=join(without))
@@ -47,8 +48,7 @@ def verdict_rows(
         limits = verdict("Limits", "exceeded", "bad", text, "#limits")
     front = int(first.frame["pareto"].sum())
     word, level = ("a choice", "look") if front > 1 else ("clear", "none")
-    if not front:
-        word = "not measured"
+    word = word if front else "not measured"
     trade = verdict("Risk and utility", word, level, first.summary(), "#map")
     absent = comparison.measures["value"].isna().sum()
     grey = (~comparison.measures["applies"].astype(bool)).sum()
@@ -66,11 +66,6 @@ def verdict_rows(
     return rows
 
 
-def _has_limit_of_risk(comparison: Comparison, release: str) -> bool:
-    rows = comparison.measures[comparison.measures["release"] == release]
-    return any(row.group == "risk" and row.within is not None for row in rows.itertuples())
-
-
 def _risk_left(comparison: Comparison) -> dict[str, str]:
     """Say how much of what the original tells the worst intruder finds in each release.
 
@@ -84,16 +79,10 @@ def _risk_left(comparison: Comparison) -> dict[str, str]:
     return verdict("Risk left", word, level, said(RISK_LEFT, parts=join(parts)), "#risk")
 
 
-def _within(comparison: Comparison, release: str) -> list[bool]:
-    """Return, for each limit that applies to a release, whether it is met."""
-    rows = comparison.measures[comparison.measures["release"] == release]
-    return [bool(value) for value in rows["within"] if value is not None and value == value]
-
-
 def worst_rows(comparison: Comparison) -> list[dict[str, str]]:
     """Return the limits that releases exceed, those of most releases first."""
     rows = comparison.measures[[within is False for within in comparison.measures["within"]]]
-    rows = rows[rows["release"] != "original"]
+    rows = rows[rows["release"] != ORIGINAL]
     by_number = [exceeded for _, exceeded in rows.groupby("name", sort=False)]
     findings = []
     for exceeded in sorted(by_number, key=len, reverse=True)[:MOST_FINDINGS]:
