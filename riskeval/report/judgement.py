@@ -168,19 +168,16 @@ def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
     attacks, "signs" where it is clear for an attack by itself.
     """
     first = risk.summary().splitlines()[0]
+    seen: tuple[str, ...] = ("no difference seen", "good", first, "#attacks")
     if risk.above_together:
-        rows = [verdict("Participants and strangers", HIGHER, "bad", first, "#attacks")]
+        seen = (HIGHER, "bad", first, "#attacks")
     elif risk.above:
-        rows = [verdict("Participants and strangers", "signs", "look", first, "#attacks")]
+        seen = ("signs", "look", first, "#attacks")
     elif risk.no_strangers:
-        text = NO_STRANGERS if external else first
-        rows = [verdict("Participants and strangers", "no verdict", "look", text)]
+        seen = ("no verdict", "look", NO_STRANGERS if external else first)
     elif risk.table["excess"].isna().all():
-        rows = [verdict("Participants and strangers", "no verdict", "none", NO_HOLDOUT)]
-    else:
-        rows = [verdict("Participants and strangers", "no difference seen", "good", first,
-                        "#attacks")]  # fmt: skip
-    rows.append(_copies(risk, external))
+        seen = ("no verdict", "none", NO_HOLDOUT)
+    rows = [verdict("Participants and strangers", *seen), _copies(risk, external)]
     if risk.skipped:
         names = join(translated(gettext(_title(*item))) for item in risk.skipped)
         rows.append(verdict("Attacks", "some left out", "look", f"Left out: {names}.", "#skipped"))
