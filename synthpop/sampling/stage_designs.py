@@ -124,7 +124,7 @@ class Stratified:
     --------
     >>> import numpy as np
     >>> import pandas as pd
-    >>> from synthpop.sampling import draw_sample
+    >>> from synthpop.sampling import Proportional, draw_sample
     >>> people = pd.DataFrame({"region": np.repeat(["n", "s"], [300, 100])})
     >>> survey = draw_sample(people, Stratified(Proportional(20), by="region"), seed=1)
     >>> survey.frame["region"].value_counts().to_dict()
