@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,3 +132,56 @@ def test_factors_are_bounded_and_leave_missing_values_alone() -> None:
     assert factors.max() <= 3.0
     assert factors.min() >= 1 / 3
     assert factors_of(np.ones(2), p, np.zeros(3)).tolist() == [1, 1, 1]
+
+
+def sample_of(households: list[list[str]], levels: tuple[str, ...] = ("child", "head", "wife")):
+    """What `find_make_up` reads of a sample: one relation by household."""
+    kin = [member for household in households for member in household]
+    field = SimpleNamespace(kind="categorical", levels=levels)
+    return SimpleNamespace(
+        offsets=np.cumsum([0, *map(len, households)]), basic=("kin",), fields={"kin": field},
+        columns={"kin": np.array([levels.index(member) for member in kin])},
+    )  # fmt: skip
+
+
+def test_nineteen_of_twenty_households_have_one_head() -> None:
+    couples, singles = [["head", "wife"]] * 50, [["child", "head"]] * 45
+    odd = [["head", "head"], ["child", "child"]] * 5
+    make_up = find_make_up(sample_of(couples + singles + odd[:5]))
+    assert (make_up.relation, make_up.head, make_up.n_levels) == ("kin", 1, 3)
+    assert make_up.combinations.tolist() == [1, 4]  # a child; the wife
+    assert find_make_up(sample_of(couples + singles[:44] + odd[:6])) is None
+    assert find_make_up(sample_of([["head"]] * 90)) is None  # nobody lives with others
+
+
+def test_combinations_of_thirty_households_count() -> None:
+    common = [["head", "wife"]] * 60
+    assert find_make_up(sample_of(common + [["head", "child"]] * 29)) is None  # one is no choice
+    two = find_make_up(sample_of(common + [["head", "child"]] * 30))
+    assert two.combinations.tolist() == [1, 4]
+    alone = find_make_up(sample_of(common + [["head"]] * 30))
+    assert alone.combinations.tolist() == [0, 4]
+
+
+def test_the_twelve_most_frequent_combinations_count() -> None:
+    levels = ("head", *[f"relative {k}" for k in range(29)])
+    households = [["head", levels[k]] for k in range(1, 15) for _ in range(30 + k)]
+    make_up = find_make_up(sample_of(households, levels))
+    assert make_up.combinations.tolist() == [1 << k for k in range(3, 15)]
+    assert find_make_up(sample_of(households, (*levels, "friend"))) is None  # 31 levels
+    assert find_make_up(sample_of([["head"], ["head", "head"]], ("head",))) is None
+
+
+def test_factors_of_two_cells_reach_the_target() -> None:
+    """Odds of the second class 1 and 1/4 in cells of 30 and 10 persons; both are doubled."""
+    p = np.array([[0.0, 0.5, 0.5], [0.0, 0.8, 0.2]])
+    target = np.array([7.0, 30 / 3 + 10 * 2 / 3, 30 * 2 / 3 + 10 / 3])
+    factors = factors_of(np.array([30.0, 10.0]), p, target)
+    assert factors[0] == 1
+    assert factors[2] / factors[1] == pytest.approx(2.0, rel=1e-3)
+    same = factors_of(np.array([1.0]), p[:1], np.array([0.0, 1.0, 1.0]))
+    assert same.tolist() == [1, 1, 1]
+    # a class that no cell has, or that is not wanted at all
+    assert factors_of(np.ones(1), np.array([[0.2, 0.8, 0.0]]), np.ones(3))[2] == 1
+    assert factors_of(np.ones(1), p[:1], np.array([0.0, 1.0, 0.0]))[2] == 1
+    assert factors_of(np.ones(1), np.array([[1.0, 0.0, 0.0]]), np.ones(3)).tolist() == [1, 1, 1]
