@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from synthpop import (
     Survey,
 )
 from synthpop.microdata.errors import InputError
-from synthpop.models.encoding import strides
+from synthpop.models.encoding import coded_digits, strides
 from synthpop.runfiles.template import starter_runfile
 from synthpop.stages.components import _nearest, group_by_total
 from tests.reference_data import golden, survey_data
@@ -279,3 +280,30 @@ def test_the_cells_of_donors_are_limited(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("synthpop.stages.components.DENSE_CELLS", 2)
     with pytest.raises(InputError, match="by has 3 cells, more than 2"):
         recipe.fit(Survey(frame, weight="w"), seed=1)
+
+
+def test_the_nearest_cell_by_hand() -> None:
+    """Digits of an unordered and of an ordered predictor; levels count one, classes their gap."""
+    variables = [coded_digits("sex", 3), coded_digits("class", 5)]  # cell: sex + 4 class
+    digits = np.array([[1, 1], [2, 1], [2, 4], [3, 5]])
+    model = SimpleNamespace(
+        group_cells=digits @ np.array([1, 4]), group_signs=np.array([1, 1, 1, 0]),
+        n_donors=np.array([40, 50, 30, 90]), ordered=(False, True),
+        coding=SimpleNamespace(variables=variables),
+    )  # fmt: skip
+    empty = np.array([[1, 4], [3, 1], [1, 3], [2, 2]]) @ np.array([1, 4])
+    # distances: 3 4 1; 1 1 4, of equals the cell with more donors; 2 3 2; 2 1 2
+    group, distance = _nearest(model, empty, 1, "nearest")
+    assert group.tolist() == [2, 1, 0, 1]
+    assert distance.tolist() == [1, 1, 2, 1]
+    # in sequence: cells of the same sex first, then those of the same class
+    group, distance = _nearest(model, empty, 1, "sequential")
+    assert group.tolist() == [0, 1, 0, 1]
+    assert distance.tolist() == [3, 1, 2, 1]
+    group, distance = _nearest(model, empty, 0, "nearest")
+    assert group.tolist() == [3] * 4
+    assert distance.tolist() == [2, 4, 3, 4]
+    one_sign = SimpleNamespace(**{**vars(model), "group_signs": np.ones(4, dtype=int)})
+    group, distance = _nearest(one_sign, empty, 0, "nearest")
+    assert group.tolist() == [2, 1, 0, 1]
+    assert distance.tolist() == [np.inf] * 4
