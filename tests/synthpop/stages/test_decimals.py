@@ -45,6 +45,29 @@ def test_decimals_are_those_given() -> None:
             income(decimals=decimals)
 
 
+def test_six_decimals_can_be_told() -> None:
+    for decimals in range(7):
+        assert decimals_of(np.array([0.0, 10.0**-decimals, -5.0, np.inf])) == decimals
+        assert decimals_of(np.array([123456.0 + 10.0**-decimals])) == decimals
+    assert decimals_of(np.array([1e-7])) is None
+    assert decimals_of(np.array([np.nan])) == 0
+    assert decimals_of(np.array([1 + 5e-13, 1e6 + 1e-7])) == 0  # rounding errors of sums
+    assert decimals_of(np.array([1 + 2e-12])) is None
+
+
+def test_values_at_the_ends_of_a_class_are_moved_inwards() -> None:
+    """Classes (0, 1], (1, 2], [-2, -1) and (1, 1.5], to whole numbers; the last is too narrow."""
+    ends = np.array([0.0, 1.0, -1.0, 1.0]), np.array([1.0, 2.0, -2.0, 1.5])
+    values = np.array([0.2, 0.9, 1.1, 1.9, 2.0, -1.2, -1.7, 1.2, 1.5])
+    classes = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
+    moved = rounded(values, 0, classes, ends)
+    assert moved.tolist() == [1, 1, 2, 2, 2, -2, -2, 1.2, 1.5]
+    # a class without ends, and a value that stays what it was
+    free = rounded(np.array([1.4, -0.4]), 0, np.array([0, 0]), (np.full(1, np.nan),) * 2)
+    assert free.tolist() == [1, -1]
+    assert rounded(np.array([0.0, 0.04, -0.04, 0.05]), 1).tolist() == [0, 0.1, -0.1, 0.1]
+
+
 def test_parts_have_decimals_and_add_up() -> None:
     frame = small_frame(800)
     steps = [
