@@ -144,6 +144,10 @@ class TestWhom:
         assert risk.n_unmatched == 1
         assert risk.per_record["n_matches"].tolist() == [1, 0]
         assert row(intruder_scenarios(sample, sample, everyone))["tau"] == 2
+        weighted = intruder_scenarios(
+            sample, sample, everyone, missing="unmatched", weights=[4.0, 4.0]
+        )
+        assert weighted.per_record["alone"].tolist() == [0.25, 0]
 
     def test_rows_faults(self) -> None:
         sample, population = files()
