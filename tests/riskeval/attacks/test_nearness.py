@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 from riskeval.attacks.distance.membership import distance_screen, membership
-from riskeval.attacks.distance.space import Space, draw_households, household_points, person_points
+from riskeval.attacks.distance.space import (
+    Points,
+    Space,
+    draw_households,
+    household_points,
+    person_points,
+)
 from riskeval.attacks.scenario import Scenario
 from riskeval.kernels.gower import gower_nearest
 from synthpop.microdata.errors import InputError
@@ -236,6 +242,19 @@ class TestWorkedByHand:
         with pytest.raises(InputError, match="holdout"):
             membership(people(30, 1), people(30, 2), "a", **asked)
 
+    def test_densities_by_the_k_th_neighbour(self) -> None:
+        """Records at 0, 1, 4 and 10 of a range of 10, with two variables that count."""
+        points = {
+            "base": Points(np.array([[0.0], [1.0], [4.0], [10.0]]), np.empty((4, 0), np.int32)),
+            "asked": Points(np.array([[0.0], [6.0]]), np.empty((2, 0), np.int32)),
+        }
+        space = Space(points, (np.ones(1), np.empty(0)), 2)
+        for k, near in ((1, [0.0, 0.2]), (2, [0.1, 0.4]), (3, [0.4, 0.5]), (9, [1.0, 0.6])):
+            found = space.log_density("base", None, "asked", None, k)
+            np.testing.assert_allclose(found, -2 * np.log(np.array(near) + 1e-9))
+        among = space.log_density("base", np.array([0, 3]), "asked", np.array([1]), 2)
+        np.testing.assert_allclose(among, -2 * np.log(0.6 + 1e-9))
+
     def test_log_ratio_of_densities(self) -> None:
         """Two variables, nearest neighbour: log ratio = 2 (log distance there - log here)."""
         original = pd.DataFrame({"a": [0.0, 10.0], "b": [0.0, 10.0]})
@@ -292,6 +311,17 @@ class TestHouseholds:
             assert stream["h"].unique()[numbers].tolist() == drawn["h"].unique().tolist()
         other, _ = draw_households(stream, "s", NAMES, "h", 30, np.random.default_rng(4))
         assert set(other["h"]) != set(drawn["h"])
+
+    @pytest.mark.parametrize("size", [1, 2, 7])
+    def test_as_many_households_as_are_asked_for(self, size: int) -> None:
+        """Persons who live alone, in blocks: each block may add a household to those drawn."""
+        frame = pd.DataFrame({"h": np.arange(30), "a": 1.0})
+        for seed in range(20):
+            blocks = [frame.iloc[start : start + size] for start in range(0, 30, size)]
+            rng = np.random.default_rng(seed)
+            assert len(draw_households(blocks, "s", ["a"], "h", 5, rng)[1]) == 5
+        rng = np.random.default_rng(1)
+        assert len(draw_households(frame, "s", ["a"], "h", 30, rng)[1]) == 30
 
     def test_each_household_is_as_likely(self) -> None:
         frame = pd.DataFrame({"h": np.repeat(np.arange(6), [1, 9, 1, 1, 5, 1]), "a": 1.0})

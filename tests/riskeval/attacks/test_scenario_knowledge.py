@@ -149,6 +149,16 @@ class TestWhom:
         )
         assert weighted.per_record["alone"].tolist() == [0.25, 0]
 
+    @pytest.mark.parametrize(("missing", "n_matches"), [("wildcard", [1, 1]), ("category", [1, 2])])
+    def test_matches_without_a_value(self, missing: str, n_matches: list[int]) -> None:
+        """With wildcards those with a value count, where there are any."""
+        sample = pd.DataFrame({"k": ["A", "B"], "y": [1.0, 2.0]})
+        population = pd.DataFrame({"k": ["A", "B", "B"], "y": [np.nan, 2.0, np.nan]})
+        knows = Scenario("k", "y", accuracy=0.1)
+        risk = intruder_scenarios(sample, population, knows, missing=missing)
+        assert risk.per_record["n_matches"].tolist() == n_matches
+        assert risk.per_record["scenario_4_0.1"].tolist() == [0, float(missing == "wildcard")]
+
     def test_rows_faults(self) -> None:
         sample, population = files()
         for rows, what in (("y", "True or False everywhere"), ("r", "not in the data")):

@@ -252,6 +252,9 @@ def test_a_class_has_a_step_for_every_ten_values_up_to_32_and_one_without_weight
     assert knots[8, :2].tolist() == [7.0, 8.0]
     assert np.isnan(knots[4, 3:]).all()
     assert np.isnan(knots[8, 2:]).all()
+    law = WithinClass.fit("steps", values, weights, Classes(codes, low, high))
+    assert np.abs(law.rate[[0, 1, 2, 3, 5]]).max() < 1e-6  # values that are evenly spread
+    assert law.rate[8] == 0
 
 
 def test_values_that_many_share_stay_and_the_distribution_is_nearer() -> None:

@@ -179,6 +179,8 @@ def test_factors_of_two_cells_reach_the_target() -> None:
     factors = factors_of(np.array([30.0, 10.0]), p, target)
     assert factors[0] == 1
     assert factors[2] / factors[1] == pytest.approx(2.0, rel=1e-3)
+    single = factors_of(np.ones(1), p[:1], np.array([0.0, 2.0, 3.0]))
+    assert single[2] / single[1] == pytest.approx(1.5, rel=1e-3)
     same = factors_of(np.array([1.0]), p[:1], np.array([0.0, 1.0, 1.0]))
     assert same.tolist() == [1, 1, 1]
     # a class that no cell has, or that is not wanted at all
