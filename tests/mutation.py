@@ -4,9 +4,10 @@
 
 A mutant exchanges one operator or changes one constant in a copy of the tree. It is killed when a
 doctest of its file or a test of the mirrored folders fails: first those run that run the mutated
-line (one run of all tests beforehand records the lines), the quick ones in front, then the whole
-folders. Survivors are printed with their line: either a test is missing, or the mutation changes
-nothing that matters (a tolerance, a bracket of a search).
+line (one run of all tests beforehand records the lines; for a line that runs on import those that
+run another line of its file), the quick ones in front, then all others of the folders. Survivors
+are printed with their line: either a test is missing, or the mutation changes nothing that matters
+(a tolerance, a bracket of a search).
 
 Two kinds of constants are left out, since no test can notice them: the `stacklevel` of a warning,
 and the -1 of `reshape`, where numpy takes every negative number for "the rest".
@@ -51,6 +52,7 @@ ROOMS = {
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
 }  # fmt: skip
+PASSED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 
 
@@ -146,6 +148,11 @@ def apply(mutation: Mutation, tree: Path) -> str:
     return text
 
 
+def _has(lines: list[str], start: str) -> bool:
+    """Whether a line ("file:number"), or any line of a file ("file:"), is among those."""
+    return any(line.startswith(start) for line in lines) if start.endswith(":") else start in lines
+
+
 @dataclass(frozen=True)
 class Copy:
     """A copy of the tree, in which mutants are tested, and what each test runs there."""
@@ -172,14 +179,17 @@ class Copy:
         return done.returncode
 
     def tests_of(self, line: str) -> list[str]:
-        """Tests that run a line ("file:number"), the quick ones first."""
+        """Tests that run a line ("file:number") or else its file, the quick ones first."""
         record = json.loads(self.record.read_text(encoding="utf-8"))
-        files = {file for file, lines in record["files"].items() if line in lines}
-        tests = [
-            (test["seconds"], name)
-            for name, test in record["tests"].items()
-            if test["file"] in files or line in test["lines"]
-        ]
+        tests: list[tuple[float, str]] = []
+        for start in (line, line[: line.index(":") + 1]):
+            if not tests:
+                files = {file for file, lines in record["files"].items() if _has(lines, start)}
+                tests = [
+                    (test["seconds"], name)
+                    for name, test in record["tests"].items()
+                    if test["file"] in files or _has(test["lines"], start)
+                ]
         return [name for _, name in sorted(tests)]
 
 
@@ -190,13 +200,14 @@ def outcome(mutation: Mutation, tests: list[str], copy: Copy) -> str:
     """
     before = apply(mutation, copy.tree)
     file = mutation.file.as_posix()
-    status = copy.run([file, *copy.tests_of(f"{file}:{mutation.line}")], "--doctest-modules")
-    if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        status = copy.run(tests)
+    first = copy.tests_of(f"{file}:{mutation.line}")
+    status = copy.run([file, *first], "--doctest-modules")
+    if status in PASSED:
+        status = copy.run([*tests, *(f"--deselect={name}" for name in first)])
     (copy.tree / mutation.file).write_text(before, encoding="utf-8")
     if status is None:
         return "timed out"
-    return "killed" if status else "SURVIVED"
+    return "SURVIVED" if status in PASSED else "killed"
 
 
 def main() -> None:
