@@ -120,3 +120,12 @@ def test_assessments_show_the_three_intruders() -> None:
     assert values["marketer_risk"] == pytest.approx(expected.journalist.mean())
     blank = sample.assign(a=None, b=None)
     assert assess(blank, keys=KEYS, measures=names).table["value"].tolist() == [1 / 60]
+
+
+def test_levels_that_nobody_has_are_lacked_by_nobody() -> None:
+    ill = pd.Categorical(["p", "q", "p", "q", None], categories=["p", "q", "never"])
+    frame = pd.DataFrame({"k": [1, 1, 2, 2, 3], "ill": ill})
+    result = delta_disclosure(frame, ["k"], "ill")
+    assert (result.n_absent, result.delta) == (0, 0)
+    without = frame.assign(ill=ill.set_categories(["p", "q", "never"]).map({"p": "p", "q": "p"}))
+    assert delta_disclosure(without, ["k"], "ill").delta == 0

@@ -12,6 +12,7 @@ from riskeval.measures.mahalanobis_disclosure import (
     crowded,
     mahalanobis_disclosure,
     near_truth,
+    scatter_of,
 )
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.robust import Scatter, robust
@@ -301,3 +302,12 @@ class TestMahalanobisDisclosure:
                 frame, frame, ["a"], k=-1, k2=math.inf, neighbours=0, standardise="no", rule="one"
             )
         assert len(caught.value.faults) == 5
+
+
+def test_two_complete_rows_have_a_covariance_and_one_has_none() -> None:
+    values = np.array([[0.0, 2.0], [2.0, 0.0], [5.0, np.nan]])
+    assert "fewer than two complete records" in scatter_of(values[1:], "classical").fallback
+    assert np.array_equal(scatter_of(values[1:], "classical").covariance, np.eye(2))
+    two = scatter_of(values, "classical")
+    assert "fewer than two" not in two.fallback
+    assert not np.array_equal(two.covariance, np.eye(2))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -796,3 +797,23 @@ def test_faults_of_distributions() -> None:
     ):
         with pytest.raises(InputError, match=text):
             loglinear_risk(frame, keys, weights=np.full(300, 2.0), **more)
+
+
+def test_measures_of_the_program_by_hand() -> None:
+    """Cells of 1, 1, 2 and 9 records; v = (1 - p) mu is 0 and 1 in the first two."""
+    table = SimpleNamespace(counts=np.array([1.0, 1, 2, 9]), inverse=np.array([1.0, 0.5, 0.5, 0.5]))
+    mean = np.array([3.0, 2.0, 1.0, 1.0])
+    match = 1 - np.exp(-1)
+    for bound, n in ((1, 2), (2, 3), (8, 3), (9, 4)):
+        gr1, gr2, used = program_measures(table, mean, bound)
+        assert used == n
+        assert gr1 == pytest.approx((1 + np.exp(-1)) / n)
+        assert gr2 == pytest.approx((1 + match) / n)
+    double = SimpleNamespace(counts=table.counts, inverse=np.array([0.0, 0.0, 0, 0]))
+    gr2 = program_measures(double, mean, 2)[1]
+    assert gr2 == pytest.approx(((1 - np.exp(-3)) / 3 + (1 - np.exp(-2)) / 2) / 3)
+    nothing = SimpleNamespace(counts=np.array([5.0]), inverse=np.array([0.5]))
+    gr1, gr2, used = program_measures(nothing, np.ones(1), 2)
+    assert np.isnan(gr1)
+    assert np.isnan(gr2)
+    assert used == 0

@@ -158,3 +158,13 @@ def test_stretches_against_the_naive_way() -> None:
         spread = min(sd, (high - low) / 1.349) if high > low else sd
         assert found.width[c] == pytest.approx(0.225 * spread * len(r) ** -0.2, abs=1e-9)
     assert found.start[3] == found.start[8]  # a stretch is held once
+
+
+@pytest.mark.parametrize(
+    ("values", "constant"),
+    [([0.0, 1, 2, 3], 2.0), ([1e-9, 1, 2, 3], 0.0), ([-1.0, 1, 1, 1, 1], 3.0),
+     ([-2.0, -2, -2], 3.0), ([-3.0, 0, 4, 9], 10.0)],
+)  # fmt: skip
+def test_the_constant_of_the_logarithm(values: list[float], constant: float) -> None:
+    """The quartiles 0 and 2; a gap of 2 to the next value; one without another; -3 and 4."""
+    assert log_constant(np.array(values), np.ones(len(values))) == constant

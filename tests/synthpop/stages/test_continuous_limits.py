@@ -19,6 +19,7 @@ from synthpop.stages.continuous.binned import (
     with_zeros,
 )
 from synthpop.stages.continuous.tail import FEWEST_IN_TAIL, TopClass, fit_top_class
+from synthpop.stages.continuous.values import ValueRule
 
 NAN = np.nan
 
@@ -203,3 +204,18 @@ def test_draws_of_groups_without_laws_are_those_of_all() -> None:
     uniforms = np.array([0.1, 0.9])
     plain = top.draw(uniforms, None).tolist()
     assert top.draw(uniforms, np.array([0, 1])).tolist() == plain
+
+
+def test_values_on_the_scale_of_the_model_and_back() -> None:
+    rule = ValueRule("linear", "empirical", log=True, constant=0.5, lower=0.0, upper=9.0)
+    values = np.array([-0.5, -0.25, 0.0, 0.5, 8.0])
+    moved = rule.to_model(values)
+    np.testing.assert_allclose(moved, [-np.inf, np.log(0.25), np.log(0.5), 0.0, np.log(8.5)])
+    np.testing.assert_allclose(rule.from_model(moved), [0, 0, 0, 0.5, 8])
+    assert rule.from_model(np.array([1e4])).tolist() == [9]
+    counts = ValueRule("counts", "poisson", shift=1)
+    assert counts.to_model(values).tolist() == [-1.5, -1.25, -1, -0.5, 7]
+    assert counts.from_model(np.array([0.0, 3.0])).tolist() == [1, 4]
+    plain = ValueRule("linear", "empirical", lower=-1.0)
+    assert plain.to_model(values).tolist() == values.tolist()
+    assert plain.from_model(np.array([-2.0, 5.0])).tolist() == [-1, 5]

@@ -152,3 +152,26 @@ def test_class_limits_increase_by_any_amount() -> None:
     for limits in ([0, 40, 40, 120], [0, 40, 39, 120], [40]):
         with pytest.raises(InputError, match="breaks do not increase"):
             people(Derive("stage", "age", breaks=limits))
+
+
+@pytest.mark.parametrize(
+    ("operator", "below", "equal", "above"),
+    [("<", 1, 0, 0), ("<=", 1, 1, 0), ("=", 0, 1, 0), ("!=", 1, 0, 1), (">=", 0, 1, 1),
+     (">", 0, 0, 1)],
+)  # fmt: skip
+def test_comparisons_at_equality(operator: str, below: int, equal: int, above: int) -> None:
+    """At zero too, and with sums that differ by rounding errors only."""
+    sample = small_frame()
+    counts = {}
+    for name, limit, expression in (
+        ("whole", 30, "age"), ("zero", 0, "age - 30"), ("sum", 3, "age / 10 + 0.1 + 0.2 - 0.3"),
+    ):  # fmt: skip
+        derived = Derive(name, expression=f"{expression} {operator} {limit}",
+                         within="household", aggregate="count")  # fmt: skip
+        people = fit(derived, frame=sample).simulate(scale=0.5).frame()
+        age = people["age"]
+        holds = below * (age < 30) + equal * (age == 30) + above * (age > 30)
+        expected = holds.groupby(people["hid"]).transform("sum")
+        assert (people[name] == expected).all()
+        counts[name] = int((age == 30).sum())
+    assert min(counts.values()) > 0
