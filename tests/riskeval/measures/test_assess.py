@@ -164,6 +164,17 @@ def test_limits_decide_what_is_kept():
     assert none.exceeded.empty
 
 
+def test_limits_say_where_they_come_from():
+    def sources(**limits):
+        measured = assess(DATA, keys=KEYS, weights="w", measures=["individual_risk"], limits=limits)
+        by_number = measured.table.set_index("number")["limit_source"]
+        return by_number[["Mean individual risk", "Highest risk of a record"]].tolist()
+
+    known = ["0.01 is sdcMicro's default", "0.09: European Medicines Agency, Policy 0070"]
+    assert sources() == sources(global_risk=0.01, record_risk=0.09) == known
+    assert sources(global_risk=0.02, record_risk=0.1) == ["as asked", "as asked"]
+
+
 def test_limits_on_sensitive_values():
     result = assess(
         DATA,
