@@ -16,6 +16,7 @@ from riskeval.attacks.request import AttackRequest, check_file, check_request, r
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of
+from riskeval.shared.measurement import joined
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults, InputError
@@ -127,11 +128,8 @@ def assess_synthetic(
             skipped[name, target] = "it needs a hold-out"
             continue
         try:
-            asked = inputs
-            groups: tuple[str, ...] = ()
-            if ATTACKS[name].exact_keys:
-                asked, groups = inputs.with_groups()
-            result = ATTACKS[name].run(asked, target)
+            grouped, groups = inputs.with_groups() if ATTACKS[name].exact_keys else (inputs, ())
+            result = ATTACKS[name].run(grouped, target)
         except InputError as error:
             skipped[name, target] = "; ".join(str(fault).rstrip(".") for fault in error.faults)
             continue
@@ -154,14 +152,12 @@ def _no_strangers(inputs: AttackInput, nearer: Sequence[str]) -> str:
     """Say why persons of the hold-out cannot stand for strangers; empty where nothing shows it."""
     names = (*inputs.keys, *inputs.targets)
     shared = overlap_of(inputs.original, inputs.holdout, names, inputs.categorical)
-    reasons = [shared] if shared else []
-    if nearer:
-        reasons.append(
-            f"the synthetic file tells more about the hold-out than about the original "
-            f"({', '.join(nearer)}), as one made from the hold-out does, or one whose hold-out "
-            "holds persons of another kind"
-        )
-    return "; ".join(reasons)
+    about_holdout = (
+        f"the synthetic file tells more about the hold-out than about the original "
+        f"({', '.join(nearer)}), as one made from the hold-out does, or one whose hold-out "
+        "holds persons of another kind"
+    )
+    return joined(shared, about_holdout if nearer else "")
 
 
 SUBJECT = "assess_synthetic"
@@ -173,30 +169,26 @@ COLUMNS = [
 
 def _row(attack: str, target: str, number: AttackNumber, n_attacks: int) -> dict[str, Any]:
     one, beyond = number.measurement, number.excess
-    nothing = (np.nan, np.nan, np.nan)
-    is_clear = beyond is not None and beyond.is_above_among(n_attacks)
-    values = nothing if beyond is None else (beyond.difference, beyond.lower, beyond.upper)
-    return dict(
-        zip(
-            COLUMNS,
-            [
-                attack, target, one.info.title, one.value, one.lower, one.upper, one.baseline,
-                one.against, *values, is_clear, number.reading(), one.note,
-            ],
-            strict=True,
-        )
+    values, is_clear = (np.nan, np.nan, np.nan), False
+    if beyond is not None:
+        values = (beyond.difference, beyond.lower, beyond.upper)
+        is_clear = beyond.is_above_among(n_attacks)
+    row = (
+        attack, target, one.info.title, one.value, one.lower, one.upper, one.baseline, one.against,
+        *values, is_clear, number.reading(), one.note,
     )  # fmt: skip
+    return dict(zip(COLUMNS, row, strict=True))
 
 
 def _check_releases(faults: Faults, releases: list[Any], request: AttackRequest) -> None:
     """Note releases that can be read once only, and columns that they lack."""
-    files = [("synthetic" if i == 0 else "replicates", file) for i, file in enumerate(releases)]
-    for role, file in files:
-        if isinstance(file, Iterator):
+    once = [isinstance(file, Iterator) for file in releases]
+    for i, file in enumerate(releases):
+        role = "replicates" if i else "synthetic"
+        if once[i]:
             remedy = "Give a list of frames, or an object with iter_blocks()."
             faults.add(role, "can be read only once, every attack reads it", remedy=remedy)
-    if not any(isinstance(file, Iterator) for file in releases):
-        for role, file in files:
+        elif not any(once):
             first = next(open_chunks(file, role, request.needed))
             check_columns(faults, first, request.needed, f"key or target of the {role} file")
 
@@ -223,11 +215,10 @@ def _read_input(
 ) -> tuple[AttackInput, Sequence[str]]:
     """Check what was asked, every fault together, and put it into one record."""
     faults = Faults(SUBJECT)
-    household, workers, n_groups = options["household"], options["workers"], options["n_groups"]
-    holdout, asked = options["holdout"], options["attacks"]
+    household, holdout, attacks = options["household"], options["holdout"], options["attacks"]
     frame = as_frame(original, "original")
     others = None if holdout is None else as_frame(holdout, "holdout")
-    chosen = list(ATTACKS) if asked == "all" else listed_names(asked)
+    chosen = list(ATTACKS) if attacks == "all" else listed_names(attacks)
     for name in chosen:
         check_choice(faults, "attacks", name, ATTACKS)
     check(faults, {"workers": Whole(1), "n_groups": Whole(2)}, options)
@@ -238,7 +229,7 @@ def _read_input(
     )  # fmt: skip
     check_request(faults, request, frame)
     for name in request.categorical:
-        if name not in (*request.keys, *request.targets):
+        if name not in request.variables:
             faults.add("categorical", f"{name!r} is neither a key nor a target")
     if others is not None:
         check_file(faults, others, request, "hold-out")
@@ -254,8 +245,8 @@ def _read_input(
     declared = () if scenario is not None else request.categorical
     inputs = AttackInput(
         frame, synthetic, request.keys, request.targets, others,
-        resolve_seed(options["seed"]), scenario, further, declared, n_groups, workers,
-        options["on_event"] or silent,
+        resolve_seed(options["seed"]), scenario, further, declared, options["n_groups"],
+        options["workers"], options["on_event"] or silent,
     )  # fmt: skip
     return inputs, chosen
 
@@ -263,9 +254,10 @@ def _read_input(
 def _note(name: str, inputs: AttackInput, result: Any, groups: Sequence[str]) -> str:
     """What an attack leaves aside, and the rules its numbers rest on; empty for nothing."""
     fields = inputs.left_out(ATTACKS[name].honours)
-    parts = [f"{', '.join(fields)} of the scenario left aside"] if fields else []
-    if inputs.replicates and not ATTACKS[name].replicates:
-        parts.append("the first synthetic file alone")
-    if groups:
-        parts.append(f"{', '.join(groups)} compared in {inputs.n_groups} groups")
-    return "; ".join([*parts, *getattr(result, "notes", ())])
+    only_first = inputs.replicates and not ATTACKS[name].replicates
+    return joined(
+        f"{', '.join(fields)} of the scenario left aside" if fields else "",
+        "the first synthetic file alone" if only_first else "",
+        f"{', '.join(groups)} compared in {inputs.n_groups} groups" if groups else "",
+        *getattr(result, "notes", ()),
+    )

@@ -93,7 +93,7 @@ class Disco(CountingResult):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the interval of DiSCO."""
+        """Interval of DiSCO."""
         return self.intervals.of("DiSCO")
 
     def to_frame(self) -> pd.DataFrame:
@@ -231,8 +231,10 @@ def disco(
     ]
     others = [{"Dsyn": _disclosive_released(table, rule)} for table in tables]
     intervals = asked.intervals(ratios, others)
-    hit = flags[0]["DiSCO"]
-    means = intervals.means
+    means, disclosed = intervals.means, flags[0]["DiSCO"]
+    beyond = None
+    if holdout is not None:
+        beyond = _beyond_strangers(asked, tables[0], rule, disclosed)
     return Disco(
         rate=means["DiSCO"],
         disclosive_original=means["Dorig"],
@@ -242,11 +244,9 @@ def disco(
         disclosive_both=means["DiSDiO"],
         rate_judged=means["DiSCO"] / means["iS"] if means["iS"] > 0 else float("nan"),
         intervals=intervals,
-        excess=None
-        if holdout is None
-        else _beyond_strangers(asked, tables[0], rule, hit, confidence),
-        common=_common(asked, tables[0], hit),
-        per_record=hit & looked_for,
+        excess=beyond,
+        common=_common(asked, tables[0], disclosed),
+        per_record=disclosed & looked_for,
         n_original=int(looked_for.sum()),
         members=asked.request.members,
         target=asked.request.targets[0],
@@ -255,13 +255,13 @@ def disco(
 
 
 def _beyond_strangers(
-    asked: CountingRequest, table: CrossTable, rule: Exclusions, hit: np.ndarray, confidence: float
+    asked: CountingRequest, table: CrossTable, rule: Exclusions, disclosed: np.ndarray
 ) -> Excess | None:
     strangers = table.files["hold-out"]
-    other = _flags(table, strangers, rule, asked)["DiSCO"]
+    others = _flags(table, strangers, rule, asked)["DiSCO"]
     return excess(
-        hit[table.people.targets.comparable], other[strangers.targets.comparable], confidence,
-        coverage=asked.request.coverage, overlap=asked.overlap,
+        disclosed[table.people.targets.comparable], others[strangers.targets.comparable],
+        asked.confidence, coverage=asked.request.coverage, overlap=asked.overlap,
     )  # fmt: skip
 
 
@@ -275,10 +275,8 @@ class Exclusions:
 
     def disclosive(self, largest: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Whether classes have records of one level only, and not too many of them."""
-        single = (total > 0) & (largest == total)
-        return (
-            single if self.denominator_limit is None else single & (total <= self.denominator_limit)
-        )
+        limit = np.inf if self.denominator_limit is None else self.denominator_limit
+        return np.asarray((total > 0) & (largest == total) & (total <= limit))
 
     def single(self, cells: Cells, people: FileClasses) -> tuple[np.ndarray, np.ndarray]:
         """Whether the class that is looked up has one single level, and whether it is theirs."""
@@ -323,9 +321,9 @@ def _flags(
         "DiSCO": single & right & secret,
         "DiSDiO": single & right & own_single & own_right & secret,
     }
-    known, n_units = people.judged, len(people.looked_for)
+    known, n_units, members = people.judged, len(people.looked_for), asked.request.members
     return {
-        name: combine_members(flag[known], people.unit[known], n_units, asked.request.members)
+        name: combine_members(flag[known], people.unit[known], n_units, members)
         for name, flag in by_record.items()
     }
 
@@ -354,12 +352,12 @@ def _disclosive_released(table: CrossTable, rule: Exclusions) -> float:
     return float(total[single].sum() / max(table.n_released, 1))
 
 
-def _common(asked: CountingRequest, table: CrossTable, hit: np.ndarray) -> pd.DataFrame:
+def _common(asked: CountingRequest, table: CrossTable, by_unit: np.ndarray) -> pd.DataFrame:
     """Levels of the target, alone or with a key, that most disclosed records and others share."""
     people, frame = table.people, asked.files["original"]
     names = np.array([str(level) for level in table.levels], dtype=object)
-    level, disclosed = np.arange(len(names))[people.level], hit[people.unit]
-    parts = []
+    level, disclosed = people.level, by_unit[people.unit]
+    frequent_levels = []
     for key in ("", *asked.request.keys):
         fewest, share = TWO_WAY if key else ONE_WAY
         if disclosed.sum() <= fewest:
@@ -373,17 +371,13 @@ def _common(asked: CountingRequest, table: CrossTable, hit: np.ndarray) -> pd.Da
         _, first, sizes = np.unique(cells[rows], return_index=True, return_counts=True)
         shares, rows = sizes / np.bincount(codes)[frequent // len(names)], rows[first]
         # 2. Those of a large share of the records with the key, by their names
-        part = pd.DataFrame(
-            {
-                "key": key,
-                "key_level": frame[key].iloc[rows].astype(str).to_numpy() if key else "",
-                "level": names[level[rows]],
-                "disclosed": counts,
-                "share": shares,
-            }
-        )
-        part = part[(shares >= share) & part["key_level"].notna()]
-        parts.append(part.sort_values(["key_level", "level"]))
-    if not parts:
+        of_key = pd.DataFrame({
+            "key": key, "key_level": frame[key].iloc[rows].astype(str).to_numpy() if key else "",
+            "level": names[level[rows]], "disclosed": counts, "share": shares,
+        })  # fmt: skip
+        of_key = of_key[(shares >= share) & of_key["key_level"].notna()]
+        frequent_levels.append(of_key.sort_values(["key_level", "level"]))
+    if not frequent_levels:
         return pd.DataFrame(columns=["key", "key_level", "level", "disclosed", "share"])
-    return pd.concat(parts).sort_values("disclosed", ascending=False, ignore_index=True)
+    together = pd.concat(frequent_levels)
+    return together.sort_values("disclosed", ascending=False, ignore_index=True)

@@ -11,10 +11,10 @@ import pandas as pd
 
 from riskeval.attacks.matching.attack import attack
 from riskeval.attacks.matching.request import ALL_SCENARIOS, read_scenario_request
-from riskeval.attacks.matching.scenarios import caveat, story_of
+from riskeval.attacks.matching.scenarios import caveat, story_of, units_of
 from riskeval.attacks.matching.tables import risk_table
 from riskeval.attacks.scenario import Scenario
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import SHARE, check
@@ -60,12 +60,11 @@ class ReplicatedRisk(TableResult):
 
     def summary(self) -> str:
         """Say what the means and their intervals mean, one sentence a scenario."""
-        what = "households" if self.scenario.unit == "household" else "records"
         lines = [
             f"Mean over {plural(self.n_populations, 'synthetic population')} of the number of the "
-            f"{count(self.n_sample)} sample {what} whose {self.target} an intruder finds, with the "
-            f"{percent(self.confidence, 0)} interval of that mean (draws of the population; the "
-            "survey and the fitted models are taken as given)."
+            f"{count(self.n_sample)} sample {units_of(self.scenario)} whose {self.target} an "
+            f"intruder finds, with the {percent(self.confidence, 0)} interval of that mean (draws "
+            "of the population; the survey and the fitted models are taken as given)."
         ]
         by = ["scenario", "target"] if "target" in self.table else ["scenario"]
         for group, rows in self.table.groupby(by, sort=False):
@@ -192,8 +191,7 @@ open_interval, holdout, model
             n_asked = int(of_first.targets.eligible.sum())
         on_event(Event("progress", "scenario_replicates", number + 1, detail="populations"))
     if not tables:
-        faults.add("populations", "holds no population")
-        faults.raise_if_any()
+        raise InputError.of(faults.subject, "populations", "holds no population")
     replicates = pd.concat(tables, ignore_index=True)
     return ReplicatedRisk(
         table=_means(replicates, len(tables), n_asked, confidence),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.attack import attack
-from riskeval.attacks.matching.request import ALL_SCENARIOS, NEED_INTERVALS, read_scenario_request
+from riskeval.attacks.matching.request import ALL_SCENARIOS, read_scenario_request
 from riskeval.attacks.matching.tables import excesses, per_record, risk_table
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of
@@ -128,12 +128,11 @@ class IntruderRisk(TableResult):
         return "\n".join([*lines, caveat(self.scenario)])
 
     def _most(self) -> str:
-        """Say first how much the most successful of these intruders finds."""
+        """How much the most successful of these intruders finds."""
         rates = self.table["rate"].to_numpy()
         if np.isnan(rates).all():
             return "No scenario could be computed; the reasons stand below."
         row = self.table.iloc[int(np.nanargmax(rates))]
-        what = "households" if self.scenario.unit == "household" else "records"
         strangers = "Compare with strangers (a hold-out) before you judge."
         if "rate_holdout" in self.table:
             strangers = (
@@ -142,11 +141,11 @@ class IntruderRisk(TableResult):
             )
         return (
             f"The most successful of these intruders (scenario {row['scenario']}) is right about "
-            f"{percent(row['rate'])} of the {what} of the sample. {strangers}"
+            f"{percent(row['rate'])} of the {units_of(self.scenario)} of the sample. {strangers}"
         )
 
     def _head(self) -> str:
-        what = "households" if self.scenario.unit == "household" else "records"
+        what = units_of(self.scenario)
         others = (
             f"The intruder looks for {count(self.n_looked_for)} {what}; "
             f"{count(self.n_unmatched)} of them"
@@ -163,11 +162,9 @@ class IntruderRisk(TableResult):
         )
 
     def _sentence(self, scenario: int, target: str, rows: pd.DataFrame) -> str:
-        what = "households" if self.scenario.unit == "household" else "records"
         category = bool(rows["accuracy"].isna().all())
-        head = (
-            f"Scenario {scenario} ({story_of(scenario, category, self.models.get(target, ''))}): "
-        )
+        story = story_of(scenario, category, self.models.get(target, ""))
+        head = f"Scenario {scenario} ({story}): "
         if rows["tau"].isna().all():
             return head + f"not computed, {rows['note'].iloc[0]}."
         sentences = [
@@ -186,7 +183,7 @@ class IntruderRisk(TableResult):
                 for text, rate in zip(sentences, rows["rate_holdout"], strict=True)
             ]
         return (
-            f"{head}{what} whose {target} is found, of all in the sample: "
+            f"{head}{units_of(self.scenario)} whose {target} is found, of all in the sample: "
             f"{', '.join(sentences)}{of_zero}."
         )
 
@@ -207,8 +204,13 @@ class IntruderRisk(TableResult):
         return text + "."
 
 
+def units_of(scenario: Scenario) -> str:
+    """What one attack is about, in the plural."""
+    return "households" if scenario.unit == "household" else "records"
+
+
 def caveat(scenario: Scenario) -> str:
-    """Return what the numbers are not, for this intruder."""
+    """What the numbers are not, for this intruder."""
     if scenario.key_errors or scenario.coverage < 1 or scenario.who == "everyone":
         return (
             "A record counts as found when the answer is right, whether or not the intruder could "
@@ -218,7 +220,7 @@ def caveat(scenario: Scenario) -> str:
 
 
 def story_of(scenario: int, category: bool, model: str) -> str:
-    """Return the story of a scenario; scenario 5 tells its model when that is not the usual one."""
+    """Story of a scenario; scenario 5 tells its model when that is not the usual one."""
     if category and scenario in CATEGORY_STORIES:
         return CATEGORY_STORIES[scenario]
     if scenario == 5 and model and not model.startswith("a linear model with"):
@@ -379,6 +381,3 @@ def intruder_scenarios(
         models={name: evidence.model for name, evidence in file.evidence.items() if evidence.model},
         seed=request.seed,
     )
-
-
-__all__ = ["CAVEAT", "NEED_INTERVALS", "STORIES", "IntruderRisk", "caveat", "intruder_scenarios"]
