@@ -75,9 +75,9 @@ def with_believed_keys(
     true = encode_keys(frame, scenario.keys)
     columns = {}
     for k, key in enumerate(scenario.keys):
-        codes = true.codes[:, k]
-        first = first_rows(codes, len(true.levels[k]) + 1)  # a row that has each level
-        columns[key] = frame[key].iloc[first[believed.codes[:, k]]].set_axis(frame.index)
+        row_of_level = first_rows(true.codes[:, k], len(true.levels[k]) + 1)
+        rows = row_of_level[believed.codes[:, k]]
+        columns[key] = frame[key].iloc[rows].set_axis(frame.index)
     return frame.assign(**columns)
 
 
@@ -95,20 +95,20 @@ def _other_level(
 ) -> np.ndarray:
     """Replace wrong codes by another level, drawn in proportion to the frequencies of the others.
 
-    `place` in [0, 1) points to the line of all counts without the stretch of the own level.
+    `place` in [0, 1) is a point of the line of all counts without those of the level itself.
     """
-    struck = is_wrong & (codes >= 0)
+    replaced = is_wrong & (codes >= 0)
     counts = np.bincount(codes[codes >= 0], minlength=n_levels).astype(np.float64)
-    top = np.cumsum(counts)
-    level = codes[struck].astype(np.int64)
+    ends = np.cumsum(counts)
+    level = codes[replaced].astype(np.int64)
     if len(level) == 0:
         return codes
-    others = top[-1] - counts[level]
-    mark = place[struck] * others
-    mark = np.where(mark >= top[level] - counts[level], mark + counts[level], mark)
-    drawn = np.minimum(np.searchsorted(top, mark, side="right"), n_levels - 1)
+    others = ends[-1] - counts[level]
+    point = place[replaced] * others
+    point = np.where(point >= ends[level] - counts[level], point + counts[level], point)
+    drawn = np.minimum(np.searchsorted(ends, point, side="right"), n_levels - 1)
     result = codes.copy()
-    result[struck] = np.where(others > 0, drawn, level)
+    result[replaced] = np.where(others > 0, drawn, level)
     return result
 
 

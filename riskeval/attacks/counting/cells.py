@@ -28,9 +28,10 @@ class Cells:
         """Records of classes that have a level; 0 for class -1."""
         known = pair_up(self.of_class, self.level)
         cell = pair_up(np.maximum(classes, 0), level)
-        place = np.minimum(np.searchsorted(known, cell), max(len(known) - 1, 0))
-        hit = (classes >= 0) & (known[place] == cell) if len(known) else np.zeros(len(cell), bool)
-        return np.where(hit, np.append(self.count, 0)[place], 0)
+        if len(known) == 0:
+            return np.zeros(len(cell), dtype=np.int64)
+        place = np.minimum(np.searchsorted(known, cell), len(known) - 1)
+        return np.where((classes >= 0) & (known[place] == cell), self.count[place], 0)
 
     def most(self) -> tuple[np.ndarray, np.ndarray]:
         """Largest count of a level in each class, and that level (the first of equals)."""
@@ -43,13 +44,13 @@ class Cells:
         return largest, level
 
     def without_level(self, level: int) -> Cells:
-        """Return the cells of all other levels, with the same classes."""
+        """The cells of all other levels, with the same classes."""
         rows = self.level != level
-        other_levels = as_cells(self.of_class[rows], self.level[rows], self.count[rows])
-        return other_levels.padded(len(self.total))
+        others = as_cells(self.of_class[rows], self.level[rows], self.count[rows])
+        return others.padded(len(self.total))
 
     def padded(self, n_classes: int) -> Cells:
-        """Return the same with a total for so many classes."""
+        """The same with a total for so many classes."""
         total = np.pad(self.total, (0, n_classes - len(self.total)))
         return Cells(self.of_class, self.level, self.count, total)
 
@@ -63,8 +64,7 @@ def as_cells(of_class: np.ndarray, level: np.ndarray, count: np.ndarray) -> Cell
 def count_cells(classes: np.ndarray, level: np.ndarray) -> Cells:
     """Cells of records with a class."""
     keys, count = np.unique(pair_up(classes[classes >= 0], level[classes >= 0]), return_counts=True)
-    of_class, levels = unpair(keys)
-    return as_cells(of_class, levels, count)
+    return as_cells(*unpair(keys), count)
 
 
 def matched_cells(released: Cells, pairs: Pairs, missing_level: int) -> Cells:

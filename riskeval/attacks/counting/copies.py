@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.levels import LevelCoder, occurring_levels
+from riskeval.attacks.levels import LevelCoder, check_common_levels, occurring_levels
 from riskeval.attacks.shares import Excess, caution_of, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
@@ -168,9 +168,7 @@ class Marks:
     """What marks a person: hashes of amounts, of shares, of the household."""
 
     amounts: tuple[str, ...]
-    # dict of column to LevelCoder: of the columns that are not amounts: levels are compared as in
-    # every other attack
-    coders: dict[str, LevelCoder]
+    coders: dict[str, LevelCoder]  # of the columns that are not amounts
     household: str | None
     digits: int
 
@@ -212,7 +210,7 @@ class Marks:
         return pd.Series(pd.util.hash_pandas_object(codes, index=False).to_numpy(), index=rows)
 
     def _compositions(self, frame: pd.DataFrame) -> pd.Series:
-        """Return a hash of its household for each member, whatever their order."""
+        """A hash of the household of each member, whatever their order."""
         codes = pd.DataFrame({name: coder.code(frame[name]) for name, coder in self.coders.items()})
         member = pd.util.hash_pandas_object(codes, index=False).to_numpy()
         unit = units_of(frame, self.household)
@@ -245,10 +243,7 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
                 for role, kinds in real.items():
                     if place < len(kinds[kind]):
                         hits[role][kind][place] |= kinds[kind][place].isin(values).to_numpy()
-    faults = Faults("copied values")
-    for name, coder in marks.coders.items():
-        coder.check_common(faults, name, "original", "synthetic file")
-    faults.raise_if_any()
+    check_common_levels("copied values", marks.coders, "original", "synthetic file")
     units = {role: units_of(frame, marks.household) for role, frame in files.items()}
     units["chance"] = units["original"]
     success = {
@@ -268,11 +263,11 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
             "lower": low, "upper": high, "by_chance": _mean(success["chance", kind]),
             "holdout": _mean(strangers),
         })  # fmt: skip
-        more = excess(originals, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
-        if more is not None:
-            beyond[kind] = more
-    table = pd.DataFrame(rows)
-    return CopiedValues(table, beyond, "households" if marks.household else "records", marks.digits)
+        one = excess(originals, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
+        if one is not None:
+            beyond[kind] = one
+    unit = "households" if marks.household else "records"
+    return CopiedValues(pd.DataFrame(rows), beyond, unit, marks.digits)
 
 
 def _blocks(synthetic: Any, marks: Marks) -> Iterator[pd.DataFrame]:
@@ -291,7 +286,7 @@ def _check_amounts(faults: Faults, frame: pd.DataFrame, marks: Marks, role: str)
 
 
 def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) -> np.ndarray:
-    """Return for each unit with a mark that no other unit has whether one of them was found."""
+    """Whether a mark that no other unit has was met, of each unit with such a mark."""
     n_units = int(unit.max(initial=-1)) + 1
     has, matched = np.zeros(n_units, dtype=bool), np.zeros(n_units, dtype=bool)
     for one, hit in zip(marks, hits, strict=True):

@@ -96,8 +96,10 @@ def read_scenario_request(
     faults = Faults(SUBJECT)
     scenarios, holdout = options["scenarios"], options["holdout"]
     scenario = _scenario(faults, keys, target, options["accuracy"])
-    survey = as_frame(sample, "sample")
-    others = None if holdout is None else as_frame(holdout, "holdout")
+    files = {"sample": as_frame(sample, "sample")}
+    if holdout is not None:
+        files["hold-out"] = as_frame(holdout, "holdout")
+    survey = files["sample"]
     bounds = _pairs(faults, options["intervals"], scenario.targets)
     household = [] if scenario.household is None else [scenario.household]
     columns = [*scenario.keys, *scenario.targets, *sum(bounds.values(), ()), *household]
@@ -110,18 +112,17 @@ def read_scenario_request(
     for name in sorted(set(bounds) & categorical):
         faults.add("intervals", f"{name!r} is a category, which has no intervals")
     check(faults, PARAMETERS, options)
-    _check_persons(faults, survey, scenario, categorical, "sample")
-    if others is not None:
-        _check_persons(faults, others, scenario, categorical, "hold-out")
+    for role, frame in files.items():
+        _check_persons(faults, frame, scenario, categorical, role)
     check_block(faults, first, scenario, categorical, bounds)
     check_model(faults, options["model"], len(numeric) > 0, len(categorical) > 0)
     values = read_weights(faults, survey, options["weights"])
     _check_uniqueness(faults, scenario, options["uniqueness"])
     faults.raise_if_any()
     return ScenarioRequest(
-        scenario, survey, others, chain([first], frames), categorical, bounds, chosen, values,
-        options["uniqueness"], options["missing"], options["open_interval"], options["model"],
-        resolve_seed(options["seed"]), options["on_event"],
+        scenario, survey, files.get("hold-out"), chain([first], frames), categorical, bounds,
+        chosen, values, options["uniqueness"], options["missing"], options["open_interval"],
+        options["model"], resolve_seed(options["seed"]), options["on_event"],
     )  # fmt: skip
 
 
@@ -206,36 +207,33 @@ def _check_persons(
 def _pairs(faults: Faults, intervals: Any, targets: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     if intervals is None:
         return {}
-    if isinstance(intervals, Mapping):
-        for name in intervals:
-            if name not in targets:
-                what = f"{name!r} is not a target"
-                faults.add("intervals", what, remedy=did_you_mean(name, targets))
-        table = {name: pair for name, pair in intervals.items() if name in targets}
-    elif len(targets) > 1:
+    if not isinstance(intervals, Mapping) and len(targets) > 1:
         remedy = "Give a mapping of target to (lower, upper)."
         faults.add("intervals", "one pair is given for several targets", remedy=remedy)
         return {}
-    else:
-        table = dict.fromkeys(targets, intervals)
-    good = {}
-    for name, pair in table.items():
-        if isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2:
-            good[name] = (pair[0], pair[1])
+    if not isinstance(intervals, Mapping):
+        intervals = dict.fromkeys(targets, intervals)
+    pairs = {}
+    for name, pair in intervals.items():
+        if name not in targets:
+            what = f"{name!r} is not a target"
+            faults.add("intervals", what, remedy=did_you_mean(name, targets))
+        elif isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2:
+            pairs[name] = (pair[0], pair[1])
         else:
             remedy = "Give the names of two population columns: (lower, upper)."
             faults.add("intervals", f"{pair!r} is not a pair", remedy=remedy)
-    return good
+    return pairs
 
 
 def _check_scenarios(faults: Faults, scenarios: tuple[int, ...], without: list[str]) -> None:
     if not scenarios:
         faults.add("scenarios", "no scenario is given", remedy="There are: 1, 2, 3, 4, 5.")
-    for item in dict.fromkeys(scenarios):
-        check_choice(faults, "scenarios", item, ALL_SCENARIOS)
-        if scenarios.count(item) > 1:
-            faults.add("scenarios", f"{item!r} is given twice")
-    lacking = [item for item in scenarios if item in NEED_INTERVALS and without]
+    for number in dict.fromkeys(scenarios):
+        check_choice(faults, "scenarios", number, ALL_SCENARIOS)
+        if scenarios.count(number) > 1:
+            faults.add("scenarios", f"{number!r} is given twice")
+    lacking = [number for number in scenarios if number in NEED_INTERVALS and without]
     if lacking and scenarios != ALL_SCENARIOS:
         faults.add(
             "intervals",
@@ -249,9 +247,8 @@ def _check_uniqueness(faults: Faults, scenario: Scenario, uniqueness: Any) -> No
     """The estimate must be one of persons with the same keys."""
     if uniqueness is None:
         return
-    if not all(
-        hasattr(uniqueness, name) for name in ("tau1", "n_sample_uniques", "chosen", "keys")
-    ):
+    fields = ("tau1", "n_sample_uniques", "chosen", "keys")
+    if not all(hasattr(uniqueness, name) for name in fields):
         remedy = "Give the result of population_uniqueness."
         faults.add("uniqueness", f"{uniqueness!r} is not an estimate", remedy=remedy)
     elif set(uniqueness.keys) != set(scenario.keys):
