@@ -38,16 +38,16 @@ class Intervals:
 
     @property
     def means(self) -> dict[str, float]:
-        """Return the mean of each measure over the files; of one file, its value."""
+        """Mean of each measure over the files; of one file, its value."""
         return {str(name): float(value) for name, value in self.table["mean"].items()}
 
     def of(self, measure: str) -> tuple[float, float]:
-        """Return the interval of one measure."""
+        """Interval of one measure."""
         low, high = self.table.loc[[measure], ["lower", "upper"]].to_numpy(np.float64)[0]
         return float(low), float(high)
 
     def sentence(self, measure: str) -> str:
-        """Return mean and interval as a sentence; empty when there is no interval."""
+        """Mean and interval as a sentence; empty when there is no interval."""
         low, high = self.of(measure)
         if np.isnan(low):
             return ""
@@ -68,7 +68,7 @@ class Ratio:
 
     @property
     def value(self) -> float:
-        """Return the ratio; NaN when nothing is summed over."""
+        """The ratio; NaN when nothing is summed over."""
         below = float(self.bottom.sum())
         return float(self.top.sum()) / below if below > 0 else float("nan")
 
@@ -94,18 +94,17 @@ def over_units(
     rows = {name: (ratio.value, *_NONE) for name, ratio in ratios.items()}
     rows |= {name: (value, *_NONE) for name, value in others.items()}
     if draws:
-        names = list(ratios)
-        sums = np.column_stack([part for it in ratios.values() for part in (it.top, it.bottom)])
+        sums = np.column_stack([s for one in ratios.values() for s in (one.top, one.bottom)])
         drawn = _bootstrap(sums, draws, Streams(seed).at("intervals", "units"))
         ends = [(1 - confidence) / 2, (1 + confidence) / 2]
-        for k, name in enumerate(names):
+        for k, (name, ratio) in enumerate(ratios.items()):
             top, bottom = drawn[:, 2 * k], drawn[:, 2 * k + 1]
             drawn_ratios = top[bottom > 0] / bottom[bottom > 0]
             if len(drawn_ratios) == 0:
                 continue
             low, high = (float(end) for end in np.quantile(drawn_ratios, ends))
             if low == high:
-                low, high = _wilson(ratios[name], confidence)
+                low, high = _wilson(ratio, confidence)
             rows[name] = (rows[name][0], low, high)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "lower", "upper"])
     covers = OVER_UNITS.format(unit=unit) if draws else "no interval was asked for"
@@ -121,11 +120,11 @@ def _bootstrap(sums: np.ndarray, draws: int, rng: np.random.Generator) -> np.nda
     kind, last_rows = number_rows(sums)
     count, kinds = np.bincount(kind), sums[last_rows]
     step = max(1, _AT_ONCE // len(count))
-    parts = [
+    blocks = [
         rng.multinomial(len(sums), count / count.sum(), size=min(step, draws - start)) @ kinds
         for start in range(0, draws, step)
     ]
-    return np.concatenate(parts)
+    return np.concatenate(blocks)
 
 
 def _wilson(ratio: Ratio, confidence: float) -> tuple[float, float]:

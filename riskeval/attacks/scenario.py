@@ -173,16 +173,17 @@ category when it is the true one.
     def _wants(self) -> str:
         if not self.targets:
             return ""
-        parts = [f"They want {_listed(self.targets, 'and')}"]
-        category = "a category when it is the true one"
+        clauses = [f"They want {_listed(self.targets, 'and')}"]
+        right = "when it is the true one"
         if set(self.targets) - set(self.categorical):
             within = _listed([_percent(p) for p in self.accuracy], "or")
-            parts.append(f"a number counts as found within {within} of the true value, {category}")
+            number = f"a number counts as found within {within} of the true value"
+            clauses.append(f"{number}, a category {right}")
         else:
-            parts.append(f"{category[:10]} counts as found {category[11:]}")
+            clauses.append(f"a category counts as found {right}")
         if self.unit == "household":
-            parts.append(f"a household counts when this is so for {self.members} member")
-        return "; ".join(parts) + "."
+            clauses.append(f"a household counts when this is so for {self.members} member")
+        return "; ".join(clauses) + "."
 
 
 def to_scenario(

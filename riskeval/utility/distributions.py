@@ -199,8 +199,5 @@ def _largest_gap(
 
 def _result(measure: str, rows: list[dict[str, Any]]) -> DistributionDistance:
     table = pd.DataFrame(rows)
-    measured = table["distance"].dropna()
-    largest, mean = (
-        (float(measured.max()), float(measured.mean())) if len(measured) else (np.nan, np.nan)
-    )
-    return DistributionDistance(measure, table, largest, mean)
+    distances = table["distance"].dropna()  # without any, largest and mean are NaN
+    return DistributionDistance(measure, table, float(distances.max()), float(distances.mean()))

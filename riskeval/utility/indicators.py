@@ -52,18 +52,18 @@ class IndicatorComparison(TableResult):
         lines = []
         for name in self.indicators:
             rows = self.table[self.table["indicator"] == name]
-            whole = rows[rows["domain"] == OVERALL].iloc[0]
+            overall = rows[rows["domain"] == OVERALL].iloc[0]
             text = (
-                f"{name} of {self.variable}: {whole['original']:.4g} in the original, "
-                f"{whole['released']:.4g} in the release ({whole['relative']:.3g} % apart; "
-                f"confidence intervals overlap by {percent(whole['overlap'], 1)})."
+                f"{name} of {self.variable}: {overall['original']:.4g} in the original, "
+                f"{overall['released']:.4g} in the release ({overall['relative']:.3g} % apart; "
+                f"confidence intervals overlap by {percent(overall['overlap'], 1)})."
             )
-            inner = rows.iloc[1:]
-            if len(inner):
+            domains = rows.iloc[1:]
+            if len(domains):
                 text += (
-                    f" Over {len(inner)} domains the relative difference is "
-                    f"{mean_of(inner['relative']):.3g} % on average, at most "
-                    f"{inner['relative'].max():.3g} %."
+                    f" Over {len(domains)} domains the relative difference is "
+                    f"{mean_of(domains['relative']):.3g} % on average, at most "
+                    f"{domains['relative'].max():.3g} %."
                 )
             lines.append(text)
         lines.append(
@@ -155,8 +155,8 @@ def indicator_comparison(
     request = with_domains(faults, asked, by)
     faults.raise_if_any()
     x, y = files.x[variable], files.y[variable]
-    parts = [domain_table(request, name, name, x, y) for name in names]
-    table = finish(pd.concat(parts, ignore_index=True), outside, float(level)).table
+    tables = [domain_table(request, name, name, x, y) for name in names]
+    table = finish(pd.concat(tables, ignore_index=True), outside, float(level)).table
     return IndicatorComparison(
         variable=variable,
         indicators=names,
@@ -183,6 +183,4 @@ def _with_errors(table: pd.DataFrame) -> pd.DataFrame:
 
 def _percent(difference: pd.Series, base: pd.Series) -> np.ndarray:
     a, b = difference.to_numpy(float), base.to_numpy(float)
-    result = np.full(len(a), np.nan)
-    np.divide(100 * np.abs(a), np.abs(b), out=result, where=b != 0)
-    return result
+    return np.divide(100 * np.abs(a), np.abs(b), out=np.full(len(a), np.nan), where=b != 0)

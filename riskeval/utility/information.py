@@ -75,8 +75,10 @@ class InformationLoss(Result):
 
     def summary(self) -> str:
         """Return the losses in words."""
-        text = f"Information loss of {', '.join(self.variables)} (0 is none; there is no threshold"
-        text += ": compare releases of the same file)."
+        text = (
+            f"Information loss of {', '.join(self.variables)} (0 is none; there is no threshold: "
+            "compare releases of the same file)."
+        )
         if np.isfinite(self.il1s):
             text += (
                 f" Values moved by {self.il1s:.4g} sqrt(2) standard deviations on average (IL1s, "
@@ -149,7 +151,7 @@ def information_loss(
     notes: list[str] = []
     if not paired:
         notes.append("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
-    table = _cells(x, y, files.wx, names) if paired else _no_cells(names)
+    table = _cells(x, y if paired else np.full_like(x, NAN), files.wx, names)
     structure = correlation_losses(x, y, (files.wx, files.wy), notes)
     robust_eigen, mahalanobis = _robust(x, y, paired, files.wx, notes)
     return InformationLoss(
@@ -174,11 +176,10 @@ def _cells(
     w = ones(len(x), weights)
     rows = []
     for j, name in enumerate(names):
-        both = ~np.isnan(x[:, j]) & ~np.isnan(y[:, j])
-        a, b, v = x[both, j], y[both, j], w[both]
         filled = ~np.isnan(x[:, j])
-        moved = np.abs(a - b)
-        nonzero = a != 0
+        both = filled & ~np.isnan(y[:, j])
+        a, v = x[both, j], w[both]
+        moved, nonzero = np.abs(a - y[both, j]), a != 0
         deviation = _deviation(x[filled, j], w[filled])
         scaled = NAN
         if both.any() and deviation > 0:
@@ -191,11 +192,6 @@ def _cells(
             "_scaled": float(v.sum()),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _no_cells(names: Sequence[str]) -> pd.DataFrame:
-    table = pd.DataFrame({"variable": list(names), "il1": NAN, "il1s": NAN})
-    return table.assign(cells=0, zero_cells=0, _relative=0.0, _scaled=0.0)
 
 
 def _deviation(values: np.ndarray, weights: np.ndarray) -> float:
@@ -221,14 +217,14 @@ def correlation_losses(
     notes: list[str],
 ) -> dict[str, float]:
     """Losses of the (weighted) correlation matrices of complete records; reasons go to `notes`."""
-    whole_x, whole_y = ~np.isnan(x).any(axis=1), ~np.isnan(y).any(axis=1)
+    complete = [~np.isnan(values).any(axis=1) for values in (x, y)]
     empty = {"eigenvalues": NAN, "correlations": NAN, "inverse_correlations": NAN}
-    if whole_x.sum() < 2 or whole_y.sum() < 2:
+    if min(rows.sum() for rows in complete) < 2:
         notes.append("fewer than two complete records: correlations are not compared")
         return empty
     rx, ry = (
-        correlations(values[whole], None if w is None else w[whole])
-        for values, whole, w in zip((x, y), (whole_x, whole_y), weights, strict=True)
+        correlations(values[rows], None if w is None else w[rows])
+        for values, rows, w in zip((x, y), complete, weights, strict=True)
     )
     if np.isnan(rx).any() or np.isnan(ry).any():
         notes.append("a variable has no spread: correlations are not compared")
@@ -267,10 +263,10 @@ def _robust(
     x: np.ndarray, y: np.ndarray, paired: bool, weights: np.ndarray | None, notes: list[str]
 ) -> tuple[float, float]:
     """Robust eigenvalue difference, and mean relative difference of Mahalanobis distances."""
-    whole_x, whole_y = ~np.isnan(x).any(axis=1), ~np.isnan(y).any(axis=1)
+    complete_x, complete_y = ~np.isnan(x).any(axis=1), ~np.isnan(y).any(axis=1)
     if paired:
-        whole_x = whole_y = whole_x & whole_y
-    a, b = x[whole_x], y[whole_y]
+        complete_x = complete_y = complete_x & complete_y
+    a, b = x[complete_x], y[complete_y]
     if len(a) < 2 or len(b) < 2:
         return NAN, NAN
     spread_a, spread_b = a.std(axis=0, ddof=1), b.std(axis=0, ddof=1)
@@ -289,5 +285,5 @@ def _robust(
     known = dx > 0
     if not known.any():
         return eigen, NAN
-    w = ones(len(x), weights)[whole_x][known]
+    w = ones(len(x), weights)[complete_x][known]
     return eigen, float(np.average(np.abs(dx - dy)[known] / dx[known], weights=w))

@@ -90,10 +90,10 @@ def coverage(
 def _bounds(faults: Faults, bounds: Sequence[npt.ArrayLike]) -> list[np.ndarray]:
     """Return the four bounds as arrays of one length; raise what is wrong."""
     arrays = [
-        np.asarray(item, dtype=np.float64)
-        if isinstance(item, (int, float))
-        else as_numbers(faults, item, name)
-        for item, name in zip(bounds, BOUNDS, strict=True)
+        np.asarray(bound, dtype=np.float64)
+        if isinstance(bound, (int, float))
+        else as_numbers(faults, bound, name)
+        for bound, name in zip(bounds, BOUNDS, strict=True)
     ]
     lengths = {array.shape for array in arrays}
     if not faults and len(lengths) > 1:

@@ -118,8 +118,8 @@ def prediction_quality(
         estimated = ~np.isnan(second.coefficients)
         z = model.z[0]
         # a record that needs a coefficient which only the original has gets no prediction
-        alone = ~estimated & ~np.isnan(first.coefficients)
-        outside = (np.nan_to_num(z[:, alone]) != 0).any(axis=1)
+        only_in_original = ~estimated & ~np.isnan(first.coefficients)
+        outside = (np.nan_to_num(z[:, only_in_original]) != 0).any(axis=1)
         score = z[:, estimated] @ second.coefficients[estimated]
         values[1] = MEANS.get(family, MEANS["linear"])(score)
         values[1, outside] = np.nan

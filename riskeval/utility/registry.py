@@ -92,8 +92,7 @@ FEW = 20
 class UtilityInput:
     """Two files that are compared."""
 
-    # original, released: the variables that both files share, on the levels that both
-    # have
+    # original, released: the variables that both files share, on the levels that both have
     original: pd.DataFrame
     released: pd.DataFrame
     # keys, numeric, sensitive: variables by role, also those that are not shared
@@ -106,13 +105,11 @@ class UtilityInput:
     # weights, released_weights: float64 array, or None
     weights: np.ndarray | None = None
     released_weights: np.ndarray | None = None
-    not_compared: Mapping[str, str] = field(
-        default_factory=dict
-    )  # mapping: why a variable is not shared
-    # mapping: categories: levels of the original, and how many of them the release distinguishes
+    # why a variable is not shared
+    not_compared: Mapping[str, str] = field(default_factory=dict)
+    # categories: levels of the original, and how many of them the release distinguishes
     levels: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    # mapping: share of the cells of a variable that are missing more often; 1 where it is not
-    # released
+    # share of the cells of a variable that are missing more often; 1 where it is not released
     suppressed: Mapping[str, float] = field(default_factory=dict)
     most_records: int = 50_000  # records of each file that a model takes at most
     seed: int = 0
@@ -160,12 +157,10 @@ def _detail(files: UtilityInput) -> list[Measurement]:
     shares = [min(1.0, shared / n_levels) for n_levels, shared in files.levels.values() if n_levels]
     names = files.variables
     suppressed = [files.suppressed[name] for name in names]
-    return [
-        Measurement(LEVELS_KEPT, float(np.mean(shares)))
-        if shares
-        else not_measured([LEVELS_KEPT], "no category was named")[0],
-        Measurement(MISSING, float(np.mean(suppressed)), note=files.why(names)),
-    ]
+    levels = not_measured([LEVELS_KEPT], "no category was named")
+    if shares:
+        levels = [Measurement(LEVELS_KEPT, float(np.mean(shares)))]
+    return [*levels, Measurement(MISSING, float(np.mean(suppressed)), note=files.why(names))]
 
 
 def _numbers(files: UtilityInput) -> list[Measurement]:

@@ -323,10 +323,8 @@ def _cells(
         labels = np.empty(len(levels[j]), dtype=object)
         labels[:] = levels[j]
         columns[name] = pd.Series(labels[codes[:, j]], dtype=object)
-    relative = np.full(len(tx), NAN)
-    np.divide(ty - tx, tx, out=relative, where=tx > 0)
     frame = pd.DataFrame(columns)
-    frame["original"], frame["released"] = tx, ty
-    frame["difference"], frame["relative"] = ty - tx, relative
+    frame["original"], frame["released"], frame["difference"] = tx, ty, ty - tx
+    frame["relative"] = np.divide(ty - tx, tx, out=np.full(len(tx), NAN), where=tx > 0)
     frame["root"] = np.sqrt(ty) - np.sqrt(tx)
     return frame

@@ -28,7 +28,7 @@ def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray)
     >>> real = np.array([[0, 1], [2, 2]], dtype=np.int32)
     >>> released = np.array([[0, 9], [9, 2], [9, 9]], dtype=np.int32)
     >>> pairs = compatible_rows(real, released, np.array([9, 9], dtype=np.int32))
-    >>> [part.tolist() for part in pairs]
+    >>> [rows.tolist() for rows in pairs]
     [[1, 0], [1, 0]]
     """
     waiting = np.ones(len(real), dtype=np.bool_)
@@ -127,8 +127,8 @@ def household_holes(
     --------
     >>> one = [np.array([[1, 2], [3, 4]], dtype=np.int32)]
     >>> two = [np.array([[9, 4], [1, 2]], dtype=np.int32)]
-    >>> found = household_holes(one, two, np.array([9, 9], dtype=np.int32))
-    >>> [part.tolist() for part in found]
+    >>> matches = household_holes(one, two, np.array([9, 9], dtype=np.int32))
+    >>> [numbers.tolist() for numbers in matches]
     [[0], [0], [1]]
     """
     from riskeval.kernels.households import count_holes

@@ -20,9 +20,9 @@ class KeyCells:
 
     def known(self, codes: np.ndarray) -> np.ndarray:
         """Whether each level of rows of codes occurs in some cell: bool, shape (n,)."""
-        fine = np.ones(len(codes), dtype=np.bool_)
+        is_known = np.ones(len(codes), dtype=np.bool_)
         for k, size in enumerate(self.sizes):
             occurs = np.zeros(size + 1, dtype=np.bool_)
             occurs[self.codes[:, k]] = True
-            fine &= occurs[np.minimum(codes[:, k], size)]
-        return fine
+            is_known &= occurs[np.minimum(codes[:, k], size)]
+        return is_known
