@@ -263,9 +263,9 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
             "lower": low, "upper": high, "by_chance": _mean(success["chance", kind]),
             "holdout": _mean(strangers),
         })  # fmt: skip
-        one = excess(originals, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
-        if one is not None:
-            beyond[kind] = one
+        difference = excess(originals, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
+        if difference is not None:
+            beyond[kind] = difference
     unit = "households" if marks.household else "records"
     return CopiedValues(pd.DataFrame(rows), beyond, unit, marks.digits)
 
