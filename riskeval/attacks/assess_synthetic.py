@@ -213,7 +213,7 @@ def _read_input(
     targets: Sequence[str] | str | None,
     **options: Unpack[_Options],
 ) -> tuple[AttackInput, Sequence[str]]:
-    """Check what was asked, every fault together, and put it into one record."""
+    """Check the arguments, every fault together, and put them into one record."""
     faults = Faults(SUBJECT)
     household, holdout, attacks = options["household"], options["holdout"], options["attacks"]
     frame = as_frame(original, "original")

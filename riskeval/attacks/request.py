@@ -1,4 +1,4 @@
-"""What an attack is asked: keys, targets, and persons or households as the unit."""
+"""The request of an attack: keys, targets, and persons or households as the unit."""
 
 from __future__ import annotations
 

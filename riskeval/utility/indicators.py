@@ -151,8 +151,8 @@ def indicator_comparison(
     check_level(faults, level)
     if "gender_pay_gap" in names and gender is None:
         faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
-    asked = EstimateRequest(files, gender, men, women, strata, cluster, level, poverty_line)
-    request = with_domains(faults, asked, by)
+    options = EstimateRequest(files, gender, men, women, strata, cluster, level, poverty_line)
+    request = with_domains(faults, options, by)
     faults.raise_if_any()
     x, y = files.x[variable], files.y[variable]
     tables = [domain_table(request, name, name, x, y) for name in names]

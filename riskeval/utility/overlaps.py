@@ -251,8 +251,8 @@ def interval_overlap(
     check_choice(faults, "statistic", statistic, tuple(STATISTICS))
     check_choice(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
-    asked = EstimateRequest(files, gender, men, women, strata, cluster, level)
-    request = with_domains(faults, asked, by)
+    options = EstimateRequest(files, gender, men, women, strata, cluster, level)
+    request = with_domains(faults, options, by)
     if check_both(faults, files, names, "variable"):
         numeric = files.numeric(names) if statistic == "mean" else list(names)
         check_numbers(faults, files, numeric, "variable")

@@ -202,21 +202,21 @@ def tcap(
     faults = Faults("tcap")
     check(faults, {"tau": Between(0, 1, open="low")}, {"tau": tau})
     faults.raise_if_any()
-    asked = read_counting(
+    counting = read_counting(
         "tcap", original, synthetic, keys, target, n_targets=1, holdout=holdout, missing=missing,
         household=household, members=members, n_groups=n_groups, replicates=replicates,
         draws=draws, confidence=confidence, seed=seed,
     )  # fmt: skip
-    tables = list(asked.counts())
-    request, people = asked.request, tables[0].people
+    tables = list(counting.counts())
+    request, people = counting.request, tables[0].people
     records = [_records(table, table.people, tau) for table in tables]
     ratios = [
-        _over_originals(table, table.people, record, asked)
+        _over_originals(table, table.people, record, counting)
         for table, record in zip(tables, records, strict=True)
     ]
     released = [_over_released(table, tau) for table in tables]
     others = [{name: ratio.value for name, ratio in more.items()} for more in released]
-    intervals = asked.intervals(ratios, others)
+    intervals = counting.intervals(ratios, others)
     per_record = records[0]
     if request.household is not None:
         per_record["household"] = people.unit
@@ -225,11 +225,11 @@ def tcap(
         per_record=per_record,
         baseline=intervals.means["baseline"],
         intervals=intervals,
-        excess={} if holdout is None else _excess(tables[0], tau, asked),
+        excess={} if holdout is None else _excess(tables[0], tau, counting),
         tau=float(tau),
         members=request.members,
         target=request.targets[0],
-        **asked.about(tables[0]),
+        **counting.about(tables[0]),
     )
 
 
@@ -248,33 +248,33 @@ def _records(table: CrossTable, people: FileClasses, tau: float) -> pd.DataFrame
     )
 
 
-def _excess(table: CrossTable, tau: float, asked: CountingRequest) -> dict[str, Excess]:
+def _excess(table: CrossTable, tau: float, counting: CountingRequest) -> dict[str, Excess]:
     """DCAP and TCAP against those of the hold-out."""
     success: dict[str, list[np.ndarray]] = {"DCAP": [], "TCAP_original": []}
     for people in table.files.values():
         records = _records(table, people, tau)[people.judged]
         unit, n_units = people.unit[people.judged], len(people.looked_for)
-        how, among = asked.request.members, people.targets.comparable
+        how, among = counting.request.members, people.targets.comparable
         cap = combine_probabilities(np.nan_to_num(records["cap"]), unit, n_units, how)
         wins = (records["targeted"] & records["right"]).to_numpy()
         success["DCAP"].append(cap[among])
         success["TCAP_original"].append(combine_members(wins, unit, n_units, how)[among])
-    about: Any = {"coverage": asked.request.coverage, "overlap": asked.overlap}
+    about: Any = {"coverage": counting.request.coverage, "overlap": counting.overlap}
     compared = {
-        name: excess(members, strangers, asked.confidence, n_tests=2, **about)
+        name: excess(members, strangers, counting.confidence, n_tests=2, **about)
         for name, (members, strangers) in success.items()
     }
     return {name: one for name, one in compared.items() if one is not None}
 
 
 def _over_originals(
-    table: CrossTable, people: FileClasses, records: pd.DataFrame, asked: CountingRequest
+    table: CrossTable, people: FileClasses, records: pd.DataFrame, counting: CountingRequest
 ) -> dict[str, Ratio]:
     """Measures over original units as ratios of sums over them."""
     known, n_units, among = people.judged, len(people.looked_for), people.looked_for
-    unit, how = people.unit[known], asked.request.members
+    unit, how = people.unit[known], counting.request.members
     cap = records["cap"].to_numpy()[known]
-    classes, coverage = people.believed_class, asked.request.coverage
+    classes, coverage = people.believed_class, counting.request.coverage
     in_original = _share(
         table.original.in_cell(classes, people.level), table.original.in_class(classes)
     )[known]
@@ -292,7 +292,7 @@ def _over_originals(
     ratios = {}
     for name, (chance, whom, factor) in by_person.items():
         together = chance
-        if asked.request.household is not None:
+        if counting.request.household is not None:
             together = combine_probabilities(chance, unit, n_units, how)
         ratios[name] = share_of(together, whom, factor)
     weap = np.nan_to_num(records["weap"].to_numpy()[known])

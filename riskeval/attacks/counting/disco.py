@@ -217,24 +217,24 @@ def disco(
     >>> risk.disclosive_original, risk.disclosive_synthetic, risk.rate
     (0.5, 0.5, 0.25)
     """
-    asked = read_counting(
+    counting = read_counting(
         "disco", original, synthetic, keys, target, n_targets=1, holdout=holdout, missing=missing,
         household=household, members=members, n_groups=n_groups, replicates=replicates,
         draws=draws, confidence=confidence, seed=seed,
     )  # fmt: skip
-    rule = _read_exclusions(asked, exclude_levels, exclude_pairs, denominator_limit)
-    tables = list(asked.counts())
-    flags = [_flags(table, table.people, rule, asked) for table in tables]
-    coverage, looked_for = asked.request.coverage, tables[0].people.looked_for
+    rule = _read_exclusions(counting, exclude_levels, exclude_pairs, denominator_limit)
+    tables = list(counting.counts())
+    flags = [_flags(table, table.people, rule, counting) for table in tables]
+    coverage, looked_for = counting.request.coverage, tables[0].people.looked_for
     ratios = [
         {name: share_of(flag, looked_for, coverage) for name, flag in one.items()} for one in flags
     ]
     others = [{"Dsyn": _disclosive_released(table, rule)} for table in tables]
-    intervals = asked.intervals(ratios, others)
+    intervals = counting.intervals(ratios, others)
     means, disclosed = intervals.means, flags[0]["DiSCO"]
     beyond = None
     if holdout is not None:
-        beyond = _beyond_strangers(asked, tables[0], rule, disclosed)
+        beyond = _beyond_strangers(counting, tables[0], rule, disclosed)
     return Disco(
         rate=means["DiSCO"],
         disclosive_original=means["Dorig"],
@@ -245,23 +245,23 @@ def disco(
         rate_judged=means["DiSCO"] / means["iS"] if means["iS"] > 0 else float("nan"),
         intervals=intervals,
         excess=beyond,
-        common=_common(asked, tables[0], disclosed),
+        common=_common(counting, tables[0], disclosed),
         per_record=disclosed & looked_for,
         n_original=int(looked_for.sum()),
-        members=asked.request.members,
-        target=asked.request.targets[0],
-        **asked.about(tables[0]),
+        members=counting.request.members,
+        target=counting.request.targets[0],
+        **counting.about(tables[0]),
     )
 
 
 def _beyond_strangers(
-    asked: CountingRequest, table: CrossTable, rule: Exclusions, disclosed: np.ndarray
+    counting: CountingRequest, table: CrossTable, rule: Exclusions, disclosed: np.ndarray
 ) -> Excess | None:
     strangers = table.files["hold-out"]
-    others = _flags(table, strangers, rule, asked)["DiSCO"]
+    others = _flags(table, strangers, rule, counting)["DiSCO"]
     return excess(
         disclosed[table.people.targets.comparable], others[strangers.targets.comparable],
-        asked.confidence, coverage=asked.request.coverage, overlap=asked.overlap,
+        counting.confidence, coverage=counting.request.coverage, overlap=counting.overlap,
     )  # fmt: skip
 
 
@@ -287,7 +287,7 @@ class Exclusions:
 
 
 def _read_exclusions(
-    asked: CountingRequest, levels: Any, pairs: Any, denominator_limit: Any
+    counting: CountingRequest, levels: Any, pairs: Any, denominator_limit: Any
 ) -> Exclusions:
     faults = Faults("disco")
     if isinstance(levels, (str, int, float)):
@@ -297,7 +297,7 @@ def _read_exclusions(
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 3:
             remedy = "Give (key, level of the key, level of the target)."
             faults.add("exclude_pairs", f"{pair!r} is not three values", remedy=remedy)
-        elif pair[0] not in asked.request.keys:
+        elif pair[0] not in counting.request.keys:
             faults.add("exclude_pairs", f"{pair[0]!r} is not a key")
         else:
             good.append((pair[0], comparable_text(pair[1]), comparable_text(pair[2])))
@@ -308,10 +308,10 @@ def _read_exclusions(
 
 
 def _flags(
-    table: CrossTable, people: FileClasses, rule: Exclusions, asked: CountingRequest
+    table: CrossTable, people: FileClasses, rule: Exclusions, counting: CountingRequest
 ) -> dict[str, np.ndarray]:
     """What is so for each unit: measures by their name, bool, shape (n_units,)."""
-    secret = _secret(table, people, rule, asked)
+    secret = _secret(table, people, rule, counting)
     single, right = rule.single(table.matched, people)
     own_single, own_right = rule.single(table.original, people)
     by_record = {
@@ -321,7 +321,7 @@ def _flags(
         "DiSCO": single & right & secret,
         "DiSDiO": single & right & own_single & own_right & secret,
     }
-    known, n_units, members = people.judged, len(people.looked_for), asked.request.members
+    known, n_units, members = people.judged, len(people.looked_for), counting.request.members
     return {
         name: combine_members(flag[known], people.unit[known], n_units, members)
         for name, flag in by_record.items()
@@ -329,7 +329,7 @@ def _flags(
 
 
 def _secret(
-    table: CrossTable, people: FileClasses, rule: Exclusions, asked: CountingRequest
+    table: CrossTable, people: FileClasses, rule: Exclusions, counting: CountingRequest
 ) -> np.ndarray:
     """Records whose level of the target is not excluded."""
     if not rule.levels and not rule.pairs:
@@ -339,7 +339,7 @@ def _secret(
     excluded = np.isin(level, list(rule.levels))
     for key, key_level, target_level in rule.pairs:
         values = next(
-            frame[key] for role, frame in asked.files.items() if table.files[role] is people
+            frame[key] for role, frame in counting.files.items() if table.files[role] is people
         )
         texts_of_key = values.map(comparable_text, na_action="ignore").to_numpy(dtype=object)
         excluded |= (texts_of_key == key_level) & (level == target_level)
@@ -352,13 +352,13 @@ def _disclosive_released(table: CrossTable, rule: Exclusions) -> float:
     return float(total[single].sum() / max(table.n_released, 1))
 
 
-def _common(asked: CountingRequest, table: CrossTable, by_unit: np.ndarray) -> pd.DataFrame:
+def _common(counting: CountingRequest, table: CrossTable, by_unit: np.ndarray) -> pd.DataFrame:
     """Levels of the target, alone or with a key, that most disclosed records and others share."""
-    people, frame = table.people, asked.files["original"]
+    people, frame = table.people, counting.files["original"]
     names = np.array([str(level) for level in table.levels], dtype=object)
     level, disclosed = people.level, by_unit[people.unit]
     frequent_levels = []
-    for key in ("", *asked.request.keys):
+    for key in ("", *counting.request.keys):
         fewest, share = TWO_WAY if key else ONE_WAY
         if disclosed.sum() <= fewest:
             continue

@@ -211,18 +211,18 @@ class _Reader:
             if self.request.targets:
                 values = files[role][self.request.targets[0]]
                 level = self.target.code(values).astype(np.int64)
-            codes, asked, unit = true[role], believed[role], targets.unit
+            codes, looked_up, unit = true[role], believed[role], targets.unit
             if self.request.household is not None:
-                bag, asked_bag = (self._bag(rows, unit) for rows in (codes, asked))
-                self.real_bags.append((asked_bag, asked, unit))
+                bag, looked_up_bag = (self._bag(rows, unit) for rows in (codes, looked_up))
+                self.real_bags.append((looked_up_bag, looked_up, unit))
                 if self.request.targets:
                     codes = self._member(bag[unit], codes)
-                    asked = self._member(asked_bag[unit], asked)
+                    looked_up = self._member(looked_up_bag[unit], looked_up)
                     judged = level != self.target.n_known
                 else:
-                    codes, asked, unit = bag, asked_bag, np.arange(targets.n)
+                    codes, looked_up, unit = bag, looked_up_bag, np.arange(targets.n)
                     level, judged = level[: targets.n], judged[: targets.n]
-            result[role] = FileClasses(targets, unit, level, judged, codes, asked)
+            result[role] = FileClasses(targets, unit, level, judged, codes, looked_up)
         return result
 
     def released(self) -> Cells:
@@ -243,42 +243,44 @@ class _Reader:
         order = np.argsort(keys)
         return as_cells(*unpair(keys[order]), self.counts[: len(keys)][order])
 
-    def compatible(self, asked: np.ndarray, released: Cells) -> Pairs:
+    def compatible(self, looked_up: np.ndarray, released: Cells) -> Pairs:
         """Pairs of a class that is looked up and a released one with suppressed keys."""
         codes = self.rows.rows()
         has_hole = (codes == self.missing).any(axis=1)
         present = np.flatnonzero(released.total > 0)
         if self.request.household is None:
             holed = present[has_hole[present]]
-            first, second = compatible_rows(codes[asked], codes[holed], self.missing)
-            return asked[first], holed[second]
+            first, second = compatible_rows(codes[looked_up], codes[holed], self.missing)
+            return looked_up[first], holed[second]
         pair = np.concatenate([np.empty(0, np.int64), *self.pair_of_member])
         with_target = bool(self.request.targets)
-        asked_bag = unpair(pair[asked])[0] if with_target else asked
+        looked_up_bag = unpair(pair[looked_up])[0] if with_target else looked_up
         # 1. distinct households of both files, by their multiset
         incomplete = np.bincount(self.home, weights=has_hole[self.home_rows]) > 0
         bags, released_homes = _distinct(
             np.where(incomplete, self.bag, -1), self.home_rows, self.home
         )
-        bags_asked = np.empty(0, np.int64)
+        bags_looked_up = np.empty(0, np.int64)
         first_homes: list[np.ndarray] = []
         for bag, rows, unit in self.real_bags:
-            new = np.isin(bag, asked_bag) & ~np.isin(bag, bags_asked)
+            new = np.isin(bag, looked_up_bag) & ~np.isin(bag, bags_looked_up)
             new_bags, members = _distinct(np.where(new, bag, -1), rows, unit)
-            bags_asked, first_homes = np.append(bags_asked, new_bags), first_homes + members
+            bags_looked_up, first_homes = np.append(bags_looked_up, new_bags), first_homes + members
         first, second = compatible_households(
             [codes[rows] for rows in first_homes],
             [codes[rows] for rows in released_homes],
             self.missing,
         )
-        bag_pairs = pd.DataFrame({"asked": bags_asked[first], "released": bags[second]})
+        bag_pairs = pd.DataFrame({"looked_up": bags_looked_up[first], "released": bags[second]})
         if not with_target:
-            return bag_pairs["asked"].to_numpy(), bag_pairs["released"].to_numpy()
+            return bag_pairs["looked_up"].to_numpy(), bag_pairs["released"].to_numpy()
         # 2. members of those households whose keys agree
-        real = pd.DataFrame({"class": asked, "asked": asked_bag, "row": unpair(pair[asked])[1]})
+        real = pd.DataFrame(
+            {"class": looked_up, "looked_up": looked_up_bag, "row": unpair(pair[looked_up])[1]}
+        )
         other = pd.DataFrame({"other": present, "released": unpair(pair[present])[0],
                               "other_row": unpair(pair[present])[1]})  # fmt: skip
-        both = real.merge(bag_pairs, on="asked").merge(other, on="released")
+        both = real.merge(bag_pairs, on="looked_up").merge(other, on="released")
         first_codes, their = codes[both["row"].to_numpy()], codes[both["other_row"].to_numpy()]
         fits = ((first_codes == their) | (their == self.missing)).all(axis=1)
         # 3. of several members of one released household those with the fewest holes

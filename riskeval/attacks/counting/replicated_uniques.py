@@ -187,19 +187,19 @@ def replicated_uniques(
     >>> risk.unique_original, risk.unique_in_synthetic, risk.rate
     (0.5, 0.5, 0.25)
     """
-    asked = read_counting(
+    counting = read_counting(
         "replicated_uniques", original, synthetic, keys, n_targets=0, holdout=holdout,
         missing=missing, household=household, replicates=replicates, draws=draws,
         confidence=confidence, seed=seed,
     )  # fmt: skip
-    tables = list(asked.counts())
-    coverage = asked.request.coverage
+    tables = list(counting.counts())
+    coverage = counting.request.coverage
     ratios = [_ratios(table, coverage) for table in tables]
     others = [
         {"UiS": float((table.released.total == 1).sum() / max(table.n_released, 1))}
         for table in tables
     ]
-    intervals = asked.intervals(ratios, others)
+    intervals = counting.intervals(ratios, others)
     people = tables[0].people
     replicated = _replicated(tables[0], people) & people.targets.unique & people.looked_for
     comparison = None
@@ -209,7 +209,7 @@ def replicated_uniques(
             for one in tables[0].files.values()
         )
         comparison = excess(
-            members, strangers, confidence, coverage=coverage, overlap=asked.overlap
+            members, strangers, confidence, coverage=coverage, overlap=counting.overlap
         )
     present = intervals.means["UiOiS"]
     return ReplicatedUniques(
@@ -222,7 +222,7 @@ def replicated_uniques(
         excess=comparison,
         per_record=replicated,
         n_original=int(people.looked_for.sum()),
-        **asked.about(tables[0]),
+        **counting.about(tables[0]),
     )
 
 

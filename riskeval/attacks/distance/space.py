@@ -61,17 +61,17 @@ class Space:
     def nearest(
         self,
         base: str,
-        asked: str,
+        role: str,
         rows: np.ndarray | None = None,
         *,
         among: np.ndarray | None = None,
         k: int = 2,
         leave_out: bool = False,
     ) -> np.ndarray:
-        """Distances of records of `asked` to the k nearest of `base`: shape (rows, k)."""
+        """Distances of records of `role` to the k nearest of `base`: shape (rows, k)."""
         from riskeval.kernels.gower import gower_nearest
 
-        records, points = self.points[base], self.points[asked]
+        records, points = self.points[base], self.points[role]
         rows = np.arange(len(points)) if rows is None else rows
         among = np.arange(len(records)) if among is None else among
         skip = np.full(len(rows), -1, dtype=np.int64)
@@ -96,12 +96,12 @@ class Space:
         return np.concatenate(blocks)
 
     def log_density(
-        self, base: str, among: np.ndarray | None, asked: str, rows: np.ndarray | None, k: int
+        self, base: str, among: np.ndarray | None, role: str, rows: np.ndarray | None, k: int
     ) -> np.ndarray:
-        """Log density of `base` at records of `asked`, up to a constant, by the k-th neighbour."""
+        """Log density of `base` at records of `role`, up to a constant, by the k-th neighbour."""
         size = len(self.points[base]) if among is None else len(among)
         k = min(k, size)
-        distance = self.nearest(base, asked, rows, among=among, k=k)[:, k - 1]
+        distance = self.nearest(base, role, rows, among=among, k=k)[:, k - 1]
         return -self.dimension * np.log(distance + TINY)
 
 

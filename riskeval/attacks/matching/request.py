@@ -1,4 +1,4 @@
-"""What is asked of the five intruders, checked once, every fault reported together."""
+"""The request of the five scenarios, checked once, every fault reported together."""
 
 from __future__ import annotations
 

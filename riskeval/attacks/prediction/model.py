@@ -129,8 +129,8 @@ class TargetModel:
         # 1. The model is asked once for each distinct combination of keys, in the order of the
         #    keys: neighbours go the same way down a tree, whose nodes then stay in the cache
         trial = self.trial
-        asked = [trial.believed[role][list(trial.request.keys)] for role in roles]
-        keys = pd.concat(asked, ignore_index=True)
+        believed = [trial.believed[role][list(trial.request.keys)] for role in roles]
+        keys = pd.concat(believed, ignore_index=True)
         row, last_rows = number_rows(self.features.of(keys))
         points = self.features.of(keys.iloc[last_rows])
         by_keys = np.lexsort(points.T[::-1])
@@ -140,7 +140,7 @@ class TargetModel:
         true = pd.concat([trial.people[role][trial.target] for role in roles], ignore_index=True)
         result = predict(points, row, true, rng, order)
         # 3. Back to files
-        ends = np.cumsum([len(frame) for frame in asked])[:-1]
+        ends = np.cumsum([len(frame) for frame in believed])[:-1]
         return [result.iloc[rows].reset_index(drop=True)
                 for rows in np.split(np.arange(len(result)), ends)]  # fmt: skip
 
