@@ -64,7 +64,7 @@ class ComparedFiles:
         """First arguments of the attacks that count by keys."""
         return self.original, self.release, self.keys
 
-    def part(self, most: int, what: str) -> pd.DataFrame:
+    def drawn_records(self, most: int, what: str) -> pd.DataFrame:
         """At most so many records of the original, drawn at random."""
         rows = drawn(len(self.original), most, Streams(self.seed), what)
         return self.original.iloc[rows].reset_index(drop=True)
@@ -119,7 +119,7 @@ def _tcap(files: ComparedFiles, target: str) -> list[Measurement]:
 
 
 def _rapid(files: ComparedFiles, target: str) -> list[Measurement]:
-    predicted = files.part(files.n_predicted, "prediction")
+    predicted = files.drawn_records(files.n_predicted, "prediction")
     result = rapid(
         predicted, files.release, files.keys, target, holdout=files.holdout, model=files.model,
         permutations=PERMUTATIONS, train_rows=TRAINED * files.n_predicted,
@@ -134,7 +134,7 @@ def _rapid(files: ComparedFiles, target: str) -> list[Measurement]:
 def _screen(files: ComparedFiles, target: str) -> list[Measurement]:
     """Compare all shared variables of records, and count equal ones."""
     most, y, names = files.n_screened, files.release, files.variables
-    x = files.part(BASE * most, "screen")
+    x = files.drawn_records(BASE * most, "screen")
     result = distance_screen(
         x, y, names, holdout=files.holdout, most_records=most, seed=files.drawn_seed("screen")
     )
@@ -155,7 +155,7 @@ def _screen(files: ComparedFiles, target: str) -> list[Measurement]:
 
 def _membership(files: ComparedFiles, target: str) -> list[Measurement]:
     most = BASE * files.n_screened
-    x = files.part(most, "screen")
+    x = files.drawn_records(most, "screen")
     rows = drawn(len(x), files.n_screened, Streams(files.seed), "members")
     result = membership(
         x.iloc[rows], files.release, files.variables, holdout=files.holdout, most_records=most,

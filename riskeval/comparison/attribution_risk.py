@@ -79,7 +79,7 @@ def _registered(
 ) -> list[Measurement]:
     """Numbers of an attack that says nothing of comparisons, on a part of the original."""
     inputs = AttackInput(
-        original=files.part(files.n_predicted, "attacks"), synthetic=files.release,
+        original=files.drawn_records(files.n_predicted, "attacks"), synthetic=files.release,
         keys=tuple(files.keys), targets=targets, holdout=files.holdout,
         seed=files.drawn_seed("attack", name),
     )  # fmt: skip

@@ -10,7 +10,7 @@ import pandas as pd
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.numbers import INFOS, OUTSIDE
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import Excess
+from riskeval.attacks.shares import Excess, corrected
 from riskeval.shared.measurement import Measurement, joined
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.text import plural
@@ -31,7 +31,7 @@ def scenario_risk(
     seed: int = 0,
     note: str = "",
 ) -> Measurement:
-    """Return the success of the strongest of the five intruders, with an interval for the choice.
+    """Success of the strongest of the five intruders, with an interval for the choice.
 
     Files have keys and target in the same levels; amounts are found within 5 %.
 
@@ -55,7 +55,7 @@ def scenario_risk(
     place = int(np.argmax(table["rate"].to_numpy(float) - np.nan_to_num(baseline)))
     best = table.iloc[place]
     n = result.n_sample
-    low, high = wilson(float(best["tau"]), n, 1 - (1 - CONFIDENCE) / len(table))
+    low, high = wilson(float(best["tau"]), n, corrected(CONFIDENCE, len(table)))
     accuracy = None if np.isnan(best["accuracy"]) else float(best["accuracy"])
     beyond = result.excess.get((target, int(best["scenario"]), accuracy))
     return Measurement(
