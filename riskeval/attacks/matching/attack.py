@@ -73,7 +73,7 @@ def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]
     if total == 0:
         raise InputError.of(SUBJECT, "population", "has no persons")
     check_common_levels(SUBJECT, coders, "sample", "population")
-    evidence = {target.name: target.evidence(request) for target in watched}
+    evidence = {target.name: target.evidence() for target in watched}
     request.on_event(Event("end", SUBJECT, total, total, detail="persons read"))
     result = [
         FileEvidence(
@@ -107,7 +107,7 @@ class _Target:
         self, request: ScenarioRequest, name: str, files: Collection[pd.DataFrame],
         lookups: list[PopulationLookup],
     ) -> None:  # fmt: skip
-        self.name, self.lookups = name, lookups
+        self.request, self.name, self.lookups = request, name, lookups
         self.fitting: Learner | None = None
         if 5 in request.scenarios:
             rng = Streams(request.seed).at("scenario 5", name)
@@ -140,9 +140,9 @@ class _Target:
         if self.fitting is not None:
             self.fitting.add(codes, sizes, values[0])
 
-    def evidence(self, request: ScenarioRequest) -> list[MatchEvidence]:
+    def evidence(self) -> list[MatchEvidence]:
         """What was seen, of each file."""
-        fitted = None if self.fitting is None else self.fitting.solve(request.on_event)
+        fitted = None if self.fitting is None else self.fitting.solve(self.request.on_event)
         result = []
         for matcher, lookup in zip(self.matchers, self.lookups, strict=True):
             codes = lookup.targets.codes
@@ -152,16 +152,12 @@ class _Target:
 
 
 class _Numbers(_Target):
-    def __init__(self, request: ScenarioRequest, name: str, *files: Any) -> None:
-        self.bounds, self.accuracy = request.bounds(name), request.scenario.accuracy
-        self.open_interval = request.open_interval
-        super().__init__(request, name, *files)
-
     def true_values(self, column: pd.Series) -> np.ndarray:
         return as_numbers(column)
 
     def matcher(self, truth: np.ndarray, lookup: PopulationLookup) -> NumericMatcher:
-        return NumericMatcher(truth, lookup, self.accuracy, self.open_interval)
+        request = self.request
+        return NumericMatcher(truth, lookup, request.scenario.accuracy, request.open_interval)
 
     def outcomes(self, chunk: pd.DataFrame, offset: int) -> tuple[tuple[np.ndarray, ...], Any]:
         """Values and bounds; bounds are empty when scenarios 1 and 3 are not computed."""
@@ -169,14 +165,13 @@ class _Numbers(_Target):
         values = as_numbers(chunk[self.name])
         check_size(faults, values, self.name, first_row=offset)
         lower = upper = np.empty(0)
-        if self.bounds is not None:
-            lower, upper = (as_numbers(chunk[name]) for name in self.bounds)
-            if (lower > upper).any():
-                what = f"lower bound is above the upper bound {self.bounds[1]!r}"
-                faults.add(
-                    self.bounds[0], what, rows=np.flatnonzero(lower > upper) + offset,
-                    remedy="Name the lower bound first.",
-                )  # fmt: skip
+        bounds = self.request.bounds(self.name)
+        if bounds is not None:
+            lower, upper = (as_numbers(chunk[name]) for name in bounds)
+            rows = np.flatnonzero(lower > upper) + offset
+            if len(rows):
+                what = f"lower bound is above the upper bound {bounds[1]!r}"
+                faults.add(bounds[0], what, rows=rows, remedy="Name the lower bound first.")
         faults.raise_if_any()
         return (values, lower, upper), ~np.isnan(values)
 
@@ -204,7 +199,7 @@ class _Categories(_Target):
         self.persons = np.pad(self.persons, (0, len(count) - len(self.persons))) + count
         return (level,), level >= 0
 
-    def evidence(self, request: ScenarioRequest) -> list[MatchEvidence]:
+    def evidence(self) -> list[MatchEvidence]:
         """As of any target, with levels in place of their codes."""
         check_common_levels(SUBJECT, {self.name: self.coder}, "sample", "population")
         labels = np.array([*self.coder.levels, None], dtype=object)
@@ -215,6 +210,6 @@ class _Categories(_Target):
                 commonest=(truth[lookup.rows] == commonest).astype(np.float64),
             )
             for one, truth, lookup in zip(
-                super().evidence(request), self.truth, self.lookups, strict=True
+                super().evidence(), self.truth, self.lookups, strict=True
             )
         ]  # fmt: skip
