@@ -102,7 +102,7 @@ class LevelCoder:
 
     def check_common(self, faults: Faults, name: str, first: str, second: str) -> None:
         """Note a fault when no level of the first file occurs in the second."""
-        if self.n_known == 0 or any(code < self.n_known for code in self.met):
+        if self.n_known == 0 or self.absent() < self.n_known:
             return
         known = ", ".join(map(repr, self.levels[: min(MANY, self.n_known)]))
         new = ", ".join(map(repr, self.levels[self.radix : self.radix + MANY]))
@@ -112,6 +112,10 @@ class LevelCoder:
             f"({known} in the {first}, {new or 'only missing values'} in the {second})",
             remedy="Code it in the same way in both files.",
         )
+
+    def absent(self) -> int:
+        """How many levels of the sample the release does not have."""
+        return self.n_known - sum(code < self.n_known for code in self.met)
 
     def note(self, name: str, first: str) -> str:
         """Name levels that the release lacks, when they are more than a few; else empty."""
