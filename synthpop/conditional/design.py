@@ -74,7 +74,7 @@ def lay_out(
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """What a sample of each block tells.
+    """The margins of the sample of each block.
 
     totals: float array, shape (c,); weight of each cell, sum 1 in a block; 0 without a sample
     target: float array, shape (L, R); weight of each level and class

@@ -103,7 +103,7 @@ def notes_by_level(
 
 
 def of_levels(text: str, by: str | None) -> str:
-    """Say levels of a variable where a text says strata.
+    """Return a text about strata as one about the levels of a variable.
 
     Examples
     --------

@@ -149,7 +149,7 @@ def missed_shares(estimator: Any, x: np.ndarray, classes: np.ndarray, weights: n
 def existence_of(
     digits: np.ndarray, classes: np.ndarray, sizes: Sequence[int]
 ) -> tuple[np.ndarray, ...]:
-    """Tell for each level of each predictor whether it has values; see `LearnerModel`.
+    """Return for each level of each predictor whether it has values; see `LearnerModel`.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class Pilot:
 
 
 def needs_pilot(stages: Sequence[Any]) -> bool:
-    """Whether a step holds its margins in a pilot."""
+    """Whether a step calibrates its margins in a pilot."""
     return any(stage.needs_pilot for stage in stages)
 
 
@@ -60,8 +60,8 @@ def make_pilot(
 ) -> Pilot:
     """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet.
 
-    Where a step holds means of groups, which may be small, `times_for_means` times as many, 16,000
-    to 120,000; the first of the stages is the structure.
+    Where a step calibrates means of groups, which may be small, `times_for_means` times as many,
+    16,000 to 120,000; the first of the stages is the structure.
     """
     structure, n = stages[0], len(sample.household_weights)
     times, fewest, most = TIMES, FEWEST, MOST

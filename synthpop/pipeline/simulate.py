@@ -17,7 +17,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 from synthpop.stages.base import BlockStage
-from synthpop.stages.blocks import BlockPlan
+from synthpop.stages.blocks import BlockPlan, RowBlock
 from synthpop.stages.id_columns import IdColumns
 
 
@@ -57,21 +57,24 @@ class Simulated:
 def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
     """Simulate one block: a pure function of its arguments."""
     columns = recipe.layout.columns(plan)
-    offsets = plan.offsets()
+    steps = range(len(recipe.stages[: recipe.stop]))
+    return Simulated(plan, columns, run_stages(recipe, plan, plan.offsets(), columns, steps))
+
+
+def run_stages(
+    recipe: Recipe,
+    plan: BlockPlan | RowBlock,
+    offsets: np.ndarray,
+    columns: dict[str, np.ndarray],
+    steps: range,
+) -> tuple[Fallback, ...]:
+    """Run stages on a block, to whose columns they add; return the fallbacks it needed."""
     for values in (offsets, *columns.values()):
         values.flags.writeable = False
     seed = recipe.streams.seed
     block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns), seed=seed)
-    run_stages(recipe, block, columns, 0, len(recipe.stages[: recipe.stop]))
-    return Simulated(plan, columns, tuple(block.fallbacks))
-
-
-def run_stages(
-    recipe: Recipe, block: Block, columns: dict[str, np.ndarray], start: int, stop: int
-) -> None:
-    """Run the stages `start` to `stop` on a block, whose columns they add to."""
     level = recipe.strata_levels[block.stratum]
-    for step in range(start, stop):
+    for step in steps:
         stage, model = recipe.stages[step], recipe.models[step]
         rng = recipe.streams.at(*_names(stage), level, block.number)
         new = draw_within_rules(
@@ -82,6 +85,7 @@ def run_stages(
         for name, values in new.items():
             values.flags.writeable = False
             columns[name] = values
+    return tuple(block.fallbacks)
 
 
 def _names(stage: BlockStage) -> tuple[str, ...]:

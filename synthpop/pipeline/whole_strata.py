@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.block import Block, Fallback
+from synthpop.microdata.block import Fallback
 from synthpop.microdata.codes import run_starts
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary
@@ -93,7 +92,7 @@ class WholeStrata:
         """Return the persons with the columns of more stages, block by block."""
         households, strata = _households_and_strata(self.layout, self.columns)
         plans = list(cut_rows(households, strata, rows_per_block))
-        run = partial(_continue_block, recipe, self.columns, households, start, stop)
+        run = partial(_continue_block, recipe, self.columns, households, range(start, stop))
         declared = [item for model in recipe.models[start:stop] for item in model.fields]
         n = self.n_persons
         drawn_columns = {item.name: np.empty(n, dtype=item.dtype) for item in declared}
@@ -168,8 +167,7 @@ def _continue_block(
     recipe: Recipe,
     columns: Mapping[str, np.ndarray],
     households: np.ndarray,
-    start: int,
-    stop: int,
+    steps: range,
     plan: RowBlock,
 ) -> tuple[RowBlock, tuple[dict[str, np.ndarray], Sequence[Fallback]]]:
     """Run more stages on a block of a population in memory; returns the columns they made."""
@@ -177,10 +175,6 @@ def _continue_block(
     offsets = np.append(np.flatnonzero(run_starts(ids)), len(ids)).astype(np.int64)
     before = {name: values[plan.start : plan.stop] for name, values in columns.items()}
     after = dict(before)
-    for values in (offsets, *before.values()):
-        values.flags.writeable = False
-    seed = recipe.streams.seed
-    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(after), seed=seed)
-    run_stages(recipe, block, after, start, stop)
+    fallbacks = run_stages(recipe, plan, offsets, after, steps)
     new = {name: values for name, values in after.items() if values is not before.get(name)}
-    return plan, (new, tuple(block.fallbacks))
+    return plan, (new, fallbacks)

@@ -187,7 +187,7 @@ def check_strata(
         unknown_levels = [
             value for value in dict.fromkeys(categories.tolist()) if level_text(value) not in texts
         ]
-        # where all levels are unknown, that is said of the column already
+        # where all levels are unknown, `check_margins` notes the column
         if unknown_levels and len(unknown_levels) < categories.nunique():
             what = f"there are totals of {name} {', '.join(map(str, unknown_levels[:SHOWN]))}"
             remedy = "The survey has no such stratum: leave them out, or rename them."

@@ -224,7 +224,7 @@ class Structure(BlockStage):
 
 
 def _weights_that_differ(sample: Sample) -> tuple[Fallback, ...]:
-    """Tell that households follow their weights where those of persons say something else."""
+    """Note that households are copied by their weights where those of members differ."""
     of_members = np.repeat(sample.household_weights, np.diff(sample.offsets))
     differs = np.abs(sample.weights - of_members) > SAME_WEIGHT * of_members
     if not differs.any():

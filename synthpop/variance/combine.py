@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.design_variance import t_quantile
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import POSITIVE, SHARE, check
+from synthpop.microdata.parameters import POSITIVE, SHARE, OneOf, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import number, plural, short_percent
 
@@ -164,8 +164,11 @@ def _checked(
     estimates: Any, variances: Any, kind: object, fraction: object, level: object
 ) -> tuple[np.ndarray, np.ndarray]:
     faults = Faults("combine")
-    if kind not in KINDS:
-        faults.add("kind", f"{kind!r} is not allowed", remedy=f"Choose of {tuple(KINDS)}.")
+    check(
+        faults,
+        {"kind": OneOf(*KINDS), "synthetic_fraction": POSITIVE, "level": SHARE},
+        {"kind": kind, "synthetic_fraction": fraction, "level": level},
+    )
     q = _numbers(faults, estimates, "estimates")
     u = np.empty(0) if variances is None else _numbers(faults, variances, "variances")
     if q is not None and len(q) < 2:
@@ -177,11 +180,6 @@ def _checked(
             faults.add("variances", f"{len(u)} for {plural(len(q), 'estimate')}")
         elif (u < 0).any():
             faults.add("variances", "are negative", rows=np.flatnonzero(u < 0))
-    check(
-        faults,
-        {"synthetic_fraction": POSITIVE, "level": SHARE},
-        {"synthetic_fraction": fraction, "level": level},
-    )
     faults.raise_if_any()
     assert q is not None
     assert u is not None

@@ -241,7 +241,7 @@ def _fit_pooled(
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A fold: the margins of the persons learned from, and those held out."""
+    """A fold: the margins of the persons it learns from, and the persons held out."""
 
     margins: Margins
     state: State  # changes from one amount to the next, which starts from it

@@ -139,7 +139,7 @@ def _candidates(sample: Sample, name: str) -> np.ndarray:
 
 
 def broken_in_survey(plan: RulePlan, sample: Sample) -> tuple[Fallback, ...]:
-    """Tell which rules the survey itself breaks, and by how much."""
+    """Note which rules the survey itself breaks, and by how much."""
     people, notes = plan.people(sample.columns, sample.offsets), []
     for text in dict.fromkeys(rule.text for rule in plan.rules):
         parts = [broken_by(people, rule) for rule in plan.rules if rule.text == text]
@@ -184,8 +184,8 @@ def draw_within_rules(
         for name, values in copied.items():
             new[name][rows] = values[rows]
         n_households = len(np.unique(np.searchsorted(block.offsets, rows, side="right")))
-        households = plural(n_households, "household")
-        what = f"{households} would break a rule with ages drawn again: copied as in the sample"
+        what = plural(n_households, "household")
+        what += " would break a rule with ages drawn again: copied as in the sample"
         block.fallbacks.append(Fallback(LABEL, stratum, what, len(rows)))
         first = look.broken(block, new)
     broken = np.asarray(first.any(axis=0))
@@ -199,12 +199,12 @@ def draw_within_rules(
     rows = np.arange(block.n_persons)
     for _ in range(ROUNDS if step else 0):
         rows = _of_same_households(block.offsets, broken)
-        part = part_of(block, rows)
-        drawn = stages[step].simulate(models[step], part, rng)
+        households = part_of(block, rows)
+        drawn = stages[step].simulate(models[step], households, rng)
         for name, values in drawn.items():
             new[name][rows] = values
         broken = np.zeros(block.n_persons, dtype=bool)
-        broken[rows] = look.broken(part, drawn).any(axis=0)
+        broken[rows] = look.broken(households, drawn).any(axis=0)
         if not broken.any():
             return new
     if step:

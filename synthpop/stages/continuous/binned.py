@@ -123,7 +123,7 @@ class WithinClass:
     def fit(
         cls, kind: str, values: np.ndarray, weights: np.ndarray, classes: Classes
     ) -> WithinClass:
-        """Learn it: `kind` "steps", "exponential" or "uniform"; only the last moves means."""
+        """Fit it; of `kind` "steps", "exponential" and "uniform" only the last moves means."""
         first, last = drawing_bounds(classes.low, classes.high)
         n = len(first)
         steps, knots = np.ones(n, dtype=np.int64), np.column_stack([first, last])

@@ -312,7 +312,7 @@ class Continuous(BlockStage):
     def _notes(
         self, classes: Classes, sequence: FallbackSequence, sample: Sample
     ) -> tuple[Fallback, ...]:
-        """Return fallbacks of the class model; one kind of value in a stratum is none."""
+        """Return fallbacks of the class model, without those of strata with one kind of value."""
         fallbacks = fit_fallbacks(self.label, sequence, classes.codes, sample)
         fits = zip(sample.strata_levels, sequence.by_stratum, strict=True)
         pooled = {str(level) for level, model in fits if model is None}

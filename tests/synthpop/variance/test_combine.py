@@ -83,6 +83,8 @@ def test_faults() -> None:
     with pytest.raises(InputError) as caught:
         combine([1.0], [1.0, -2.0], kind="fuly", level=2.0, synthetic_fraction=0)
     assert len(caught.value.faults) == 5
+    with pytest.raises(InputError, match="is not allowed"):
+        combine(Q, U, kind=["fully"])
     with pytest.raises(InputError, match="are needed for partially"):
         combine(Q, kind="partially")
     with pytest.raises(InputError, match="are negative"):
