@@ -73,7 +73,7 @@ def distributions_of_cells(values: Values, stratum: int, digits: np.ndarray) -> 
     centre, step = np.zeros(c), np.full(c, -1)
     start, stop = np.zeros(c, dtype=np.int64), np.ones(c, dtype=np.int64)
     low, high, least, most, width, location, scale, size = (np.zeros(c) for _ in range(8))
-    offset, parts, donors = 0, [], []
+    offset, draws, donors = 0, [], []
     for number, source, codes in sources_known:
         rows = np.flatnonzero(step < 0)
         fitted, known = source.predict(codes[rows])
@@ -85,16 +85,16 @@ def distributions_of_cells(values: Values, stratum: int, digits: np.ndarray) -> 
         if source.leaves is not None:
             donors.append(_leaf_donors(source, number, rows, codes[rows], c))
             continue
-        part = _part(values.rule, source, fitted)
-        start[rows], stop[rows] = part.start + offset, part.stop + offset
-        low[rows], high[rows], width[rows] = part.low, part.high, part.width
-        least[rows], most[rows] = part.least, part.most
+        draw = _draws_of(values.rule, source, fitted)
+        start[rows], stop[rows] = draw.start + offset, draw.stop + offset
+        low[rows], high[rows], width[rows] = draw.low, draw.high, draw.width
+        least[rows], most[rows] = draw.least, draw.most
         if values.rule.draw == "donors":
             centre[rows] = 0.0
-        offset += len(part.table)
-        parts.append(part)
-    table = np.concatenate([np.empty(0), *(part.table for part in parts)])
-    cumulative = np.concatenate([np.empty(0), *(part.cumulative for part in parts)])
+        offset += len(draw.table)
+        draws.append(draw)
+    table = np.concatenate([np.empty(0), *(draw.table for draw in draws)])
+    cumulative = np.concatenate([np.empty(0), *(draw.cumulative for draw in draws)])
     return Distributions(
         centre, step, start, stop, low, high, least, most, width, location, scale, size,
         table, cumulative, tuple(donors),
@@ -119,16 +119,16 @@ def _from_leaves(
 ) -> np.ndarray:
     """Draw a donor for each person: a tree, then a person in its leaf."""
     out = np.empty(len(rows))
-    for part in distributions.donors:
-        of_part = np.flatnonzero(distributions.step[rows] == part.source)
-        tree = (trees[of_part] * part.leaves.n_trees).astype(np.int64)
-        start, stop = part.start[rows[of_part], tree], part.stop[rows[of_part], tree]
-        out[of_part] = part.leaves.draw(start, stop, uniforms[of_part])
+    for donors in distributions.donors:
+        persons = np.flatnonzero(distributions.step[rows] == donors.source)
+        tree = (trees[persons] * donors.leaves.n_trees).astype(np.int64)
+        start, stop = donors.start[rows[persons], tree], donors.stop[rows[persons], tree]
+        out[persons] = donors.leaves.draw(start, stop, uniforms[persons])
     return out
 
 
 @dataclass(frozen=True, slots=True)
-class MixturePart:
+class SourceDraws:
     """What cells draw from one source: see `Distributions`; numbers where it is the same."""
 
     start: Any
@@ -142,20 +142,20 @@ class MixturePart:
     width: Any = 0.0
 
 
-def _part(rule: ValueRule, source: ValueSource, centre: np.ndarray) -> MixturePart:
+def _draws_of(rule: ValueRule, source: ValueSource, centre: np.ndarray) -> SourceDraws:
     """Stretch of the table, and part of the distribution, that respects the bounds."""
     from synthpop.kernels.residuals import bound_stretches
 
     table, cumulative = source.table, source.cumulative
     if rule.draw in ("poisson", "negative-binomial") or (rule.draw, source.scale) == ("normal", 0):
-        return MixturePart(0, 1, 0.0, 1.0, table, cumulative)
+        return SourceDraws(0, 1, 0.0, 1.0, table, cumulative)
     if rule.draw == "donors":
         a, b = _nearest(source.fitted, centre)
         low = np.where(a > 0, cumulative[a - 1], 0.0)
-        return MixturePart(a, b, low, cumulative[b - 1], table, cumulative)
+        return SourceDraws(a, b, low, cumulative[b - 1], table, cumulative)
     least, most = _errors_within(rule, centre)
     if rule.draw == "normal":
-        return MixturePart(0, 1, *_part_of_normal(source, least, most), table, cumulative)
+        return SourceDraws(0, 1, *_part_of_normal(source, least, most), table, cumulative)
     start, stop = np.zeros(len(centre), np.int64), np.full(len(centre), len(table))
     width = np.zeros(len(centre))
     if rule.draw == "local":
@@ -168,7 +168,7 @@ def _part(rule: ValueRule, source: ValueSource, centre: np.ndarray) -> MixturePa
     none = b <= a  # no residual leads inside: any, and the value is the nearest bound
     a, b = np.where(none, start, a), np.where(none, stop, b)
     low = np.where(a > start, cumulative[a - 1], 0.0)
-    return MixturePart(a, b, low, cumulative[b - 1], table, cumulative, least, most, width)
+    return SourceDraws(a, b, low, cumulative[b - 1], table, cumulative, least, most, width)
 
 
 def _errors_within(rule: ValueRule, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
