@@ -14,7 +14,7 @@ from riskeval.keys.table import observed_patterns, read_keys, table_of
 from riskeval.measures.individual import individual_risk
 from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.codes import encode_keys, recode_to
+from synthpop.microdata.codes import cell_ids, encode_keys, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between, check
@@ -191,22 +191,13 @@ def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str])
     others = np.empty((len(everybody), len(names)), dtype=np.int64)
     for j, name in enumerate(names):
         codes, unknown = recode_to(everybody[name], coded.levels[j])
-        others[:, j] = np.where(unknown, -2, codes)
-    counts = pd.Series(1, index=range(len(others)))
-    persons = np.zeros(len(frame))
+        others[:, j] = np.where(unknown, len(coded.levels[j]), codes)
+    n_persons = np.zeros(len(frame))
     patterns, of_pattern = observed_patterns(coded.codes >= 0)
     for p, observed in enumerate(patterns):
         rows = np.flatnonzero(of_pattern == p)
-        columns = np.flatnonzero(observed)
-        if not len(columns):
-            persons[rows] = len(everybody)
-            continue
-        group = [others[:, j] for j in columns]
-        sizes = counts.groupby(group).size()
-        index = pd.MultiIndex.from_arrays([coded.codes[rows, j].astype(np.int64) for j in columns])
-        if len(columns) == 1:
-            home_sizes = sizes.reindex(index.get_level_values(0)).to_numpy()
-        else:
-            home_sizes = sizes.reindex(index).to_numpy()
-        persons[rows] = np.nan_to_num(home_sizes)
-    return persons
+        both = np.vstack([coded.codes[rows][:, observed], others[:, observed]])
+        ids, n_ids = cell_ids(both)
+        persons = np.bincount(ids[len(rows) :], minlength=n_ids)
+        n_persons[rows] = persons[ids[: len(rows)]]
+    return n_persons

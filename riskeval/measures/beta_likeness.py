@@ -14,7 +14,7 @@ from riskeval.keys.table import KeyTable, read_keys, table_of
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import number, percent, plural
@@ -145,10 +145,7 @@ def group_gains(
     missing: str,
     values: Sequence[Any] | None,
 ) -> Gains:
-    """Shares and gains of sensitive values in the group of each record; arguments checked before.
-
-    Raises InputError: a watched value does not occur.
-    """
+    """Shares and gains of sensitive values in the group of each record; `values` are watched."""
     from riskeval.kernels.diversity import group_gain
 
     codes, levels = encode(sensitive)
@@ -158,11 +155,8 @@ def group_gains(
     if values is not None:
         unknown = [value for value in values if value not in levels]
         if unknown:
-            faults = Faults("(alpha, k)-anonymity")
-            faults.add(
-                "values", f"{unknown[0]!r} does not occur", remedy=did_you_mean(unknown[0], levels)
-            )
-            faults.raise_if_any()
+            what, remedy = f"{unknown[0]!r} does not occur", did_you_mean(unknown[0], levels)
+            raise InputError.of("(alpha, k)-anonymity", "values", what, remedy)
         watched[: len(levels)] = [level in set(values) for level in levels]
 
     def measure(segments: Segments) -> np.ndarray:

@@ -34,11 +34,6 @@ def risk_of_cells(f: np.ndarray, big_f: np.ndarray, formula: str = "exact") -> n
     a series of positive terms, which is summed directly where it is short (p >= 1/2 or f >= 30).
     Below, the recurrence r(f+1) = (p/q) (1/f - r(f)) runs upwards, which is stable for p < 1/2,
     from r(1) = -(p/q) log p, or from an integral for f that are not whole.
-
-    Examples
-    --------
-    >>> risk_of_cells(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0])).round(6).tolist()
-    [0.255843, 0.082684, 0.046368]
     """
     from riskeval.kernels.counts import cell_risks
 
@@ -57,13 +52,7 @@ def risk_of_cells(f: np.ndarray, big_f: np.ndarray, formula: str = "exact") -> n
 
 
 def household_risks(risk: np.ndarray, household: np.ndarray) -> np.ndarray:
-    """Probability that at least one member is linked, 1 - prod(1 - risk), for every member.
-
-    Examples
-    --------
-    >>> household_risks(np.array([0.1, 0.05, 0.01]), np.array([0, 0, 0])).round(5).tolist()
-    [0.15355, 0.15355, 0.15355]
-    """
+    """Probability that at least one member is linked, 1 - prod(1 - risk), for every member."""
     with np.errstate(divide="ignore"):
         none = np.bincount(household, weights=np.log1p(-risk))
     return -np.expm1(none)[household]

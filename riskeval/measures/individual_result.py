@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.measures.frequencies import FrequencyCounts
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 
@@ -152,9 +152,8 @@ class IndividualRisk(Result):
         (0.188, 0.149)
         """
         if not 0 < global_risk <= 1:
-            faults = Faults("threshold for a global risk")
-            faults.add("global_risk", f"is {global_risk!r}", remedy="Give a number in (0, 1].")
-            faults.raise_if_any()
+            what, remedy = f"is {global_risk!r}", "Give a number in (0, 1]."
+            raise InputError.of("threshold for a global risk", "global_risk", what, remedy)
         if self.global_risk <= global_risk:
             return math.inf
         ordered = np.sort(self.risk)
@@ -167,11 +166,9 @@ class IndividualRisk(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row a record: `risk`, `f`, `F` and, with households, `household_risk`."""
         frame = pd.DataFrame({"risk": self.risk, "f": self.f, "F": self.F})
-        return (
-            frame
-            if self.household_risk is None
-            else frame.assign(household_risk=self.household_risk)
-        )
+        if self.household_risk is None:
+            return frame
+        return frame.assign(household_risk=self.household_risk)
 
     def summary(self) -> str:
         """Return the expected re-identifications and what they assume."""

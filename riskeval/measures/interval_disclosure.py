@@ -13,7 +13,7 @@ from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, check, check_choice
+from synthpop.microdata.parameters import POSITIVE, OneOf, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent, plural
@@ -129,8 +129,7 @@ def interval_disclosure(
     0.5
     """
     faults = Faults("interval_disclosure")
-    check_choice(faults, "by", by, ["sd", "rank"])
-    check_positive(faults, "k", k)
+    check(faults, {"by": OneOf("sd", "rank"), "k": POSITIVE}, {"by": by, "k": k})
     x, y, names = read_pair(faults, original, released, variables)
     known = ~(np.isnan(x) | np.isnan(y))
     if by == "sd":
@@ -165,11 +164,6 @@ def ratio(count: Any, of: Any) -> Any:
     """Shares; NaN where there is nothing to be counted."""
     of = np.asarray(of, dtype=np.float64)
     return np.divide(count, of, out=np.full(of.shape, np.nan), where=of > 0)
-
-
-def check_positive(faults: Faults, name: str, value: object) -> None:
-    """Note a value that is not a positive finite number."""
-    check(faults, {name: POSITIVE}, {name: value})
 
 
 def _sd(values: np.ndarray) -> float:

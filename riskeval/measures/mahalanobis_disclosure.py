@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.interval_disclosure import check_positive, ratio
+from riskeval.measures.interval_disclosure import ratio
 from riskeval.measures.linkage.distances import column_spreads, patterns_of
 from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check, check_choice
+from synthpop.microdata.parameters import POSITIVE, OneOf, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import Scatter, scatter, squared_distances
 from synthpop.microdata.text import count as count_text
@@ -23,6 +23,10 @@ from synthpop.microdata.text import percent, plural
 
 DISTANCE_SCALE = 0.05
 """Half-width of an interval in standard deviations is k x 0.05 x robust distance."""
+PARAMETERS = {
+    "k": POSITIVE, "k2": POSITIVE, "standardise": OneOf("separate", "original"),
+    "rule": OneOf("any", "all"), "neighbours": Whole(1),
+}  # fmt: skip
 
 MAHALANOBIS = MeasureInfo(
     "mahalanobis_disclosure", "link risk", "low", "share",
@@ -166,11 +170,8 @@ def mahalanobis_disclosure(
     (True, True)
     """
     faults = Faults("mahalanobis_disclosure")
-    check_positive(faults, "k", k)
-    check_positive(faults, "k2", k2)
-    check_choice(faults, "standardise", standardise, ["separate", "original"])
-    check_choice(faults, "rule", rule, ["any", "all"])
-    check(faults, {"neighbours": Whole(1)}, {"neighbours": neighbours})
+    options = {"k": k, "k2": k2, "neighbours": neighbours, "standardise": standardise, "rule": rule}
+    check(faults, PARAMETERS, options)
     x, y, names = read_pair(faults, original, released, variables)
     known = ~(np.isnan(x) | np.isnan(y))
     common_x, common_y = (np.where(known, values, np.nan) for values in (x, y))
@@ -223,9 +224,9 @@ def near_truth(
         shared = np.flatnonzero(patterns[number])
         if not len(shared):
             continue
-        part = Scatter(np.zeros(len(shared)), cloud.covariance[np.ix_(shared, shared)])
+        of_shared = Scatter(np.zeros(len(shared)), cloud.covariance[np.ix_(shared, shared)])
         one, two = x[np.ix_(rows, shared)], y[np.ix_(rows, shared)]
-        width[rows] = DISTANCE_SCALE * np.sqrt(squared_distances(one, part) * p / len(shared))
+        width[rows] = DISTANCE_SCALE * np.sqrt(squared_distances(one, of_shared) * p / len(shared))
         inside = np.abs(two - one) < k * width[rows, None]
         hit[rows] = inside.any(axis=1) if rule == "any" else inside.all(axis=1)
     return width, hit
@@ -252,13 +253,6 @@ def crowded(y: np.ndarray, asked: np.ndarray, reach: float, neighbours: int) -> 
 
 
 def standardised(values: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Subtract the means of known values of `by` and divide by their standard deviations.
-
-    Examples
-    --------
-    >>> values = np.array([[1.0], [3.0], [np.nan]])
-    >>> standardised(values, values).round(3).tolist()
-    [[-0.707], [0.707], [nan]]
-    """
+    """Subtract the means of known values of `by` and divide by their standard deviations."""
     means = np.array([c[~np.isnan(c)].mean() if (~np.isnan(c)).any() else 0.0 for c in by.T])
     return np.ascontiguousarray((values - means) / column_spreads(by))

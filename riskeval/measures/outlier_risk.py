@@ -148,14 +148,7 @@ def outlier_risk(
 
 
 def tail_of(values: np.ndarray, percentile: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """Whether values (none missing) are in the upper tail, and isolated there; shape (n,) each.
-
-    Examples
-    --------
-    >>> above, isolated = tail_of(np.array([1.0, 2.0, 3.0, 40.0, 41.0]), 0.75, 0.05)
-    >>> above.tolist(), isolated.tolist()
-    ([False, False, False, True, True], [False, False, False, False, False])
-    """
+    """Whether values (none missing) are in the upper tail, and isolated there; shape (n,) each."""
     if not len(values) or (len(values) > 1 and np.ptp(values) == 0):  # alike: nothing lies out
         return np.zeros(len(values), dtype=np.bool_), np.zeros(len(values), dtype=np.bool_)
     above = values >= np.quantile(values, percentile)

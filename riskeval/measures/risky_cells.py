@@ -165,15 +165,7 @@ def _read_thresholds(faults: Faults, max_dimension: Any, threshold: Any, n_keys:
 
 
 def is_known_table(levels: Sequence[int]) -> bool:
-    """Whether a table of keys of these identification levels is one that is looked at.
-
-    Sorted, the i-th key must have at most the level i.
-
-    Examples
-    --------
-    >>> [is_known_table(one) for one in ([1], [2], [1, 1], [3, 1], [1, 3, 2], [0])]
-    [True, False, True, False, True, False]
-    """
+    """Whether the i-th key has at most the identification level i, keys sorted by their levels."""
     return all(0 < level <= place for place, level in enumerate(sorted(levels), start=1))
 
 

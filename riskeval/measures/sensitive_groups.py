@@ -127,14 +127,7 @@ def _factor(
 
 
 def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, ...]:
-    """Say which variables are numbers of so many values that counting them as categories misleads.
-
-    Examples
-    --------
-    >>> category_notes(pd.DataFrame({"income": range(99), "sex": [1, 2, 2] * 33}),
-    ...                ["income", "sex"])[0][:58]
-    'The 99 distinct numbers of income count as one category ea'
-    """
+    """Say which variables are numbers of so many values that categories would mislead."""
     notes = []
     for name in variables:
         distinct = int(frame[name].nunique())

@@ -19,16 +19,20 @@ from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, table_of
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
 from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, Between, Whole, check, check_choice
+from synthpop.microdata.parameters import NONE, Between, OneOf, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 MOST_KEYS = 62
 PLACES = 2**31 - 1
+PARAMETERS = {
+    "dis_fraction": Between(0, 1, open="low"), "normalise": OneOf(*NORMALISATIONS),
+    "missing": OneOf(*MISSING_RULES),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -146,31 +150,15 @@ class Suda(Result):
         )
 
 
-def _check(
-    frame: pd.DataFrame,
-    keys: Sequence[str],
-    max_size: int | None,
-    dis_fraction: float,
-    normalise: str,
-    missing: str,
-) -> None:
-    faults = Faults("suda")
+def _check(faults: Faults, frame: pd.DataFrame, keys: Sequence[str]) -> None:
     check_columns(faults, frame, keys, "key")
     if not 1 <= len(keys) <= MOST_KEYS:
-        faults.add(
-            "keys", f"{plural(len(keys), 'key')} given", remedy=f"Give 1 to {MOST_KEYS} columns."
-        )
+        remedy = f"Give 1 to {MOST_KEYS} columns."
+        faults.add("keys", f"{plural(len(keys), 'key')} given", remedy=remedy)
     if len(set(keys)) < len(keys):
         faults.add("keys", "a key is named twice", remedy="Name each key once.")
     if len(frame) == 0:
         faults.add("data", "has no rows")
-    table = {
-        "max_size": Whole(1, max(len(keys), 1)) | NONE, "dis_fraction": Between(0, 1, open="low"),
-    }  # fmt: skip
-    check(faults, table, {"max_size": max_size, "dis_fraction": dis_fraction})
-    check_choice(faults, "normalise", normalise, NORMALISATIONS)
-    check_choice(faults, "missing", missing, MISSING_RULES)
-    faults.raise_if_any()
 
 
 @same_library
@@ -240,7 +228,12 @@ def suda(
     """
     frame = as_frame(data, columns=(keys,))
     keys = list(listed_names(keys))
-    _check(frame, keys, max_size, dis_fraction, normalise, missing)
+    faults = Faults("suda")
+    _check(faults, frame, keys)
+    parameters = PARAMETERS | {"max_size": Whole(1, max(len(keys), 1)) | NONE}
+    options = {"dis_fraction": dis_fraction, "normalise": normalise, "missing": missing}
+    check(faults, parameters, options | {"max_size": max_size})
+    faults.raise_if_any()
     table = table_of(data, frame, keys)
     largest = len(keys) if max_size is None else int(max_size)
     copies = table.counts.astype(np.int64)
@@ -287,10 +280,8 @@ def _search(
 
     n_cells, n_keys = table.codes.shape
     if n_cells * (n_keys + 1) > PLACES:
-        faults = Faults("suda")
         what = f"{count(n_cells)} distinct rows are too many"
-        faults.add("data", what, remedy="Search parts of the file.")
-        faults.raise_if_any()
+        raise InputError.of("suda", "data", what, "Search parts of the file.")
     items, column_of, absent = ranked_items(table.codes, table.sizes, copies, missing)
     score, share = np.zeros(n_cells), np.zeros((n_cells, n_keys))
     n_msu, smallest = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)

@@ -11,15 +11,7 @@ NORMALISATIONS = ("original", "factorial", "book")
 
 
 def msu_weights(n_keys: int, max_size: int, normalise: str) -> np.ndarray:
-    """Score of one MSU by its number of keys, float64, shape (q + 1,); 0 for none and above M.
-
-    Examples
-    --------
-    >>> msu_weights(4, 4, "original").tolist()
-    [0.0, 6.0, 2.0, 1.0, 1.0]
-    >>> msu_weights(4, 4, "book").tolist()
-    [0.0, 1.75, 0.5, 0.25, 0.0]
-    """
+    """Score of one MSU by its number of keys, float64, shape (q + 1,); 0 for none and above M."""
     weights = np.zeros(n_keys + 1)
     for k in range(1, max_size + 1):
         if normalise == "book":

@@ -271,10 +271,9 @@ def pitman_fit(counts: np.ndarray) -> tuple[float, float] | None:
     n, u = int(counts.sum()), len(counts)
     if u <= 1 or u == n:
         return None
-    open_ended = _best(
-        _pitman_loss(counts), [(0.0, np.log(u)), (1.5, 1.0), (-6.0, np.log(10.0 * u))]
-    )
-    finite = _best(_dirichlet_loss(counts), [(0.0, 0.0), (-3.0, 2.0), (2.0, -2.0)])
+    starts = [(0.0, np.log(u)), (1.5, 1.0), (-6.0, np.log(10.0 * u))]
+    open_ended = _best(_loss(counts, _pitman), starts)
+    finite = _best(_loss(counts, _dirichlet), [(0.0, 0.0), (-3.0, 2.0), (2.0, -2.0)])
     if not np.isfinite(open_ended.fun) or open_ended.x[1] > 39 or open_ended.x[0] > 25:
         return None
     b, m = _finite_of(finite.x, u)
@@ -302,17 +301,17 @@ def _finite_of(x: np.ndarray, u: int) -> tuple[float, float]:
     return b, u - 1 + float(np.exp(np.clip(x[1], -12, np.log(1e4 * u))))
 
 
-def _pitman_loss(counts: np.ndarray) -> Callable[[np.ndarray], float]:
-    """Minus the mean log-likelihood for alpha >= 0 in (logit alpha, log(theta + alpha))."""
+def _loss(
+    counts: np.ndarray, model: Callable[[np.ndarray, int], tuple[float, float, Any]]
+) -> Callable[[np.ndarray], float]:
+    """Minus the mean log-likelihood of Pitman's formula, by the parameters of a model."""
     from scipy.special import gammaln
 
     n, u = int(counts.sum()), len(counts)
     sizes, classes = np.unique(counts, return_counts=True)
 
     def loss(x: np.ndarray) -> float:
-        alpha = _alpha_of(x[0])
-        theta = float(np.exp(np.clip(x[1], -30, 40))) - alpha
-        steps = (u - 1) * np.log(alpha) + gammaln(theta / alpha + u) - gammaln(theta / alpha + 1)
+        theta, alpha, steps = model(x, u)
         draws = gammaln(theta + n) - gammaln(theta + 1)
         inside = (classes * (gammaln(sizes - alpha) - gammaln(1 - alpha))).sum()
         return float(-(steps - draws + inside) / n)
@@ -320,21 +319,22 @@ def _pitman_loss(counts: np.ndarray) -> Callable[[np.ndarray], float]:
     return loss
 
 
-def _dirichlet_loss(counts: np.ndarray) -> Callable[[np.ndarray], float]:
-    """Minus the mean log-likelihood for alpha = -b < 0 in (log b, log(m - u + 1))."""
+def _pitman(x: np.ndarray, u: int) -> tuple[float, float, Any]:
+    """Parameters theta and alpha >= 0 of (logit alpha, log(theta + alpha)), and the steps."""
     from scipy.special import gammaln
 
-    n, u = int(counts.sum()), len(counts)
-    sizes, classes = np.unique(counts, return_counts=True)
+    alpha = _alpha_of(x[0])
+    theta = float(np.exp(np.clip(x[1], -30, 40))) - alpha
+    steps = (u - 1) * np.log(alpha) + gammaln(theta / alpha + u) - gammaln(theta / alpha + 1)
+    return theta, alpha, steps
 
-    def loss(x: np.ndarray) -> float:
-        b, m = _finite_of(x, u)
-        steps = (u - 1) * np.log(b) + gammaln(m) - gammaln(m - u + 1)
-        draws = gammaln(m * b + n) - gammaln(m * b + 1)
-        inside = (classes * (gammaln(sizes + b) - gammaln(1 + b))).sum()
-        return float(-(steps - draws + inside) / n)
 
-    return loss
+def _dirichlet(x: np.ndarray, u: int) -> tuple[float, float, Any]:
+    """The same for alpha = -b < 0 of (log b, log(m - u + 1))."""
+    from scipy.special import gammaln
+
+    b, m = _finite_of(x, u)
+    return m * b, -b, (u - 1) * np.log(b) + gammaln(m) - gammaln(m - u + 1)
 
 
 def snb_uniques(counts: np.ndarray, population: float) -> float:

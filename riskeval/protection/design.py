@@ -22,23 +22,23 @@ def design(faults: Faults, frame: pd.DataFrame, formula: Formula) -> tuple[np.nd
     """
     if not check_columns(faults, frame, formula.columns, "predictor"):
         return np.empty((len(frame), 0)), np.empty(0, dtype=bool)
-    parts = {name: _part(frame[name]) for name in formula.columns}
+    predictors = {name: _columns_of(frame[name]) for name in formula.columns}
     columns: list[np.ndarray] = [np.empty((len(frame), 0))]
     continuous: list[bool] = []
     for term in formula.names:
-        block = parts[term[0]][0]
+        block, starts_with_number = predictors[term[0]]
         for name in term[1:]:
-            other = parts[name][0]
+            other = predictors[name][0]
             block = (block[:, :, None] * other[:, None, :]).reshape(len(frame), -1)
         columns.append(block)
-        first = parts[term[0]][1]
-        continuous += [first and j == 0 and len(term) == 1 for j in range(block.shape[1])]
+        is_number_alone = starts_with_number and len(term) == 1
+        continuous += [is_number_alone and j == 0 for j in range(block.shape[1])]
     matrix = np.column_stack(columns)
     varying = np.ptp(matrix, axis=0) > 0 if len(matrix) else np.ones(matrix.shape[1], dtype=bool)
     return matrix[:, varying], np.array(continuous, dtype=bool)[varying]
 
 
-def _part(values: pd.Series) -> tuple[np.ndarray, bool]:
+def _columns_of(values: pd.Series) -> tuple[np.ndarray, bool]:
     """Columns of one predictor, and whether the first of them is a number."""
     if is_number(values):
         numbers = as_numbers(values)

@@ -75,15 +75,15 @@ def cluster_groups(
         rows = np.flatnonzero(labels == label)
         inside, note = z[rows], ""
         if within == "mdav":
-            parts = mdav_groups(inside, k)
+            groups[rows] = mdav_groups(inside, k)
         elif within == "influence":
             axis = int(np.argmax(inside.var(axis=0)))
-            parts = consecutive(np.argsort(inside[:, axis], kind="stable"), k)
+            groups[rows] = consecutive(np.argsort(inside[:, axis], kind="stable"), k)
         else:
             kind = "robust" if within == "robust-pca" else "classical"
-            parts, note = pca_groups(inside, k, kind)
-        groups[rows] = parts + before
-        before += int(parts.max()) + 1
+            groups[rows], note = pca_groups(inside, k, kind)
+        groups[rows] += before
+        before = int(groups[rows].max()) + 1
         notes += [note] if note else []
     return groups, notes[0] if notes else ""
 

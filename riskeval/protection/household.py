@@ -38,12 +38,6 @@ class HouseholdRoles:
     def __len__(self) -> int:
         return len(self.first)
 
-    def copied(self, values: pd.Series) -> pd.Series:
-        """Give all members the value of the first record (each value of a household once)."""
-        of_first = values.take(self.first[self.number])
-        of_first.index = values.index
-        return of_first
-
     def first_filled(self, filled: np.ndarray) -> np.ndarray:
         """First record with a value, bool (n,), of each household; its first where none has one."""
         rows = self.first.copy()

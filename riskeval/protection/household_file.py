@@ -102,10 +102,11 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
         check_names(faults, file)
     fine = check_columns(faults, frame, [household], "household")
     if check_columns(faults, table, [household], "household") and fine:
-        again = table[household].duplicated().to_numpy()
-        if again.any():
-            ids = table.loc[again, household].unique()[:5].tolist()
-            faults.add(household, f"the household file has {ids} twice", rows=np.flatnonzero(again))
+        repeated = table[household].duplicated().to_numpy()
+        if repeated.any():
+            ids = table.loc[repeated, household].unique()[:5].tolist()
+            what = f"the household file has {ids} twice"
+            faults.add(household, what, rows=np.flatnonzero(repeated))
         place = pd.Index(table[household]).get_indexer(frame[household]) if not faults else None
         if place is not None and (place < 0).any():
             absent = frame[household][place < 0]
@@ -117,16 +118,13 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
             )
     faults.raise_if_any()
     assert place is not None
-    released = frame.copy(deep=False)
+    before, released = frame.copy(deep=False), frame.copy(deep=False)
     names = [name for name in table.columns if name != household]
     for name in names:
-        values = table[name].take(place)
-        values.index = frame.index
+        values = table[name].take(place).set_axis(frame.index)
         released[name] = _of_type(values, frame[name].dtype) if name in frame else values
-    before = frame.copy(deep=False)
-    for name in names:
         if name not in before:
-            before[name] = released[name].where(np.zeros(len(frame), dtype=bool))
+            before[name] = values.where(np.zeros(len(frame), dtype=bool))
     return protected(
         before,
         released,

@@ -80,24 +80,22 @@ def create_new_id(
     groups = np.zeros(len(frame), dtype=np.int64)
     if by:
         groups = cell_ids(encode_keys(frame, by).codes)[0]
-    n = len(frame)
-    new_ids = coded[:n]
-    pairs = groups * (len(uniques) + 1) + new_ids
-    distinct = np.unique(pairs[new_ids >= 0])
-    order = np.lexsort((rng.random(len(distinct)), distinct // (len(uniques) + 1)))
-    of_group = distinct[order] // (len(uniques) + 1)
+    # 1. the ids of the column in each group, numbered at random
+    codes = coded.reshape(len(columns), len(frame))  # of the columns, one below the other
+    n_ids = len(uniques) + 1
+    cells = groups * n_ids + codes
+    distinct = np.unique(cells[0, codes[0] >= 0])
+    order = np.lexsort((rng.random(len(distinct)), distinct // n_ids))
+    of_group = distinct[order] // n_ids
     starts = np.searchsorted(of_group, of_group)
     numbers = np.empty(len(distinct), dtype=np.int64)
     numbers[order] = np.arange(len(distinct)) - starts + 1
+    # 2. these numbers wherever an id stands; what is no id of the column becomes missing
     released = frame.copy(deep=False)
-    for j, name in enumerate(columns):
-        codes = coded[j * n : (j + 1) * n]
-        cells = groups * (len(uniques) + 1) + codes
-        place = np.searchsorted(distinct, cells).clip(max=max(len(distinct) - 1, 0))
-        has_id = (codes >= 0) & (len(distinct) > 0)
-        has_id[has_id] = distinct[place[has_id]] == cells[has_id]
-        new = np.zeros(n, dtype=np.int64)
-        new[has_id] = numbers[place[has_id]]
+    for name, codes_of_column, cell in zip(columns, codes, cells, strict=True):
+        has_id = (codes_of_column >= 0) & np.isin(cell, distinct)
+        new = np.zeros(len(frame), dtype=np.int64)
+        new[has_id] = numbers[np.searchsorted(distinct, cell[has_id])]
         ids = pd.Series(new, index=frame.index)
         released[name] = ids if has_id.all() else ids.astype("Int64").mask(~has_id)
     return protected(

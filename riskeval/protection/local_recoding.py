@@ -9,11 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.hierarchies import Hierarchy, read_hierarchy
-from riskeval.protection.household import (
-    HouseholdRoles,
-    household_roles,
-    read_household_keys,
-)
+from riskeval.protection.household import HouseholdRoles, household_roles, read_household_keys
 from riskeval.protection.near_records import matched_groups
 from riskeval.protection.read_back import read_back, withstanding
 from riskeval.protection.result import (
@@ -23,7 +19,7 @@ from riskeval.protection.result import (
     protected,
     suppress_cells,
 )
-from riskeval.protection.suppress_checks import read_ranks, whole
+from riskeval.protection.suppress_checks import read_ranks
 from riskeval.protection.suppress_households import widen
 from riskeval.protection.swap_places import make_up_of
 from synthpop.microdata.checks import check_columns
@@ -31,6 +27,7 @@ from synthpop.microdata.codes import cell_ids, extremes
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import count, join, plural
 
 
@@ -228,9 +225,8 @@ def _sequences(
 ) -> list[Hierarchy]:
     if not names or len(set(names)) < len(names):
         faults.add("keys", "is empty or a key is named twice", remedy="Name each key once.")
-    if not whole(k) or k < 2:
-        faults.add("k", f"is {k!r}", remedy="Give a whole number from 2.")
-    elif len(frame) < k:
+    check(faults, {"k": Whole(2)}, {"k": k})
+    if Whole(2).allows(k) and len(frame) < k:
         faults.add("data", f"have {plural(len(frame), 'record')}, fewer than k = {k}")
     for name in hierarchies:
         if name not in names:
@@ -276,35 +272,28 @@ def _recoded(values: pd.Series, sequence: Hierarchy, level: np.ndarray) -> pd.Se
     suppressed = level > sequence.top
     if sequence.top == 0 or not ((level > 0) & ~suppressed).any():
         return suppress_cells(values, suppressed & values.notna().to_numpy())
-    texts: list[str] = []
     place: dict[str, int] = {}
     codes = np.full(len(values), -1, dtype=np.int64)
     for step, labels in enumerate(sequence.labels):
         table = np.full(len(labels), -1, dtype=np.int64)
         for code, label in enumerate(labels):
             if label is not None:
-                text = str(label)
-                if text not in place:
-                    place[text] = len(texts)
-                    texts.append(text)
-                table[code] = place[text]
+                table[code] = place.setdefault(str(label), len(place))
         rows = level == step
         codes[rows] = table[sequence.codes[step][rows]]
-    return categorical_column(codes, texts, ordered=False, index=values.index)
+    return categorical_column(codes, list(place), ordered=False, index=values.index)
 
 
 def _coded(sequences: Sequence[Hierarchy], levels: np.ndarray) -> np.ndarray:
     """Codes of the recoded keys, int64, shape (n, m); 0 is missing by recoding."""
-    columns = []
+    coded = np.zeros(levels.shape, dtype=np.int64)
     for j, sequence in enumerate(sequences):
-        code = np.zeros(len(levels), dtype=np.int64)
         offset = 1
         for step, codes in enumerate(sequence.codes):
             rows = levels[:, j] == step
-            code[rows] = offset + codes[rows]
+            coded[rows, j] = offset + codes[rows]
             offset += len(sequence.labels[step])
-        columns.append(code)
-    return np.column_stack(columns)
+    return coded
 
 
 def _verified(codes: np.ndarray, number: np.ndarray, k: int) -> np.ndarray:

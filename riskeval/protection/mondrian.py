@@ -147,12 +147,12 @@ def regions(places: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray:
     waiting, n_regions = [np.arange(len(places))], 0
     while waiting:
         rows = waiting.pop()
-        parts = _cut(places[rows], spans, k) if len(rows) >= 2 * k else None
-        if parts is None:
+        low = _cut(places[rows], spans, k) if len(rows) >= 2 * k else None
+        if low is None:
             region[rows] = n_regions
             n_regions += 1
         else:
-            waiting += [rows[~parts], rows[parts]]
+            waiting += [rows[~low], rows[low]]
     return region
 
 
@@ -184,10 +184,10 @@ def _labelled(
         not categorical and pd.api.types.is_numeric_dtype(values.dtype)
     )
     dash = " - " if categorical else "-"
-    texts: list[str | None] = []
-    for start, stop in pairwise(starts):
-        inside = pairs[start:stop, 1]
-        texts.append(_text(inside, levels, dash if interval else None))
+    texts = [
+        _text(pairs[start:stop, 1], levels, dash if interval else None)
+        for start, stop in pairwise(starts)
+    ]
     lowest: dict[str, int] = {}
     for text, start in zip(texts, starts, strict=False):
         if text is not None:

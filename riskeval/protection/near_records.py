@@ -28,10 +28,10 @@ def matched_groups(
     order = rare[np.lexsort(codes[rare].T[::-1])]
     total, n_groups = 0.0, 0
     n_blocks = max(1, -(-len(order) // BLOCK))
-    for part in np.array_split(order, n_blocks):
-        if len(part):
-            chosen = _near(codes, part, spare)
-            members, cost = _block(codes, number, part, chosen, k, weight)
+    for block in np.array_split(order, n_blocks):
+        if len(block):
+            chosen = _near(codes, block, spare)
+            members, cost = _block_groups(codes, number, block, chosen, k, weight)
             for rows in members:
                 group[rows] = n_groups
                 n_groups += 1
@@ -59,24 +59,24 @@ def _join_class(
     return float(gap[nearest]) * int(others.sum())
 
 
-def _near(codes: np.ndarray, part: np.ndarray, spare: np.ndarray) -> np.ndarray:
+def _near(codes: np.ndarray, block: np.ndarray, spare: np.ndarray) -> np.ndarray:
     """Spare records, at most two for each rare one: those that agree with most of the block."""
-    most = 2 * len(part)
+    most = 2 * len(block)
     if len(spare) <= most:
         return spare
     gap = np.full(len(spare), np.inf)
-    for row in part[:: max(1, len(part) // 200)]:
+    for row in block[:: max(1, len(block) // 200)]:
         gap = np.minimum(gap, (codes[spare] != codes[row]).sum(axis=1))
     return np.sort(spare[np.argsort(gap, kind="stable")[:most]])
 
 
-def _block(
-    codes: np.ndarray, number: np.ndarray, part: np.ndarray, spare: np.ndarray, k: int,
+def _block_groups(
+    codes: np.ndarray, number: np.ndarray, block: np.ndarray, spare: np.ndarray, k: int,
     weight: np.ndarray,
 ) -> tuple[list[np.ndarray], float]:  # fmt: skip
-    """Groups of at least k records for all of `part`, with spare records where these are near."""
-    pool = np.concatenate([part, spare])
-    needs = np.arange(len(pool)) < len(part)
+    """Groups of at least k records for a whole block, with spare records where these are near."""
+    pool = np.concatenate([block, spare])
+    needs = np.arange(len(pool)) < len(block)
     gap = np.zeros((len(pool), len(pool)))
     for j, price in enumerate(weight):
         gap += price * (codes[pool, j][:, None] != codes[pool, j][None])
@@ -84,7 +84,7 @@ def _block(
     free = np.ones(len(pool), dtype=bool)
     groups: list[list[int]] = []
     # 1. those far from all others first: nearest free records, a spare one counting twice
-    far = np.argsort(-gap[: len(part)].min(axis=1), kind="stable")
+    far = np.argsort(-gap[: len(block)].min(axis=1), kind="stable")
     for i in far:
         if not free[i]:
             continue

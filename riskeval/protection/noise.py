@@ -278,7 +278,9 @@ def _noisy(
         sentence = f"{int(far.sum())} outlying records of {n} got noise."
         sentence += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
         return new, None, [*notes, sentence, *rest_notes]
-    share = _variances(x) if job.method == "additive" else cloud.covariance
+    share = cloud.covariance
+    if job.method == "additive":  # each variance from its own column only, to the last digit
+        share = np.diag([np.var(np.ascontiguousarray(column), ddof=1) for column in x.T])
     noise = _noise(values, complete, job.level * share, names, job)
     shrink = _shrink(job, n)
     new = shrink * (values + noise) + (1 - shrink) * x.mean(axis=0)
@@ -323,11 +325,6 @@ def _noise(
     if job.method == "additive":
         return normals * np.sqrt(np.diag(covariance))
     return normals @ root(covariance)
-
-
-def _variances(x: np.ndarray) -> np.ndarray:
-    """Diagonal matrix of variances, each from its own column only, to the last digit."""
-    return np.diag([np.var(np.ascontiguousarray(column), ddof=1) for column in x.T])
 
 
 def _covariance(x: np.ndarray) -> np.ndarray:

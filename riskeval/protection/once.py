@@ -126,17 +126,16 @@ def once_a_household(
     if order.household_keys:
         assert homes is not None
         # 0. what is known of whole households
-        whole = mask_whole_households(frame, order.household_keys, order.k, homes, run)
-        result, released, notes = whole.result, whole.data, [*notes, *whole.notes]
-        details |= whole.details
+        masked = mask_whole_households(frame, order.household_keys, order.k, homes, run)
+        result, released, notes = masked.result, masked.data, [*notes, *masked.notes]
+        details |= masked.details
     if shared:
         assert homes is not None
         # 1. one row a household, with the value that its members have
         table = _one_row_each(frame, shared, homes)
         result = run(table, shared, None)
         for name in shared:
-            copied = result.data[name].take(homes.number)
-            copied.index = frame.index
+            copied = result.data[name].take(homes.number).set_axis(frame.index)
             missing = frame[name].isna()
             released[name] = copied.mask(missing) if missing.any() else copied
         each = plural(len(homes), "household")
@@ -196,7 +195,7 @@ def with_signs_of(
 def _signs_note(frame: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]) -> list[str]:
     if not names:
         return []
-    before, after = (np.sign(numbers(side, names)) for side in (frame, released))
+    before, after = (np.sign(numbers(file, names)) for file in (frame, released))
     moved = int(((before != after) & ~np.isnan(before) & ~np.isnan(after)).sum())
     if not moved:
         return [f"Signs of {join(names)} stayed."]
@@ -254,7 +253,9 @@ def sums_kept(
 def magnitude_note(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """Say by how much values moved: half of those that changed, and one in twenty."""
     moves = []
-    for name in (one for one in names if is_number(before[one]) and is_number(after[one])):
+    for name in names:
+        if not (is_number(before[name]) and is_number(after[name])):
+            continue
         rows = changed_cells(before[name], after[name])
         old = as_numbers(before[name])[rows]
         new = as_numbers(after[name])[rows]

@@ -134,8 +134,7 @@ def pram(
     faults.raise_if_any()
     job = _Job(plan, _strata(frame, by), weight, homes, streams)
     released = frame.copy(deep=False)
-    details: dict[str, dict[str, Any]]
-    details = {"matrices": {}, "transitions": {}, "expected_changes": {}}
+    details: dict[str, Any] = {"matrices": {}, "transitions": {}, "expected_changes": {}}
     notes = [] if homes is None else homes.notes()
     for name in names:
         codes, levels = encode(frame[name])
@@ -188,20 +187,19 @@ def _perturbed(
 ) -> tuple[np.ndarray, _Drawn]:
     """Return new codes of all records and what was drawn; add sentences about it to `notes`."""
     homes = job.homes
-    rows = np.arange(len(codes))
-    once = homes is not None and name in homes.variables
-    if homes is not None and once:  # one row a household, then copied
+    if homes is not None and name in homes.variables:  # one row a household, then copied
         rows = homes.first_filled(codes >= 0)
         notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
-    perturbed = _column(codes[rows], levels, rows, name, job)
-    new = perturbed.codes
-    if homes is not None and len(rows) < len(codes):
-        new = np.where(codes < 0, -1, new[homes.number])
-    notes.append(f"{name}: {perturbed.expected:.1f} changes were expected.")
+        drawn = _column(codes[rows], levels, rows, name, job)
+        new = np.where(codes < 0, -1, drawn.codes[homes.number])
+    else:
+        drawn = _column(codes, levels, np.arange(len(codes)), name, job)
+        new = drawn.codes
+    notes.append(f"{name}: {drawn.expected:.1f} changes were expected.")
     if keeps_frequencies(job.plan[name][0]):
         what = "frequencies" if job.weight is None else "weighted frequencies"
-        notes.append(f"Its {what} are kept in expectation (largest gap {perturbed.gap:.1g}).")
-    return new, perturbed
+        notes.append(f"Its {what} are kept in expectation (largest gap {drawn.gap:.1g}).")
+    return new, drawn
 
 
 def _column(

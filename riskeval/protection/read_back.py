@@ -68,24 +68,21 @@ def withstanding(
     if not recovery.n_right or not records_below(recovery):
         return released, recovery, notes
     # 1. the file without holes, in the levels of the release
-    whole = released
+    filled = released
     for name in names:
         holes = np.flatnonzero((released[name].isna() & frame[name].notna()).to_numpy())
         values = frame[name].iloc[holes].tolist()
-        if released[name].dtype != frame[name].dtype and not _is_number(released[name]):
+        recoded = released[name].dtype != frame[name].dtype
+        if recoded and not pd.api.types.is_numeric_dtype(released[name].dtype):
             values = [str(value) for value in values]
-        cells = pd.DataFrame(
-            {"row": holes, "column": name, "value": pd.Series(values, dtype=object)}
-        )
-        whole = with_values(whole, cells)
-    codes = encode_keys(whole, list(names)).codes
+        column = pd.Series(values, dtype=object)
+        cells = pd.DataFrame({"row": holes, "column": name, "value": column})
+        filled = with_values(filled, cells)
+    codes = encode_keys(filled, list(names)).codes
     holes = np.column_stack([released[name].isna().to_numpy() for name in names])
     # 2. suppression that withstands the attack, from what is missing already
-    plan = SuppressionPlan(
-        list(names), [], k, None, None, "wildcard", 1.0, {}, {},
-        homes.column, [], [], [],
-    )  # fmt: skip
-    attack = Attack(whole, homes, plan)
+    plan = SuppressionPlan(list(names), k, household=homes.column)
+    attack = Attack(filled, homes, plan)
     job = SuppressionJob(plan, np.zeros(len(names)), np.zeros(len(codes), dtype=np.int64))
     start = np.where(holes, -1, codes)
     outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
@@ -100,7 +97,3 @@ def withstanding(
         "now, where a missing value matches all."
     )
     return outcome.released, outcome.recovery, [text, *withstanding_notes(outcome, below)]
-
-
-def _is_number(values: pd.Series) -> bool:
-    return bool(pd.api.types.is_numeric_dtype(values.dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_columns, check_numeric
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import check_choice
@@ -144,7 +145,7 @@ def _number_classes(
     numbers = as_numbers(values)
     filled = numbers[np.isfinite(numbers)]
     if isinstance(breaks, (int, np.integer)):
-        limits = _placed(faults, filled, int(breaks), spacing)
+        limits = _placed(filled, int(breaks), spacing)
     else:
         if spacing != "equal":
             faults.add("spacing", "is for a number of classes only", remedy="Leave it out.")
@@ -157,45 +158,38 @@ def _number_classes(
     whole = bool(np.all(filled == np.round(filled)))
     finite = limits[np.isfinite(limits)]
     if whole and np.all(finite == np.round(finite)):
-        names = [_whole_name(limits, j) for j in range(len(limits) - 1)]
+        return numbers, limits, [_whole_name(low, high) for low, high in _spans(limits)]
+    names = [f"({low:.10g}, {high:.10g}]" for low, high in pairwise(limits)]
+    return numbers, limits, ["[" + names[0][1:], *names[1:]]
+
+
+def _placed(filled: np.ndarray, n_classes: int, spacing: str) -> np.ndarray:
+    """Limits of so many classes, whole ones for whole numbers."""
+    low, high = filled.min(initial=np.inf), filled.max(initial=-np.inf)
+    if not (1 <= n_classes <= max(len(filled), MOST_CLASSES) and low < high):
+        what = f"cannot make {plural(n_classes, 'class', 'classes')} of this column"
+        raise InputError.of("global_recode", "breaks", what)
+    if spacing == "log" and low <= 0:
+        what, remedy = "'log' needs positive values", "Use 'quantile'."
+        raise InputError.of("global_recode", "spacing", what, remedy)
+    if spacing == "log":
+        limits = np.geomspace(low, high, n_classes + 1)
+        limits[[0, -1]] = low, high
+    elif spacing == "quantile":
+        shares = np.linspace(0, 1, n_classes + 1)
+        limits = np.unique(np.quantile(filled, shares, method="inverted_cdf"))
     else:
-        names = [
-            f"{'[' if j == 0 else '('}{limits[j]:.10g}, {limits[j + 1]:.10g}]"
-            for j in range(len(limits) - 1)
-        ]
-    return numbers, limits, names
-
-
-def _placed(faults: Faults, filled: np.ndarray, n_classes: int, spacing: str) -> np.ndarray:
-    most = max(len(filled), MOST_CLASSES)
-    if not 1 <= n_classes <= most or len(filled) == 0 or filled.min() == filled.max():
-        faults.add("breaks", f"cannot make {plural(n_classes, 'class', 'classes')} of this column")
-        faults.raise_if_any()
-    low, high = float(filled.min()), float(filled.max())
-    limits = _between(faults, filled, low, high, n_classes, spacing)
+        limits = np.linspace(low, high, n_classes + 1)
     whole = bool(np.all(filled == np.round(filled)))  # the same classes, with readable limits
     return np.unique(np.floor(limits + 1e-9)) if whole else limits
 
 
-def _between(
-    faults: Faults, filled: np.ndarray, low: float, high: float, n_classes: int, spacing: str
-) -> np.ndarray:
-    if spacing == "log":
-        if low <= 0:
-            faults.add("spacing", "'log' needs positive values", remedy="Use 'quantile'.")
-            faults.raise_if_any()
-        limits = np.geomspace(low, high, n_classes + 1)
-        limits[[0, -1]] = low, high
-        return limits
-    if spacing == "quantile":
-        shares = np.linspace(0, 1, n_classes + 1)
-        return np.unique(np.quantile(filled, shares, method="inverted_cdf"))
-    return np.linspace(low, high, n_classes + 1)
+def _spans(limits: np.ndarray) -> Iterable[tuple[float, float]]:
+    """First and last value of each class of whole numbers."""
+    return zip([limits[0], *(limits[1:-1] + 1)], limits[1:], strict=True)
 
 
-def _whole_name(limits: np.ndarray, j: int) -> str:
-    low = limits[j] if j == 0 else limits[j] + 1
-    high = limits[j + 1]
+def _whole_name(low: float, high: float) -> str:
     if np.isinf(low) and np.isinf(high):
         return "all"
     if np.isinf(low):
@@ -212,7 +206,7 @@ def _ordered_classes(
     positions = values.cat.codes.to_numpy().astype(np.float64)
     positions[positions < 0] = np.nan
     if isinstance(breaks, (int, np.integer)):
-        edges = _placed(faults, positions[~np.isnan(positions)], int(breaks), spacing)
+        edges = _placed(positions[~np.isnan(positions)], int(breaks), spacing)
         limits = np.unique(np.floor(edges))
     else:
         unknown = [item for item in breaks if item not in levels]
@@ -223,11 +217,8 @@ def _ordered_classes(
         if len(limits) < 2 or (np.diff(limits) <= 0).any():
             faults.add("breaks", "are not at least two categories in ascending order")
             faults.raise_if_any()
-    names = []
-    for j in range(len(limits) - 1):
-        low = int(limits[j]) + (j > 0)
-        high = int(limits[j + 1])
-        names.append(str(levels[low]) if low == high else f"{levels[low]} - {levels[high]}")
+    ends = [(levels[int(low)], levels[int(high)]) for low, high in _spans(limits)]
+    names = [str(low) if low == high else f"{low} - {high}" for low, high in ends]
     return positions, limits, names
 
 

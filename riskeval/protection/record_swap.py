@@ -203,7 +203,8 @@ def _paired(
     must = np.asarray(places.must.any(axis=1))
     worst = np.where(must, places.must.argmax(axis=1), n_levels)
     for step in range(n_levels):
-        priority = _priority(places.risk[:, step], streams.at("record_swap", "must", step))
+        rng = streams.at("record_swap", "must", step)
+        priority = places.risk[:, step] / rng.standard_exponential(n)
         who = np.flatnonzero((worst <= step) & (partner < 0))
         n_areas = int(places.area[:, step].max(initial=-1)) + 1
         quota = np.full(n_areas, n, dtype=np.int64)
@@ -211,7 +212,7 @@ def _paired(
     alone = np.flatnonzero(must & (partner < 0))
     finest = n_levels - 1
     rng = streams.at("record_swap", "more")
-    priority = _priority(places.risk[:, finest], rng)
+    priority = places.risk[:, finest] / rng.standard_exponential(n)
     quota = _quota(places.area[:, finest], partner, rate, rng)
     budget = np.array([quota.sum()])
     # areas whose households find no partner leave their part to the others
@@ -219,10 +220,6 @@ def _paired(
         free = np.flatnonzero(partner < 0)
         _pair(places, finest, free, priority, limits, budget, partner, level)
     return partner, level, must, alone
-
-
-def _priority(risk: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return risk / rng.standard_exponential(len(risk))
 
 
 def _quota(

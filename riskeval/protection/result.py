@@ -88,14 +88,14 @@ class Protected(Result):
 
     def summary(self) -> str:
         """Say what was changed and which guarantees were verified."""
-        touched = self.changes.loc[self.changes["cells"] > 0]
-        parts = [f"{row.column} {count(row.cells)}" for row in touched.itertuples()]
+        changed = self.changes.loc[self.changes["cells"] > 0]
+        counts = [f"{row.column} {count(row.cells)}" for row in changed.itertuples()]
         text = (
             f"{self.method}: {plural(self.cells_changed, 'cell')} changed in "
             f"{count(self.records_changed)} of {plural(self.n_records, 'record')} "
             f"({percent(self.share_of_records)})"
         )
-        text += f": {', '.join(parts)}." if parts else "."
+        text += f": {', '.join(counts)}." if counts else "."
         if self.cells_suppressed:
             text += f" {count(self.cells_suppressed)} of these cells are now missing."
         if self.seed is not None:
@@ -127,35 +127,21 @@ def protected(
 
     Categories that lost their last record are dropped from `after`: a file shows them.
     """
-    rows, touched = [], np.zeros(len(after), dtype=bool)
+    rows, changed = [], np.zeros(len(after), dtype=bool)
     after = after.copy(deep=False)
     for name in dict.fromkeys(columns):
         old, new = before[name], without_lost_categories(before[name], after[name])
         after[name] = new
         differs = changed_cells(old, new)
-        touched |= differs
+        changed |= differs
         cells = int(differs.sum())
-        rows.append(
-            {
-                "column": name,
-                "cells": cells,
-                "share": cells / len(after) if len(after) else 0.0,
-                "suppressed": int((new.isna().to_numpy() & ~old.isna().to_numpy()).sum()),
-                "type_before": str(old.dtype),
-                "type_after": str(new.dtype),
-            }
-        )
+        suppressed = int((new.isna().to_numpy() & ~old.isna().to_numpy()).sum())
+        share = cells / len(after) if len(after) else 0.0
+        rows.append((name, cells, share, suppressed, str(old.dtype), str(new.dtype)))
     names = ["column", "cells", "share", "suppressed", "type_before", "type_after"]
+    changes, n_changed = pd.DataFrame(rows, columns=names), int(changed.sum())
     return Protected(
-        after,
-        pd.DataFrame(rows, columns=names),
-        method,
-        parameters,
-        len(after),
-        int(touched.sum()),
-        seed,
-        tuple(notes),
-        details or {},
+        after, changes, method, parameters, len(after), n_changed, seed, tuple(notes), details or {}
     )
 
 
@@ -204,11 +190,8 @@ def _kind(values: pd.Series) -> str:
     if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
         return "other"
     if pd.api.types.is_integer_dtype(dtype):
-        return (
-            "whole"
-            if getattr(dtype, "kind", "u") == "i" or getattr(dtype, "itemsize", 8) < 8
-            else "other"
-        )
+        fits = getattr(dtype, "kind", "u") == "i" or getattr(dtype, "itemsize", 8) < 8
+        return "whole" if fits else "other"
     return "real" if dtype.kind == "f" else "other"
 
 

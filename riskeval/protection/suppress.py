@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles
+from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.suppress_attack import Attack, Outcome, outcome_of, suppress_under_attack
 from riskeval.protection.suppress_checks import (
@@ -148,7 +148,7 @@ def local_suppression(
     frame = own_frame(data)
     names = names_of(keys)
     plan = SuppressionPlan(
-        names, names_of(strata), k, None if subsets is None else read_subsets(subsets), importance,
+        names, k, names_of(strata), None if subsets is None else read_subsets(subsets), importance,
         missing, alpha, {key: names_of(columns) for key, columns in (linked or {}).items()},
         {total: names_of(columns) for total, columns in (components or {}).items()},
         household, names_of(household_variables), names_of(household_keys), names_of(weights),
@@ -157,7 +157,9 @@ def local_suppression(
     plan.check(faults, frame)
     ranks = read_ranks(faults, names, importance)
     faults.raise_if_any()
-    homes = plan.households(faults, frame)
+    homes = household_roles(
+        faults, frame, household, names, declared=plan.household_variables, strata=plan.strata
+    )
     codes, strata_codes = encode_keys(frame, names).codes, stratum_codes(frame, plan.strata)
     check_sizes(faults, strata_codes, max(plan.wanted.values()))
     faults.raise_if_any()
@@ -205,9 +207,10 @@ class SuppressionJob:
         request, calm = self.request, 0
         while calm < len(self.subsets):
             for subset, k in self.subsets:
-                part = replace(request, k=k, rank=request.rank[subset], cost=request.cost[subset])
+                rank, cost = request.rank[subset], request.cost[subset]
+                of_subset = replace(request, k=k, rank=rank, cost=cost)
                 stay = None if locked is None else locked[:, subset]
-                new = suppress_codes(result[:, subset], self.strata, part, stay)
+                new = suppress_codes(result[:, subset], self.strata, of_subset, stay)
                 calm = calm + 1 if np.array_equal(new, result[:, subset]) else 1
                 result[:, subset] = new
                 if calm >= len(self.subsets):
@@ -224,19 +227,17 @@ class SuppressionJob:
     def verified(self, released: pd.DataFrame, *, strict: bool) -> float:
         """Count the released file anew; return the smallest count over what was asked for."""
         names = self.plan.keys
-        codes, strata = (
-            encode_keys(released, names).codes,
-            stratum_codes(released, self.plan.strata),
-        )
+        codes = encode_keys(released, names).codes
+        strata = stratum_codes(released, self.plan.strata)
         smallest = np.inf
         for subset, k in self.subsets:
             f = count_matches(codes[:, subset], strata, self.request)
             smallest = min(smallest, float(f.min(initial=np.inf)))
             if strict and (f < k - SLACK).any():
+                records = plural((f < k - SLACK).sum(), "record matches", "records match")
                 raise GuaranteeError(
-                    "local_suppression: "
-                    f"{plural((f < k - SLACK).sum(), 'record matches', 'records match')} fewer "
-                    f"than {k} records on {[names[j] for j in subset]}"
+                    f"local_suppression: {records} fewer than {k} records on "
+                    f"{[names[j] for j in subset]}"
                 )
         return smallest
 
@@ -261,20 +262,16 @@ def _households_first(
 
 
 def _promise(plan: SuppressionPlan, below: int) -> str:
-    parts = [
-        f"{k} records on "
-        + (
-            " and ".join(subset)
-            if isinstance(subset, tuple)
-            else "all keys"
-            if subset == len(plan.keys)
-            else f"every {subset} of the keys"
+    """Say how many records each combination of keys matches."""
+    wanted = []
+    for subset, k in plan.wanted.items():
+        keys = "all keys" if subset == len(plan.keys) else f"every {subset} of the keys"
+        wanted.append(
+            f"{k} records on {' and '.join(subset) if isinstance(subset, tuple) else keys}"
         )
-        for subset, k in plan.wanted.items()
-    ]
     within = f" within {', '.join(plan.strata)}" if plan.strata else ""
     who = f"all records but {count(below)} match" if below else "every record matches"
-    text = f"Counted anew, {who} at least {' and '.join(parts)}{within}"
+    text = f"Counted anew, {who} at least {' and '.join(wanted)}{within}"
     return f"{text} (missing values: {plan.missing})."
 
 

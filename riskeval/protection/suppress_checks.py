@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles, household_roles, read_household_keys
+from riskeval.protection.household import read_household_keys
 from riskeval.protection.suppress_codes import TREATMENTS
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
@@ -31,7 +31,7 @@ def read_subsets(subsets: Mapping[Any, int]) -> Wanted:
     wanted: Wanted = {}
     for subset, k in subsets.items():
         if isinstance(subset, str):
-            names = tuple(part.strip() for part in subset.split(","))
+            names = tuple(name.strip() for name in subset.split(","))
             wanted[int(subset) if subset.strip().isdigit() else names] = k
         elif isinstance(subset, (tuple, list, frozenset)):
             wanted[tuple(subset)] = k
@@ -59,18 +59,18 @@ class SuppressionPlan:
     """What local suppression is asked; `local_suppression` says what each means."""
 
     keys: list[str]
-    strata: list[str]
     k: int
-    subsets: Wanted | None
-    importance: Sequence[int] | Mapping[str, int] | None
-    missing: str
-    alpha: float
-    linked: dict[str, list[str]]
-    components: dict[str, list[str]]
-    household: str | None
-    household_variables: list[str]
-    household_keys: list[str]
-    weights: list[str]
+    strata: list[str] = field(default_factory=list)
+    subsets: Wanted | None = None
+    importance: Sequence[int] | Mapping[str, int] | None = None
+    missing: str = "wildcard"
+    alpha: float = 1.0
+    linked: dict[str, list[str]] = field(default_factory=dict)
+    components: dict[str, list[str]] = field(default_factory=dict)
+    household: str | None = None
+    household_variables: list[str] = field(default_factory=list)
+    household_keys: list[str] = field(default_factory=list)
+    weights: list[str] = field(default_factory=list)
 
     @property
     def wanted(self) -> Wanted:
@@ -95,13 +95,6 @@ class SuppressionPlan:
             "household_keys": self.household_keys, "weights": self.weights or None,
             "components": self.components or None,
         }  # fmt: skip
-
-    def households(self, faults: Faults, frame: pd.DataFrame) -> HouseholdRoles | None:
-        """Read the households, where there are any; note faulty ones."""
-        return household_roles(
-            faults, frame, self.household, self.keys, declared=self.household_variables,
-            strata=self.strata,
-        )  # fmt: skip
 
     def check(self, faults: Faults, frame: pd.DataFrame) -> None:
         """Note everything that is wrong."""
@@ -162,18 +155,10 @@ def _check_subsets(faults: Faults, names: list[str], wanted: Wanted) -> None:
                 check_choice(faults, "subsets", name, names)
             if len(set(subset)) < len(subset) or not subset:
                 faults.add("subsets", f"{subset!r} names a key twice or none")
-        elif not whole(subset) or not 1 <= subset <= len(names):
-            faults.add(
-                "subsets",
-                f"{subset!r} of {plural(len(names), 'key')}",
-                remedy="Give 1 to all keys.",
-            )
+        elif not Whole(1, len(names)).allows(subset):
+            what = f"{subset!r} of {plural(len(names), 'key')}"
+            faults.add("subsets", what, remedy="Give 1 to all keys.")
         check(faults, {"k": Whole(1)}, {"k": k})
-
-
-def whole(value: object) -> bool:
-    """Whether a value is a whole number (True and False are none)."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def read_ranks(
@@ -188,7 +173,7 @@ def read_ranks(
         values = [importance.get(key, 1) for key in names]
     else:
         values = list(importance)
-    if len(values) != len(names) or not all(whole(rank) and rank >= 1 for rank in values):
+    if len(values) != len(names) or not all(map(Whole(1).allows, values)):
         faults.add("importance", f"is {values}", remedy="Give one rank from 1 for each key.")
         return np.zeros(len(names))
     return np.array(values, dtype=np.float64)
@@ -206,10 +191,10 @@ def check_sizes(faults: Faults, strata: np.ndarray, k: int) -> None:
     sizes = np.bincount(strata)
     small = np.flatnonzero((sizes > 0) & (sizes < k))
     if len(small):
+        which = plural(len(small), "stratum (or the file) has", "strata have")
         faults.add(
             "k",
-            f"{plural(len(small), 'stratum (or the file) has', 'strata have')} fewer than {k} "
-            "records",
+            f"{which} fewer than {k} records",
             rows=np.flatnonzero(np.isin(strata, small)),
             remedy="Join strata or lower k: no suppression can help there.",
         )

@@ -121,8 +121,8 @@ def suppress_codes(
         result = codes.copy()
         for stratum in range(int(strata.max(initial=-1)) + 1):
             rows = np.flatnonzero(strata == stratum)
-            part = None if locked is None else locked[rows]
-            result[rows] = _by_category_size(codes[rows], request, part)
+            of_rows = None if locked is None else locked[rows]
+            result[rows] = _by_category_size(codes[rows], request, of_rows)
         return result
     result = _greedy(codes, strata, request, np.zeros((0, 0)), locked)
     while request.weights.min() < 1.0:

@@ -48,26 +48,17 @@ def widen(
         which = np.flatnonzero(homes.size == size)
         members = order[starts[which][:, None] + np.arange(size)]
         together = len(personal) > 1 and size * len(personal) + len(shared) > MOST_COLUMNS
-        parts = [codes[members[:, 0]][:, list(shared)]]
-        keys, place = [[j] for j in shared], [-1] * len(shared)
-        if together:
-            parts.append(_joined(codes, members, personal))
-            keys += [personal] * int(size)
-            place += list(range(int(size)))
+        of_member = [personal] if together else [[j] for j in personal]
+        blocks = [codes[members[:, 0]][:, list(shared)]]
+        if together:  # one code for all keys of a member, alike for all members
+            ids = cell_ids(codes[members.reshape(-1)][:, personal])[0]
+            blocks.append(ids.reshape(members.shape))
         else:
-            for i in range(int(size)):
-                parts.append(codes[members[:, i]][:, personal])
-                keys += [[j] for j in personal]
-                place += [i] * len(personal)
-        tables.append(Wide(which, members, np.column_stack(parts), keys, place))
+            blocks += [codes[members[:, i]][:, personal] for i in range(size)]
+        keys = [[j] for j in shared] + of_member * int(size)
+        place = [-1] * len(shared) + [i for i in range(size) for _ in of_member]
+        tables.append(Wide(which, members, np.column_stack(blocks), keys, place))
     return tables
-
-
-def _joined(codes: np.ndarray, members: np.ndarray, personal: Sequence[int]) -> np.ndarray:
-    """One code for all keys of a member, alike for all members; shape (h, size)."""
-    block = codes[members.reshape(-1)][:, list(personal)]
-    ids = cell_ids(block)[0]
-    return ids.reshape(members.shape)
 
 
 def rare_households(

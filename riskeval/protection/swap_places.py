@@ -94,7 +94,7 @@ def read_own_risk(
 def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest) -> Places:
     """Find who lives where, and how rare each household is there at every level."""
     areas, risks, must = [], [], []
-    heads = frame.iloc[homes.first]
+    first_members = frame.iloc[homes.first]
     keys, household_keys = list(request.risk_keys), list(request.household_keys)
     make_up = np.empty(0, np.int64)
     if household_keys:
@@ -106,9 +106,8 @@ def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest
         crossed = _numbered(frame, [*geo, *keys])
         smallest = extremes(np.bincount(crossed)[crossed], homes.number, len(homes))[0]
         if household_keys:
-            pair, _ = cell_ids(
-                np.column_stack([_numbered(heads, [*geo, *household_keys]), make_up])
-            )
+            shared = _numbered(first_members, [*geo, *household_keys])
+            pair, _ = cell_ids(np.column_stack([shared, make_up]))
             smallest = np.minimum(smallest, np.bincount(pair)[pair])
         largest = 1.0 / smallest
         below = smallest < request.k
@@ -125,7 +124,7 @@ def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest
         np.column_stack(areas),
         np.column_stack(risks),
         np.column_stack(must),
-        [_numbered(heads, profile) for profile in request.similar],
+        [_numbered(first_members, profile) for profile in request.similar],
     )
 
 

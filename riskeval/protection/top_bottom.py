@@ -114,7 +114,7 @@ def top_bottom_code(
     return protected(
         frame,
         released,
-        list(dict.fromkeys([column, *touched])),
+        [column, *touched],
         method="top_bottom_code",
         parameters={
             "column": column,
@@ -134,11 +134,9 @@ def _coded_levels(values: pd.Series, upper: Any, lower: Any) -> pd.Series:
     """Give categories beyond a limit the limit."""
     codes = values.cat.codes.to_numpy().astype(np.int64)
     levels = list(values.cat.categories)
-    if upper is not None:
-        codes = np.where(codes > levels.index(upper), levels.index(upper), codes)
-    if lower is not None:
-        below = (codes >= 0) & (codes < levels.index(lower))
-        codes = np.where(below, levels.index(lower), codes)
+    lowest = 0 if lower is None else levels.index(lower)
+    highest = len(levels) - 1 if upper is None else levels.index(upper)
+    codes = np.where(codes < 0, -1, np.clip(codes, lowest, highest))
     return categorical_column(codes, levels, ordered=True, index=values.index)
 
 
@@ -160,8 +158,8 @@ def _check_tails(
         distinct, place = np.unique(units, return_inverse=True)
         if not tail.any():
             continue
-        parts = np.abs(numbers[tail]) * (1.0 if weight is None else weight[tail])
-        parts = np.bincount(place.reshape(-1), parts)
+        sizes = np.abs(numbers[tail]) * (1.0 if weight is None else weight[tail])
+        sizes = np.bincount(place.reshape(-1), sizes)
         what = "record" if homes is None else "household"
         if len(distinct) < LEAST_TAIL:
             faults.add(
@@ -169,10 +167,10 @@ def _check_tails(
                 f"the tail holds {plural(len(distinct), what)}, so that its mean tells a value",
                 remedy=f"Choose a limit with at least {LEAST_TAIL} beyond it, or replacement=None.",
             )
-        elif parts.sum() > 0 and parts.max() > DOMINANT * parts.sum():
+        elif sizes.sum() > 0 and sizes.max() > DOMINANT * sizes.sum():
             faults.add(
                 side,
-                f"one {what} has {short_percent(parts.max() / parts.sum())} of the tail, so that "
+                f"one {what} has {short_percent(sizes.max() / sizes.sum())} of the tail, so that "
                 "its mean tells the value",
                 remedy="Choose another limit, or replacement=None.",
             )
@@ -212,9 +210,7 @@ def _check_ends(
 def _check_limits(
     faults: Faults, values: pd.Series, column: str, upper: Any, lower: Any, replacement: Any
 ) -> None:
-    limits = [
-        (name, limit) for name, limit in (("lower", lower), ("upper", upper)) if limit is not None
-    ]
+    limits = [end for end in (("lower", lower), ("upper", upper)) if end[1] is not None]
     if isinstance(values.dtype, pd.CategoricalDtype):
         levels = list(values.cat.categories)
         known = [(name, limit) for name, limit in limits if limit in levels]

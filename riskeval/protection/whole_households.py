@@ -13,7 +13,7 @@ from riskeval.protection.aggregating import squares_lost
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.text import count, join, plural
 
@@ -56,11 +56,11 @@ def mask_whole_households(
         for column, (name, rows) in cells.items():
             new = as_numbers(result.data[column])
             after[name][rows] = new[:, None]
-        part = np.asarray(result.details["groups"])
-        groups[which] = np.where(part < 0, -1, part + groups.max() + 1)
+        of_size = np.asarray(result.details["groups"])
+        groups[which] = np.where(of_size < 0, -1, of_size + groups.max() + 1)
     if result is None:
-        fault = Fault("household_keys", f"no size of household occurs {count(k)} times")
-        raise InputError("microaggregate", [fault])
+        what = f"no size of household occurs {count(k)} times"
+        raise InputError.of("microaggregate", "household_keys", what)
     # households of rare sizes take the values of the nearest ones, person by person
     rare = (groups < 0)[homes.number]
     for some in (shared, personal):

@@ -9,15 +9,11 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import first_rows
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.text import count
 
 SLACK = 1e-9
-
-
 MOST_PAIRS = 50_000_000
-
-
 MOST_PATTERNS = 20_000
 
 
@@ -40,18 +36,14 @@ class Ranks:
         none, zero = np.full(n, np.nan), np.zeros(n, dtype=np.int64)
         return cls(np.full(n, -1, dtype=np.int64), none, none.copy(), zero, zero.copy())
 
-    def put(self, released: np.ndarray, original: np.ndarray, part: Ranks) -> None:
+    def put(self, released: np.ndarray, original: np.ndarray, block: Ranks) -> None:
         """Write the ranks of a block, whose `best` are positions in `original`."""
-        self.best[released] = np.where(part.best >= 0, original[part.best], -1)
-        self.score[released] = part.score
-        self.own_score[released] = part.own_score
-        self.nearer[released] = part.nearer
-        self.ties[released] = part.ties
+        self.best[released] = np.where(block.best >= 0, original[block.best], -1)
+        for name in ("score", "own_score", "nearer", "ties"):
+            getattr(self, name)[released] = getattr(block, name)
 
 
 Transform = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
 """Points of both files and the positions of some variables to points for Euclidean (or Manhattan)
 distance on these variables."""
 
@@ -61,10 +53,8 @@ def rank_by_tree(
 ) -> Ranks:
     """Rank by distance of points with k-d trees; norm 1 (Manhattan) or 2 (Euclidean).
 
-    A pair is compared on the variables that both records have. As in Gower's coefficient a missing
-    variable counts as the mean of the others: the distance on q of p variables is multiplied by p /
-    q (Manhattan) or its root (Euclidean and Mahalanobis). `transform` turns x, y and the positions
-    of shared variables into two arrays of points.
+    A pair is compared on the q of p variables that both records have; its distance is multiplied
+    by p / q (Manhattan) or the root of it: a missing variable counts as the mean of the others.
     """
     ranks = Ranks.empty(len(y))
     true_distance = partial_distances(x, y, truth, norm, transform)
@@ -72,13 +62,9 @@ def rank_by_tree(
     asked, patterns_y = patterns_of(y)
     patterns, patterns_x = patterns_of(x)
     if len(patterns_x) * len(patterns_y) > MOST_PATTERNS:
-        faults = Faults("record_linkage")
-        faults.add(
-            "variables",
-            f"are missing in {count(len(patterns_x))} x {count(len(patterns_y))} combinations",
-            remedy='Use method="gower", or fewer variables.',
-        )
-        faults.raise_if_any()
+        what = f"are missing in {count(len(patterns_x))} x {count(len(patterns_y))} combinations"
+        remedy = 'Use method="gower", or fewer variables.'
+        raise InputError.of("record_linkage", "variables", what, remedy)
     for released in asked:
         for original in patterns:
             shared = np.flatnonzero(patterns_y[released[0]] & patterns_x[original[0]])
@@ -92,14 +78,7 @@ def rank_by_tree(
 
 
 def patterns_of(values: np.ndarray) -> tuple[list[tuple[int, np.ndarray]], np.ndarray]:
-    """Rows by pattern of known variables, and the patterns, bool, shape (patterns, p).
-
-    Examples
-    --------
-    >>> rows, patterns = patterns_of(np.array([[1.0, 2.0], [1.0, np.nan], [3.0, 4.0]]))
-    >>> [(number, list(map(int, who))) for number, who in rows], patterns.tolist()
-    ([(0, [1]), (1, [0, 2])], [[True, False], [True, True]])
-    """
+    """Rows by pattern of known variables, and the patterns, bool, shape (patterns, p)."""
     known = ~np.isnan(values)
     if known.all():
         return [(0, np.arange(len(values)))], np.ones((1, values.shape[1]), dtype=np.bool_)
@@ -109,13 +88,7 @@ def patterns_of(values: np.ndarray) -> tuple[list[tuple[int, np.ndarray]], np.nd
 
 
 def column_spreads(values: np.ndarray) -> np.ndarray:
-    """Standard deviation (n - 1) of the known values of each column, 1 where there is none.
-
-    Examples
-    --------
-    >>> column_spreads(np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])).round(3).tolist()
-    [1.414, 1.0]
-    """
+    """Standard deviation (n - 1) of the known values of each column, 1 where there is none."""
     spreads = np.ones(values.shape[1])
     for j, column in enumerate(values.T):
         filled = column[~np.isnan(column)]
@@ -140,9 +113,9 @@ def partial_distances(
             continue
         rows = linked[number.reshape(-1) == p]
         points_x, points_y = transform(x[truth[rows]], y[rows], shared)
-        distances[rows] = _distance(points_x, points_y, norm) * _scale(
-            x.shape[1], len(shared), norm
-        )
+        gaps = np.abs(points_x - points_y)
+        distance = gaps.sum(axis=1) if norm == 1 else np.sqrt((gaps * gaps).sum(axis=1))
+        distances[rows] = distance * _scale(x.shape[1], len(shared), norm)
     return distances
 
 
@@ -164,8 +137,11 @@ def _add_pairs(
     from scipy.spatial import KDTree
 
     points_x, points_y = points
-    distinct, first, copies = _distinct(points_x)
-    tree = KDTree(distinct, balanced_tree=False)
+    groups = pd.DataFrame(points_x).groupby(list(range(points_x.shape[1])), sort=False)
+    number = groups.ngroup().to_numpy()
+    copies = np.bincount(number)
+    first = first_rows(number, len(copies))
+    tree = KDTree(points_x[first], balanced_tree=False)
     near, who = tree.query(points_y, k=[1, 2], p=norm)
     near = near * scale
     # 1. The nearest original so far, the first of equals
@@ -188,20 +164,6 @@ def _add_pairs(
     if len(several):
         balls = tree.query_ball_point(points_y[several], reach[several] / scale, p=norm)
         ranks.ties[released[several]] += np.array([copies[ball].sum() for ball in balls])
-
-
-def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct rows, where each comes first, and how often it comes."""
-    groups = pd.DataFrame(points).groupby(list(range(points.shape[1])), sort=False)
-    number = groups.ngroup().to_numpy()
-    copies = np.bincount(number)
-    first = first_rows(number, len(copies))
-    return points[first], first, copies
-
-
-def _distance(x: np.ndarray, y: np.ndarray, norm: int) -> np.ndarray:
-    gaps = np.abs(x - y)
-    return gaps.sum(axis=1) if norm == 1 else np.sqrt((gaps * gaps).sum(axis=1))
 
 
 def assign_one_to_one(
@@ -237,19 +199,15 @@ def assign_one_to_one(
 def check_pairs(n_released: int, n_original: int) -> None:
     """Refuse more pairs than one-to-one assignment can hold in memory."""
     if n_released * n_original > MOST_PAIRS:
-        faults = Faults("record_linkage")
-        what = (
-            f"{count(n_released)} x {count(n_original)} pairs are too many for one-to-one "
-            "assignment"
-        )
-        faults.add("assign", what, remedy="Name columns in block.")
-        faults.raise_if_any()
+        pairs = f"{count(n_released)} x {count(n_original)} pairs"
+        what = f"{pairs} are too many for one-to-one assignment"
+        raise InputError.of("record_linkage", "assign", what, "Name columns in block.")
 
 
 def link_by_cost(
     ranks: Ranks, cost: np.ndarray, asked: np.ndarray, candidates: np.ndarray, truth: np.ndarray
 ) -> None:
-    """Assign released rows `asked` to originals `kept` at the smallest total cost; fill `ranks`."""
+    """Assign released rows to original candidates at the smallest total cost; fill `ranks`."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(cost)

@@ -21,14 +21,14 @@ from riskeval.measures.linkage.methods import (
     ranges_of,
     rank_by_gower,
     rank_by_weight,
-    read_sides,
+    read_linkage,
 )
 from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -39,6 +39,12 @@ LINKED = MeasureInfo(
     "Pagliuca and Seri 1999; Templ 2017, section 3.11", "Record linkage",
 )  # fmt: skip
 METHODS = ("distance", "mahalanobis", "gower", "probabilistic")
+BY_VARIABLE = Instance(Mapping, "{variable: number}") | NONE
+PARAMETERS = {
+    "method": OneOf(*METHODS), "metric": OneOf("euclidean", "manhattan"),
+    "standardise": OneOf("original", "none"), "assign": OneOf("nearest", "one-to-one"),
+    "weights": BY_VARIABLE, "agreement": BY_VARIABLE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,15 +207,19 @@ def record_linkage(
     ([0, 2, 1], [True, False, False])
     """
     faults = Faults("record_linkage")
-    _check_options(faults, method, metric, standardise, weights, assign, agreement, threshold)
+    options = {
+        "method": method, "metric": metric, "standardise": standardise, "assign": assign,
+        "weights": weights, "agreement": agreement, "threshold": threshold,
+    }  # fmt: skip
+    _check_options(faults, options)
     blocks = listed_names(block)
-    sides = read_sides(
+    files = read_linkage(
         faults, original, released, variables, blocks, identifier,
         {"weights": _mapping(weights), "agreement": _mapping(agreement)},
         numeric_only=method in ("distance", "mahalanobis"),
     )  # fmt: skip
-    blocks_of_rows = _blocks(sides)
-    ranks, parameters = _ranked(sides, blocks_of_rows, method, metric, standardise, assign)
+    blocks_of_rows = _blocks(files)
+    ranks, parameters = _ranked(files, blocks_of_rows, method, metric, standardise, assign)
     by_chance = sum((truth >= 0).sum() / len(o) for o, _, truth in blocks_of_rows)
     in_block = np.zeros(len(ranks.best), dtype=np.bool_)
     for _, r, truth in blocks_of_rows:
@@ -220,15 +230,15 @@ def record_linkage(
         links = ranks.score >= threshold
     linked = (ranks.nearer == 0) & (ranks.ties > 0) & links
     second = (ranks.nearer == 1) & (ranks.ties > 0) & links
-    by_lot = 1 / np.maximum(ranks.ties, 1)  # of equally near originals one is drawn
+    chance_of_tie = 1 / np.maximum(ranks.ties, 1)  # of equally near originals one is drawn
     return RecordLinkage(
         linked=linked,
         linked_second=second,
         rate=float(linked.mean()),
         rate_second=float(second.mean()),
-        expected_rate=float(np.where(linked, by_lot, 0).mean()),
+        expected_rate=float(np.where(linked, chance_of_tie, 0).mean()),
         expected_rate_two=float(
-            np.where(linked, np.minimum(2 * by_lot, 1), second * by_lot).mean()
+            np.where(linked, np.minimum(2 * chance_of_tie, 1), second * chance_of_tie).mean()
         ),
         rate_judged=float(linked.sum() / judged.sum()) if judged.any() else float("nan"),
         nearest=np.where(links, ranks.best, -1),
@@ -242,16 +252,16 @@ def record_linkage(
 
 
 def _ranked(
-    sides: LinkageFiles, blocks_of_rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    files: LinkageFiles, blocks_of_rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
     method: str, metric: str, standardise: str, assign: str,
 ) -> tuple[Ranks, dict[str, Any]]:  # fmt: skip
     """Return the nearest originals of each released record, and what the method estimated."""
     parameters: dict[str, Any] = {}
     if method == "probabilistic":
-        ranks, parameters = rank_by_weight(sides, blocks_of_rows, assign)
+        ranks, parameters = rank_by_weight(files, blocks_of_rows, assign)
     else:
-        rank = _ranker(sides, method, metric, standardise, assign)
-        ranks = Ranks.empty(len(sides.r_numbers))
+        rank = _ranker(files, method, metric, standardise, assign)
+        ranks = Ranks.empty(len(files.r_numbers))
         for o, r, truth in blocks_of_rows:
             ranks.put(r, o, rank(o, r, truth))
     if assign == "one-to-one":
@@ -260,30 +270,17 @@ def _ranked(
     return ranks, parameters
 
 
-def _check_options(
-    faults: Faults,
-    method: str,
-    metric: str,
-    standardise: str,
-    weights: object,
-    assign: str,
-    agreement: object,
-    threshold: object,
-) -> None:
-    check_choice(faults, "method", method, METHODS)
-    check_choice(faults, "metric", metric, ["euclidean", "manhattan"])
-    check_choice(faults, "standardise", standardise, ["original", "none"])
-    check_choice(faults, "assign", assign, ["nearest", "one-to-one"])
+def _check_options(faults: Faults, options: Mapping[str, Any]) -> None:
+    """Note options that are not allowed, or that the method does not use."""
+    check(faults, PARAMETERS, options)
+    method = options["method"]
     unused = [
-        ("metric", metric != "euclidean", ("distance",)),
-        ("standardise", standardise != "original", ("distance",)),
-        ("weights", weights is not None, ("distance", "gower")),
-        ("agreement", agreement is not None, ("probabilistic",)),
-        ("threshold", threshold is not None, ("probabilistic",)),
+        ("metric", options["metric"] != "euclidean", ("distance",)),
+        ("standardise", options["standardise"] != "original", ("distance",)),
+        ("weights", options["weights"] is not None, ("distance", "gower")),
+        ("agreement", options["agreement"] is not None, ("probabilistic",)),
+        ("threshold", options["threshold"] is not None, ("probabilistic",)),
     ]
-    for name, value in (("weights", weights), ("agreement", agreement)):
-        if value is not None and not isinstance(value, Mapping):
-            faults.add(name, f"is {value!r}", remedy="Give {variable: number}.")
     for name, is_set, used_by in unused:
         if is_set and method in METHODS and method not in used_by:
             faults.add(name, f"is not used by method {method!r}", remedy="Leave it out.")
@@ -294,20 +291,20 @@ def _mapping(value: object) -> Any:
 
 
 def _ranker(
-    sides: LinkageFiles, method: str, metric: str, standardise: str, assign: str
+    files: LinkageFiles, method: str, metric: str, standardise: str, assign: str
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Ranks]:
     """Return the function that ranks a block: rows of the original and released, and truth."""
     if method == "gower":
-        ranges = ranges_of(sides)
-        return lambda o, r, truth: rank_by_gower(sides, o, r, truth, ranges, assign)
-    o_points, r_points = sides.o_numbers, sides.r_numbers
+        ranges = ranges_of(files)
+        return lambda o, r, truth: rank_by_gower(files, o, r, truth, ranges, assign)
+    o_points, r_points = files.o_numbers, files.r_numbers
     if method == "mahalanobis":
         transform = _whitening(o_points, r_points)
     else:
         transform = lambda x, y, shared: (x[:, shared], y[:, shared])  # noqa: E731
         spread = column_spreads(o_points) if standardise == "original" else 1.0
         o_points, r_points = (
-            points * sides.number_weights / spread for points in (o_points, r_points)
+            points * files.number_weights / spread for points in (o_points, r_points)
         )
     norm = 1 if method == "distance" and metric == "manhattan" else 2
     rank = assign_one_to_one if assign == "one-to-one" else rank_by_tree
@@ -321,12 +318,13 @@ def _whitening(x: np.ndarray, y: np.ndarray) -> Transform:
     def transform(
         first: np.ndarray, second: np.ndarray, shared: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        part = total[np.ix_(shared, shared)]
+        covariance = total[np.ix_(shared, shared)]
         first, second = first[:, shared], second[:, shared]
-        if not (np.diag(part) > 0).any():
+        variances = np.diag(covariance)
+        if not (variances > 0).any():
             return first * 0, second * 0
-        scale = np.sqrt(np.where(np.diag(part) > 0, np.diag(part), 1.0))
-        sizes, axes = np.linalg.eigh(part / np.outer(scale, scale))
+        scale = np.sqrt(np.where(variances > 0, variances, 1.0))
+        sizes, axes = np.linalg.eigh(covariance / np.outer(scale, scale))
         spread_axes = sizes > 1e-10  # a direction without spread separates nobody
         turn = axes[:, spread_axes] / np.sqrt(sizes[spread_axes]) / scale[:, None]
         return first @ turn, second @ turn
@@ -343,12 +341,12 @@ def _covariance(values: np.ndarray) -> np.ndarray:
     return np.diag(variances)
 
 
-def _blocks(sides: LinkageFiles) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _blocks(files: LinkageFiles) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Rows of the original and released of each block, and the own original's place in it."""
-    n_o = len(sides.o_numbers)
-    if sides.blocks is None:
-        return [(np.arange(n_o), np.arange(len(sides.r_numbers)), sides.truth)]
-    ids, n_blocks = cell_ids(sides.blocks.codes)
+    n_o = len(files.o_numbers)
+    if files.blocks is None:
+        return [(np.arange(n_o), np.arange(len(files.r_numbers)), files.truth)]
+    ids, n_blocks = cell_ids(files.blocks.codes)
     rows = np.argsort(ids, kind="stable")
     place = np.full(n_o + 1, -1)
     blocks = []
@@ -356,6 +354,6 @@ def _blocks(sides: LinkageFiles) -> list[tuple[np.ndarray, np.ndarray, np.ndarra
         o, r = members[members < n_o], members[members >= n_o] - n_o
         if len(o) and len(r):
             place[o] = np.arange(len(o))
-            blocks.append((o, r, place[sides.truth[r]]))
+            blocks.append((o, r, place[files.truth[r]]))
             place[o] = -1
     return blocks

@@ -14,7 +14,7 @@ from riskeval.shared.files import read_frames
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import CodedKeys, encode_keys
 from synthpop.microdata.distances import known_ranges
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.frames import as_names, check_finite, is_number, numbers
 
 MOST_VARIABLES = 12
@@ -44,7 +44,7 @@ class LinkageFiles:
     agreement: dict[str, float]  # given agreement limits by variable
 
 
-def read_sides(
+def read_linkage(
     faults: Faults,
     original: Any,
     released: Any,
@@ -59,12 +59,12 @@ def read_sides(
     o, r = read_frames(faults, original, released, same_length=identifier is None)
     names = as_names(faults, variables, "variables")
     fine = bool(names)
-    for frame, side in ((o, "original"), (r, "release")):
-        check = check_numeric if numeric_only else check_columns
-        fine = check(faults, frame, names, f"variable of the {side}") and fine
-        fine = check_columns(faults, frame, block, f"block of the {side}") and fine
+    check = check_numeric if numeric_only else check_columns
+    for frame, file in ((o, "original"), (r, "release")):
+        fine = check(faults, frame, names, f"variable of the {file}") and fine
+        fine = check_columns(faults, frame, block, f"block of the {file}") and fine
         if identifier is not None:
-            fine = check_columns(faults, frame, [identifier], f"identifier of the {side}") and fine
+            fine = check_columns(faults, frame, [identifier], f"identifier of the {file}") and fine
     for argument, by_column in by_variable.items():
         for name, value in (by_column or {}).items():
             if name not in names:
@@ -116,7 +116,7 @@ def _truth(faults: Faults, o: pd.DataFrame, r: pd.DataFrame, identifier: str | N
 
 
 def rank_by_gower(
-    sides: LinkageFiles,
+    files: LinkageFiles,
     o: np.ndarray,
     r: np.ndarray,
     truth: np.ndarray,
@@ -128,36 +128,36 @@ def rank_by_gower(
 
     if assign == "one-to-one":
         check_pairs(len(r), len(o))
-        cost = gower_matrix(sides, r, o, ranges)
+        cost = gower_matrix(files, r, o, ranges)
         ranks = Ranks.empty(len(r))
         link_by_cost(ranks, cost, np.arange(len(r)), np.arange(len(o)), truth)
         return ranks
     nearest = gower_ranks(
-        sides.o_numbers[o], sides.r_numbers[r], ranges, sides.number_weights,
-        sides.o_codes[o], sides.r_codes[r], sides.code_weights, truth, SLACK,
+        files.o_numbers[o], files.r_numbers[r], ranges, files.number_weights,
+        files.o_codes[o], files.r_codes[r], files.code_weights, truth, SLACK,
     )  # fmt: skip
     return Ranks(*nearest)
 
 
-def ranges_of(sides: LinkageFiles) -> np.ndarray:
+def ranges_of(files: LinkageFiles) -> np.ndarray:
     """Return the range of each numeric variable over both files, shape (p,)."""
-    return known_ranges(np.vstack([sides.o_numbers, sides.r_numbers]))
+    return known_ranges(np.vstack([files.o_numbers, files.r_numbers]))
 
 
 def gower_matrix(
-    sides: LinkageFiles, r: np.ndarray, o: np.ndarray, ranges: np.ndarray
+    files: LinkageFiles, r: np.ndarray, o: np.ndarray, ranges: np.ndarray
 ) -> np.ndarray:
     """Gower distances, shape (len(r), len(o)); the largest possible, 1, where nothing compares."""
     total = np.zeros((len(r), len(o)))
     compared = np.zeros_like(total)
     for k, width in enumerate(ranges):
-        gap = np.abs(sides.r_numbers[r, k][:, None] - sides.o_numbers[o, k][None])
+        gap = np.abs(files.r_numbers[r, k][:, None] - files.o_numbers[o, k][None])
         known = ~np.isnan(gap)
-        compared += sides.number_weights[k] * known
+        compared += files.number_weights[k] * known
         if width > 0:
-            total += sides.number_weights[k] * np.where(known, gap, 0.0) / width
-    for k, weight in enumerate(sides.code_weights):
-        a, b = sides.r_codes[r, k][:, None], sides.o_codes[o, k][None]
+            total += files.number_weights[k] * np.where(known, gap, 0.0) / width
+    for k, weight in enumerate(files.code_weights):
+        a, b = files.r_codes[r, k][:, None], files.o_codes[o, k][None]
         known = (a >= 0) & (b >= 0)
         compared += weight * known
         total += weight * (known & (a != b))
@@ -165,27 +165,25 @@ def gower_matrix(
 
 
 def rank_by_weight(
-    sides: LinkageFiles, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], assign: str
+    files: LinkageFiles, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], assign: str
 ) -> tuple[Ranks, dict[str, Any]]:
     """Rank by Fellegi-Sunter weights (EM over all blocks); one to one: greatest total weight."""
     from riskeval.kernels.linkage import pair_weights, pattern_counts, weight_ranks
 
-    n_variables = len(sides.numeric) + len(sides.coded)
+    n_variables = len(files.numeric) + len(files.coded)
     if n_variables > MOST_VARIABLES:
-        faults = Faults("record_linkage")
         what = f"{n_variables} are too many for method 'probabilistic'"
-        faults.add("variables", what, remedy=f"At most {MOST_VARIABLES}.")
-        faults.raise_if_any()
-    rules = _agreement_rules(sides)
+        raise InputError.of("record_linkage", "variables", what, f"At most {MOST_VARIABLES}.")
+    rules = _agreement_rules(files)
     counts = np.zeros(3**n_variables, dtype=np.int64)
     for o, r, _ in blocks:
-        pattern_counts(*(*_pair_arrays(sides, o, r, rules), counts))
+        pattern_counts(*(*_pair_arrays(files, o, r, rules), counts))
     n_matches = float(sum((truth >= 0).sum() for _, _, truth in blocks))
     share, m, u = fit_fellegi_sunter(counts, n_variables, n_matches)
     weights = pattern_weights(n_variables, m, u)
-    whole = Ranks.empty(len(sides.r_numbers))
+    all_ranks = Ranks.empty(len(files.r_numbers))
     for o, r, truth in blocks:
-        pairs: tuple[Any, ...] = _pair_arrays(sides, o, r, rules)
+        pairs: tuple[Any, ...] = _pair_arrays(files, o, r, rules)
         if assign == "one-to-one":
             check_pairs(len(r), len(o))
             cost = np.empty((len(r), len(o)))
@@ -195,26 +193,26 @@ def rank_by_weight(
             ranks = replace(ranks, score=-ranks.score, own_score=-ranks.own_score)
         else:
             ranks = Ranks(*weight_ranks(*(*pairs, weights, truth)))
-        whole.put(r, o, ranks)
-    names = (*sides.numeric, *sides.coded)
+        all_ranks.put(r, o, ranks)
+    names = (*files.numeric, *files.coded)
     parameters = {
         "share": share,
         "m": dict(zip(names, m.tolist(), strict=True)),
         "u": dict(zip(names, u.tolist(), strict=True)),
     }
-    return whole, parameters
+    return all_ranks, parameters
 
 
-def _agreement_rules(sides: LinkageFiles) -> tuple[np.ndarray, ...]:
+def _agreement_rules(files: LinkageFiles) -> tuple[np.ndarray, ...]:
     """Reach of numbers; agreement of codes as one flat table, with its starts and widths."""
-    rules = sides.agreement
-    spreads = [np.nanstd(c) if not np.isnan(c).all() else 0.0 for c in sides.o_numbers.T]
+    rules = files.agreement
+    spreads = [np.nanstd(c) if not np.isnan(c).all() else 0.0 for c in files.o_numbers.T]
     reach = np.array(
-        [rules.get(name, 0.1 * sd) for name, sd in zip(sides.numeric, spreads, strict=True)],
+        [rules.get(name, 0.1 * sd) for name, sd in zip(files.numeric, spreads, strict=True)],
         dtype=np.float64,
     )
     tables = []
-    for name, levels in zip(sides.coded, sides.levels, strict=True):
+    for name, levels in zip(files.coded, files.levels, strict=True):
         table = np.eye(len(levels), dtype=np.bool_)
         if name in rules and all(isinstance(level, str) for level in levels):
             table = _alike(levels, rules[name])
@@ -236,11 +234,11 @@ def _alike(levels: tuple[str, ...], threshold: float) -> np.ndarray:
 
 
 def _pair_arrays(
-    sides: LinkageFiles, o: np.ndarray, r: np.ndarray, rules: tuple[np.ndarray, ...]
+    files: LinkageFiles, o: np.ndarray, r: np.ndarray, rules: tuple[np.ndarray, ...]
 ) -> tuple[np.ndarray, ...]:
     reach, agree, start, width = rules
     return (
-        sides.o_numbers[o], sides.r_numbers[r], reach, sides.o_codes[o], sides.r_codes[r], agree,
+        files.o_numbers[o], files.r_numbers[r], reach, files.o_codes[o], files.r_codes[r], agree,
         start, width,
     )  # fmt: skip
 
@@ -259,13 +257,6 @@ def fit_fellegi_sunter(
     Agreements are independent within matching and within other pairs; a missing comparison tells
     nothing. Started at `n_matches` matching pairs, m = 0.9 and u at the overall agreement. `counts`
     are pairs by agreement pattern, base 3: 0 disagrees, 1 agrees, 2 missing.
-
-    Examples
-    --------
-    >>> counts = np.array([900, 5, 0, 5, 90, 0, 0, 0, 0])
-    >>> share, m, u = fit_fellegi_sunter(counts, 2, 90.0)
-    >>> round(share, 2), m.round(1).tolist(), u.round(1).tolist()
-    (0.09, [1.0, 1.0], [0.0, 0.0])
     """
     states = _states(n_variables)
     agrees, known = states == 1, states != 2

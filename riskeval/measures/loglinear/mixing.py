@@ -24,14 +24,7 @@ LEAST, MOST = 1e-4, 1e3
 
 
 def log_transform(distribution: str, dispersion: float, f: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Log of the f-th derivative of the factor's Laplace transform at s, without its sign.
-
-    Examples
-    --------
-    >>> one = np.array([1.0])
-    >>> log_transform("poisson", 0.0, one, np.array([2.0])).tolist()
-    [-2.0]
-    """
+    """Log of the f-th derivative of the factor's Laplace transform at s, without its sign."""
     if distribution == "poisson" or dispersion == 0:
         return -s
     from scipy.special import gammaln, kve
@@ -56,14 +49,7 @@ def log_transform(distribution: str, dispersion: float, f: np.ndarray, s: np.nda
 def match_risks(
     distribution: str, dispersion: float, f: np.ndarray, mean: np.ndarray, pi: np.ndarray
 ) -> np.ndarray:
-    """E(1 / F | f): the probability that a match in the cell is right; `mean` is the population's.
-
-    Examples
-    --------
-    >>> one, ten = np.array([1.0, 2.0]), np.array([10.0, 10.0])
-    >>> match_risks("poisson", 0.0, one, ten, np.array([0.1, 0.1])).round(4).tolist()
-    [0.1111, 0.0988]
-    """
+    """E(1 / F | f): the probability that a match is right; `mean` is that of the population."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     # a power of the nodes puts more of them where the integrand of a large mean is: near 1
     u, du = (nodes + 1) / 2, weights / 2
@@ -84,26 +70,14 @@ def match_risks(
 def unique_probabilities(
     distribution: str, dispersion: float, mean: np.ndarray, pi: np.ndarray
 ) -> np.ndarray:
-    """Return P(F = 1 | f = 1) of cells.
-
-    Examples
-    --------
-    >>> unique_probabilities("poisson", 0.0, np.array([10.0]), np.array([0.1])).round(6).tolist()
-    [0.000123]
-    """
+    """Return P(F = 1 | f = 1) of cells."""
     one = np.ones(len(mean))
     top = log_transform(distribution, dispersion, one, mean)
     return np.asarray(np.exp(top - log_transform(distribution, dispersion, one, pi * mean)))
 
 
 def estimated_dispersion(distribution: str, f: np.ndarray, mean: np.ndarray) -> float:
-    """Dispersion of greatest likelihood of the occupied cells (counts of at least 1), given means.
-
-    Examples
-    --------
-    >>> estimated_dispersion("poisson", np.array([1.0]), np.array([1.0]))
-    0.0
-    """
+    """Dispersion of greatest likelihood of the occupied cells (f of at least 1), given means."""
     if distribution == "poisson":
         return 0.0
     from scipy.optimize import minimize_scalar

@@ -31,31 +31,26 @@ from riskeval.measures.loglinear.table import (
     cell_levels,
     check_size,
     program_measures,
-    tabulate_cells,
+    read_cells,
 )
 from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
-from riskeval.shared.files import read_weights
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.frames import is_number, listed_names
 from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, POSITIVE, check, check_choice
+from synthpop.microdata.parameters import NONE, POSITIVE, OneOf, check
 from synthpop.microdata.text import plural
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
-FITS = ("book", "exact")
-INCLUSIONS = ("global", "cell")
+PARAMETERS = {
+    "method": OneOf(*METHODS), "inclusion": OneOf("global", "cell"), "fit": OneOf("book", "exact"),
+    "distribution": OneOf(*DISTRIBUTIONS), "dispersion": POSITIVE | NONE,
+}  # fmt: skip
 BOOK_CONSTANT = 0.1
 
 
 def unique_risks(mean: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """P(F = 1 | f = 1) and E(1 / F | f = 1) by population mean, equations 3.21 to 3.23.
-
-    Examples
-    --------
-    >>> unique_risks(np.array([0.0, 10.0]), np.array([0.1, 0.1]))[1].round(4).tolist()
-    [1.0, 0.1111]
-    """
+    """P(F = 1 | f = 1) and E(1 / F | f = 1) by population mean, equations 3.21 to 3.23."""
     v = (1 - pi) * mean
     small = np.maximum(v, 1e-300)
     return np.exp(-v), np.where(v > 0, -np.expm1(-v) / small, 1.0)
@@ -201,21 +196,14 @@ def loglinear_risk(
     frame = as_frame(data)
     keys = list(listed_names(keys))
     faults = Faults("log-linear risk")
-    exist = check_columns(faults, frame, keys, "key")
-    if not keys or len(set(keys)) < len(keys):
-        faults.add("keys", "name each key once, and at least one")
-    if len(frame) == 0:
-        faults.add("data", "has no rows")
-    if weights is None:
-        faults.add("weights", "are needed", remedy="Name the column of sampling weights.")
-    values = read_weights(faults, frame, weights)
-    choices = {
-        "method": (method, METHODS), "inclusion": (inclusion, INCLUSIONS), "fit": (fit, FITS),
-        "distribution": (distribution, DISTRIBUTIONS),
+    options = {
+        "method": method, "inclusion": inclusion, "fit": fit, "distribution": distribution,
+        "dispersion": dispersion,
     }  # fmt: skip
-    for argument, (value, allowed) in choices.items():
-        check_choice(faults, argument, value, allowed)
-    _check_dispersion(faults, distribution, dispersion)
+    check(faults, PARAMETERS, options)
+    if dispersion is not None and distribution == "poisson":
+        remedy = "Leave it out, or choose another distribution."
+        faults.add("dispersion", "has no meaning for Poisson counts", remedy=remedy)
     if household is not None:
         check_columns(faults, frame, [household], "household")
     if not isinstance(bound, (int, float, np.number)) or not bound >= 1:
@@ -224,11 +212,7 @@ def loglinear_risk(
     categorical: set[int] = set()
     if formula is not None and keys:
         terms, categorical = read_terms(faults, formula, keys) or (terms, categorical)
-    if exist and not faults and frame[keys].isna().any(axis=1).all():
-        faults.add("data", "has no record with all keys")
-    faults.raise_if_any()
-    assert values is not None
-    table = tabulate_cells(frame, keys, values)
+    table = read_cells(faults, frame, keys, weights)
     numbers = _numbers_of(frame, table, categorical, method, formula is not None)
     check_size(faults, table, terms, numbers, method)
     faults.raise_if_any()
@@ -253,13 +237,6 @@ def _written_as_levels(
         j for j, name in enumerate(table.names)
         if numbers[j] is None and pd.api.types.is_numeric_dtype(frame[name].dtype)
     }  # fmt: skip
-
-
-def _check_dispersion(faults: Faults, distribution: str, dispersion: float | None) -> None:
-    check(faults, {"dispersion": POSITIVE | NONE}, {"dispersion": dispersion})
-    if dispersion is not None and distribution == "poisson":
-        remedy = "Leave it out, or choose another distribution."
-        faults.add("dispersion", "has no meaning for Poisson counts", remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)

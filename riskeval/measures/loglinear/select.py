@@ -19,10 +19,9 @@ import pandas as pd
 from riskeval.measures.loglinear.fit import Fit
 from riskeval.measures.loglinear.model import fit_model, loglinear_risk, unique_risks
 from riskeval.measures.loglinear.result import LogLinearRisk
-from riskeval.measures.loglinear.table import CellCounts, check_size, tabulate_cells
+from riskeval.measures.loglinear.table import CellCounts, check_size, read_cells
 from riskeval.measures.loglinear.terms import Term, format_formula
-from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
@@ -197,20 +196,10 @@ def _read(
     max_interactions: int | None,
 ) -> tuple[CellCounts, float]:
     faults = Faults("model choice")
-    exist = check_columns(faults, frame, keys, "key")
-    if len(keys) < 2 or len(set(keys)) < len(keys):
-        faults.add("keys", "name each key once, and at least two")
-    if weights is None:
-        faults.add("weights", "are needed", remedy="Name the column of sampling weights.")
-    values = read_weights(faults, frame, weights)
     check_choice(faults, "criterion", criterion, ("tau1", "tau2"))
     if max_interactions is not None and max_interactions < 0:
         faults.add("max_interactions", f"is {max_interactions}", remedy="Give 0 or more.")
-    if exist and not faults and frame[list(keys)].isna().any(axis=1).all():
-        faults.add("data", "has no record with all keys")
-    faults.raise_if_any()
-    assert values is not None
-    table = tabulate_cells(frame, keys, values)
+    table = read_cells(faults, frame, keys, weights, least=2)
     cells = prod(table.sizes)
     if cells > MOST_CELLS:
         faults.add(

@@ -12,6 +12,8 @@ import pandas as pd
 
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.terms import Term
+from riskeval.shared.files import read_weights
+from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode, first_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import count, plural
@@ -38,6 +40,25 @@ class CellCounts:
     def sizes(self) -> list[int]:
         """Number of levels of each key."""
         return [len(levels) for levels in self.levels]
+
+
+def read_cells(
+    faults: Faults, frame: pd.DataFrame, keys: Sequence[str], weights: Any, least: int = 1
+) -> CellCounts:
+    """Check the keys and weights, raise what was noted, and count the cells."""
+    exist = check_columns(faults, frame, keys, "key")
+    if len(keys) < least or len(set(keys)) < len(keys):
+        faults.add("keys", f"name each key once, and at least {('one', 'two')[least - 1]}")
+    if len(frame) == 0:
+        faults.add("data", "has no rows")
+    if weights is None:
+        faults.add("weights", "are needed", remedy="Name the column of sampling weights.")
+    values = read_weights(faults, frame, weights)
+    if exist and not faults and frame[list(keys)].isna().any(axis=1).all():
+        faults.add("data", "has no record with all keys")
+    faults.raise_if_any()
+    assert values is not None
+    return tabulate_cells(frame, keys, values)
 
 
 def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray) -> CellCounts:

@@ -18,12 +18,6 @@ def read_terms(
 
     ``.`` stands for all keys. Returns the terms (positions in `keys`, lower orders first) and the
     keys written with ``C()``, as categories.
-
-    Examples
-    --------
-    >>> terms, _ = read_terms(Faults("model"), "~ (a + b + c)^2 - b:c", ["a", "b", "c"])
-    >>> [sorted(term) for term in terms]
-    [[0], [1], [2], [0, 1], [0, 2]]
     """
     formula = read_formula(faults, text, Allowed(functions=("C",), dot=keys))
     if formula is None:
@@ -42,13 +36,7 @@ def read_terms(
 def format_formula(
     terms: Sequence[Term], names: Sequence[str], categories: Sequence[int] | set[int] = ()
 ) -> str:
-    """Write terms as a formula that `read_terms` reads back; `categories` are written with ``C()``.
-
-    Examples
-    --------
-    >>> format_formula([frozenset([0]), frozenset([0, 1])], ["a", "b c"], {0})
-    '~ C(a) + C(a):`b c`'
-    """
+    """Write terms as a formula for `read_terms`; `categories` are written with ``C()``."""
     factors = [
         FormulaFactor(name, "C" if j in set(categories) else "") for j, name in enumerate(names)
     ]
