@@ -16,19 +16,14 @@ from synthpop.microdata.kernel import inlined, kernel, step
 def gower_sums(
     numbers, codes, i, other_numbers, other_codes, j, ranges, number_weights, code_weights, enough
 ):
-    """Weighted differences of two records, and the weights of the variables compared.
+    """Weighted differences of two records, i and j, and the weights of what is compared.
 
     numbers, other_numbers : float64, shape (n, p) and (m, p); NaN is missing: the variable is left
         out. Infinity is a value with a mass of its own: 1 away from any other, and left out beside
         another infinity.
     codes, other_codes : int, shape (n, q) and (m, q); -1 is missing
-    i, j : int; rows that are compared
-    ranges, number_weights : float64, shape (p,); variables with range 0 are compared and never
-        differ
-    code_weights : float64, shape (q,)
+    ranges, number_weights, code_weights : float64; variables with range 0 never differ
     enough : float; numbers are left out where the levels alone differ by as much
-
-    Returns total, compared : float64; the distance is total / compared
     """
     total = 0.0
     compared = 0.0
@@ -104,7 +99,6 @@ def gower_nearest(
     """Gower distances of each record r to its k nearest records o, ascending: shape (n_r, k).
 
     skip : int64, shape (n_r,); row of o that is left out, itself for instance; -1 for none
-    k : int
 
     Other arguments as in `gower_ranks`. Pairs without a common known variable have distance 1;
     entries beyond the number of records are infinite.
@@ -163,16 +157,12 @@ def farthest_from_centre(left, n_left, numeric, nominal, n_levels, ones):
 
 @kernel
 def mdav_gower(numeric, coded, nominal, n_levels, k):
-    """MDAV with Gower distances, in quadratic time (Domingo-Ferrer and Torra 2005).
+    """MDAV with Gower distances, in quadratic time (Domingo-Ferrer and Torra 2005): groups from 0.
 
     numeric : float64, shape (n, p); numbers and ranks of ordered levels divided by their range
     coded : float64, shape (n, p); `numeric`, infinite where it is the constant of a semi-continuous
         variable, which is 1 away from others
-    nominal : int32, shape (n, q); codes of levels without an order
-    n_levels : int64, shape (q,)
-    k : int
-
-    Returns int64, shape (n,); group of each record, from 0
+    nominal : int32, shape (n, q); codes of levels without an order, `n_levels` of each
     """
     n = len(numeric)
     group = np.zeros(n, dtype=np.int64)
@@ -225,14 +215,12 @@ def mdav_gower(numeric, coded, nominal, n_levels, k):
 
 @kernel
 def nearest_mixed(numeric, nominal, asked_numeric, asked_nominal):
-    """Record nearest to each asked one by Gower distances over what the asked one has.
+    """Record nearest to each asked one, the first of equals, by what the asked one has.
 
     numeric : float64, shape (n, p); numbers divided by their range, infinity for the constant of a
         semi-continuous variable
     nominal : int32, shape (n, q)
     asked_numeric, asked_nominal : the same for m records; NaN and -1 are missing
-
-    Returns int64, shape (m,); the first of equals
     """
     ones = np.ones(max(numeric.shape[1], nominal.shape[1]))
     neighbours = np.zeros(len(asked_numeric), dtype=np.int64)

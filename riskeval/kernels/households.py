@@ -15,8 +15,8 @@ def holes_of_match(first, second, missing):
     missing : int32, shape (m,); code of a suppressed key: in the released household it matches
         anything
 
-    Returns int; keys that are suppressed in the released household and known in the real one
-        (counted over all members, so the same for every way to pair them)
+    Returns how many keys are suppressed in the released household and known in the real one,
+        over all members: the same for every way to pair them
     """
     size, m = first.shape
     fits = np.zeros((size, size), dtype=np.bool_)

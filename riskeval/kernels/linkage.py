@@ -51,7 +51,6 @@ def weight_ranks(
     """Rank each released record's own original by the weight of its agreement pattern.
 
     weights : float64, shape (3 ** variables,)
-    truth : int64, shape (n_r,)
 
     Returns best, weight, own, nearer, ties; as in `gower_ranks`, with the greatest weight in place
         of the smallest distance

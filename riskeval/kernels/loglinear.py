@@ -47,7 +47,6 @@ def error_sums(first, second, counts, means, pi):
 
     first, second : float64; population means of the cells are all products of the two
     counts, means : float64, shape (n_observed,); sample count and mean of the cells with records
-    pi : float
 
     Returns float64, shape (4,); B_1, B_2 and their variances
     """

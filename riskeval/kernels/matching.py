@@ -9,7 +9,6 @@ from synthpop.microdata.kernel import kernel, step
 def improve_pairs(pairs, gap, needs):
     """Let two pairs exchange partners while this lowers the sum of their gaps; in place.
 
-    pairs : int64, shape (p, 2)
     gap : float64, shape (n, n); symmetric; infinite where two must not be a pair
     needs : bool, shape (n,); a pair of two that need no partner costs nothing
     """

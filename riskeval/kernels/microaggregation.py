@@ -63,10 +63,7 @@ def widest(x, order, first, last):
 
 @kernel
 def halved(x, most):
-    """Halve the rows until no part has more than `most`.
-
-    x : float64, shape (n, p)
-    most : int, at least 1
+    """Halve the rows of `x`, shape (n, p), until no part has more than `most`.
 
     Returns order : int64, shape (n,); rows, part after part
     bounds : int64, shape (n_parts + 1,); n_parts is a power of two
@@ -284,7 +281,6 @@ def mdav(x, k, leaf):
     group is made; the rest is a group.
 
     x : float64, shape (n, p); standardised values
-    k : int, at least 1
     leaf : int; most records in a box that is not halved any more (changes the time only): `LEAF`,
         or `LEAF_OF_MANY` with `MANY` columns or more, where boxes hardly tell what lies in them
 
@@ -355,16 +351,11 @@ def mdav(x, k, leaf):
 
 @kernel
 def optimal_cuts(values, k):
-    """Grouping of sorted values into groups of k to 2 k - 1 neighbours with the least SSE.
+    """Group n >= k ascending values: groups of k to 2 k - 1 neighbours with the least SSE.
 
     The shortest path of Hansen and Mukherjee (2003): ``cost[j]`` is the least sum of squared
     deviations of the first j values; the last group before j has k to 2 k - 1 members, whose sum
     of squares grows by one member at a time. Memory is linear in n, time is n k.
-
-    values : float64, shape (n,); ascending, n >= k
-    k : int
-
-    Returns int64, shape (n,); group of each value, ascending from 0
     """
     n = len(values)
     cost = np.full(n + 1, np.inf)

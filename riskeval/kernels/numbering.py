@@ -12,10 +12,8 @@ def number_values(values, keys, numbers, n_known, out):
     values : int64, shape (n,); their low bits say where they stand; they should look random
     keys, numbers : int64, shape (s,); the table, changed in place: value and number of each slot,
         number -1 where free. s is a power of two above ``n_known + n``.
-    n_known : int; values numbered so far
-    out : int64, shape (n,)
 
-    Returns n_known : int
+    Returns how many values are numbered now
     """
     last = len(keys) - 1
     for j in range(len(values)):

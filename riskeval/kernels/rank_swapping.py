@@ -65,12 +65,7 @@ def swap_ranks(n, reach, rng):
     2. From that rank downwards, each free rank draws among the free ones within reach.
     3. A rank that is left idle enters a pair within its reach; the three values go round.
 
-    n : int
-    reach : int
-    rng : Generator
-
-    Returns int64, shape (n,); rank whose value each rank gets; its own number where nobody was
-        within reach
+    Returns the rank whose value each rank gets; its own number where nobody was within reach
     """
     source = np.arange(n)
     free = np.ones(n, dtype=np.bool_)

@@ -16,18 +16,7 @@ from synthpop.microdata.kernel import kernel
 
 @kernel
 def match_block(
-    states,
-    values,
-    lower,
-    upper,
-    open_as_value,
-    first,
-    last,
-    order,
-    low,
-    high,
-    within,
-    product,
+    states, values, lower, upper, open_as_value, first, last, order, low, high, within, product
 ):
     """Update what the intruder sees of every point; arrays are changed in place.
 
@@ -118,14 +107,12 @@ def count_block(states, count):
 
 @kernel
 def mark_households(states, starts, marks):
-    """Write a number for each household that depends on the states of its members, not their order.
+    """Number each household by the states of its members, whatever their order.
 
     Households that differ may share a number. A household with an unknown member gets -1.
 
-    states : int64, shape (n,); key combination of each member, -1 where unknown; members stand
-        together
+    states : int64, shape (n,); key combination of each member, -1 where unknown
     starts : int64, shape (h + 1,); where each household begins
-    marks : int64, shape (h,)
     """
     for h in range(len(starts) - 1):
         mark = starts[h + 1] - starts[h]
@@ -140,16 +127,16 @@ def mark_households(states, starts, marks):
 
 @kernel
 def find_households(states, starts, marks, known, begin, members, slots, count, matches):
-    """Look up households by all their members; `count` and `found` are changed in place.
+    """Look up households by all their members; `count` and `matches` are changed in place.
 
     states, starts, marks; as in `mark_households`, of the households of the population
     known : int64, shape (c,); marks of the households that are looked for, sorted
     begin : int64, shape (c + 1,); where their members begin in `members`
-    members : int64; states of their members, sorted within the household
-    slots : int64, as `members`; number of the pair of household and state
+    members, slots : int64; states of their members, sorted within the household, and the number of
+        each pair of household and state
     count : int64, shape (c,); households of the population with exactly these members
-    found : int64, shape (n,); slot of each person of the population, -1 where the household is not
-        looked for
+    matches : int64, shape (n,); slot of each person of the population, -1 where the household is
+        not looked for
     """
     for h in range(len(marks)):
         lo = starts[h]
@@ -181,8 +168,7 @@ def moments_block(codes, slots, values, gram, moment):
     """Add persons to the cross-products of the dummy-coded keys; arrays are changed in place.
 
     codes : int32, shape (m, n)
-    slots : int32, shape (m, largest number of codes); the row of `gram` that belongs to each code
-        of each key
+    slots : int32, shape (m, largest number of codes); row of `gram` of each code of each key
     values : float64, shape (n,); persons without a value (NaN) are left out
     gram : float64, shape (s, s); counts of persons with both levels; only entries of an earlier key
         against a later one, and the diagonal, are filled
@@ -206,10 +192,8 @@ def moments_block(codes, slots, values, gram, moment):
 def find_block(codes, radix, start, tree, states):
     """Write the combination of each person into `states`, int64, shape (n,); -1 where unknown.
 
-    codes : int32, shape (m, n); keys of the persons; a code not below `radix` is unknown in the
-        sample
-    radix, start : int64, shape (m,); codes of each key, and where its table begins in `tree`
-    tree : int32, shape (cells,)
+    codes : int32, shape (m, n); a code not below the `radix` of its key is unknown in the sample
+    start : int64, shape (m,); where the table of each key begins in `tree`
     """
     m, n = codes.shape
     for j in range(n):

@@ -127,19 +127,9 @@ def rows_below(items, item, entries, first, last, na_first, na_last, rows):
 
 @kernel
 def minimal_uniques(
-    items,
-    absent,
-    column_of,
-    copies,
-    wildcard,
-    max_size,
-    weight,
-    score,
-    share,
-    n_sets,
-    sizes,
-    smallest,
-):
+    items, absent, column_of, copies, wildcard, max_size, weight,
+    score, share, n_sets, sizes, smallest,
+):  # fmt: skip
     """Find every minimal sample unique of up to `max_size` items and add up the scores.
 
     Items are taken up in descending rank at every table, and sets that end at a table before those
@@ -154,13 +144,11 @@ def minimal_uniques(
     column_of : int32, shape (n_items,); key of each item
     copies : int8, shape (n_rows,); 1 when one record has this row, 2 when several have
     wildcard : bool; whether a missing value may be any value
-    max_size : int
     weight : float64, shape (n_keys + 1,); score of a set by its size
-    score : float64, shape (n_rows,); out, sum of the scores
-    share : float64, shape (n_rows, n_keys); out, sum of the scores of the sets with each key
-    n_sets : int64, shape (n_rows,); out, number of sets
-    sizes : int64, shape (n_keys + 1,); out, number of sets by size
-    smallest : int64, shape (n_rows,); out, keys of the smallest set, 0 for none
+
+    Filled: score and n_sets, shape (n_rows,): sum of the scores and number of sets; share, shape
+    (n_rows, n_keys): sum of the scores of the sets with each key; sizes, shape (n_keys + 1,):
+    number of sets by size; smallest, shape (n_rows,): keys of the smallest set, 0 for none.
     """
     n_rows, n_cols = items.shape
     n_items = len(column_of)

@@ -76,11 +76,11 @@ class ClassificationRisk(Result):
         how = f"{self.weights} weights" if isinstance(self.weights, str) else "the given weights"
         return (
             f"Classification risk: {count(n_minimal)} of {count(self.n)} records "
-            f"({short_percent(self.minimal)}) "
-            "are unique on the keys both before and after masking (minimal risk "
-            f"{number(self.minimal)}). An intruder who knows the keys of everybody and guesses "
-            f"inside each group is right for {short_percent(self.maximal)} of the records (maximal "
-            f"risk {number(self.maximal)}). With {how} the risk is {number(self.weighted)}. There "
+            f"({short_percent(self.minimal)}) are unique on the keys both before and after masking "
+            f"(minimal risk {number(self.minimal)}). An intruder who knows the keys of everybody "
+            f"and guesses inside each group is right for {short_percent(self.maximal)} of the "
+            f"records (maximal risk {number(self.maximal)}). With {how} the risk is "
+            f"{number(self.weighted)}. There "
             "is no published threshold: compare releases of the same file."
         )
 
@@ -95,38 +95,31 @@ def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
         faults.add("weights", f"has shape {weights.shape}", remedy="Give a square matrix.")
         return
     if len(weights) > n:
-        faults.add(
-            "weights",
-            f"has {plural(len(weights), 'row')} for {plural(n, 'record')}",
-            remedy=f"Give {n}.",
-        )
+        what = f"has {plural(len(weights), 'row')} for {plural(n, 'record')}"
+        faults.add("weights", what, remedy=f"Give {n}.")
         return
     if not np.isfinite(weights).all():
         faults.add("weights", "has missing or infinite entries")
         return
     lower = np.tril(np.ones(weights.shape, dtype=bool))
     slack = SLACK * max(float(np.abs(weights).max()), 1.0)
+    steps = {
+        "column": np.diff(weights, axis=0) * lower[:-1],
+        "row": np.diff(weights, axis=1) * lower[:, 1:],
+        "diagonal": (weights[1:, 1:] - weights[:-1, :-1]) * lower[1:, 1:],
+    }
     if (weights < 0).any():
         faults.add("weights", "has negative entries")
     if (np.abs(weights[~lower]) > 0).any():
         faults.add("weights", "has entries above the diagonal", remedy="Set them to zero.")
-    down = (np.diff(weights, axis=0) > slack) & lower[:-1]
-    along = (np.diff(weights, axis=1) > slack) & lower[:, 1:]
-    aslant = (weights[1:, 1:] - weights[:-1, :-1] > slack) & lower[1:, 1:]
-    for name, rises in (("column", down), ("row", along), ("diagonal", aslant)):
-        if rises.any():
-            faults.add(
-                "weights",
-                f"grow along a {name}",
-                remedy="Smaller groups must not weigh less than larger ones.",
-            )
+    for name, rises in steps.items():
+        if (rises > slack).any():
+            remedy = "Smaller groups must not weigh less than larger ones."
+            faults.add("weights", f"grow along a {name}", remedy=remedy)
     total = float(weights.sum())
     if abs(total - n) > SLACK * n:
-        faults.add(
-            "weights",
-            f"add to {total:g}, not to the {plural(n, 'record')}",
-            remedy="Multiply them by n/sum.",
-        )
+        what = f"add to {total:g}, not to the {plural(n, 'record')}"
+        faults.add("weights", what, remedy="Multiply them by n/sum.")
 
 
 def record_weights(
@@ -209,11 +202,8 @@ def classification_risk(
     if not keys:
         faults.add("keys", "0 keys given", remedy="Give at least one column.")
     if len(before) != len(after):
-        faults.add(
-            "released",
-            f"has {plural(len(after), 'row')}, the original {len(before)}",
-            remedy="Give the same records in the same order.",
-        )
+        what = f"has {plural(len(after), 'row')}, the original {len(before)}"
+        faults.add("released", what, remedy="Give the same records in the same order.")
     elif len(before) == 0:
         faults.add("original", "has no rows")
     weight = _read_weights(faults, weights, len(before))

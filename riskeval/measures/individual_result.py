@@ -165,10 +165,10 @@ class IndividualRisk(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a record: `risk`, `f`, `F` and, with households, `household_risk`."""
-        frame = pd.DataFrame({"risk": self.risk, "f": self.f, "F": self.F})
-        if self.household_risk is None:
-            return frame
-        return frame.assign(household_risk=self.household_risk)
+        columns = {"risk": self.risk, "f": self.f, "F": self.F}
+        if self.household_risk is not None:
+            columns["household_risk"] = self.household_risk
+        return pd.DataFrame(columns)
 
     def summary(self) -> str:
         """Return the expected re-identifications and what they assume."""

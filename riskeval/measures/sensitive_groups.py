@@ -17,8 +17,6 @@ from synthpop.microdata.frames import is_number, listed_names
 from synthpop.microdata.text import count as count_text
 
 MOST_CODES = 20
-
-
 """Distinct numbers up to which a numeric column may well hold codes of categories."""
 
 

@@ -92,14 +92,8 @@ class Suda(Result):
 
         ``score``, ``dis_score``, ``n_msu``, ``smallest_msu`` and ``<key>_contribution``.
         """
-        frame = pd.DataFrame(
-            {
-                "score": self.score,
-                "dis_score": self.dis_score,
-                "n_msu": self.n_msu,
-                "smallest_msu": self.smallest_msu,
-            }
-        )
+        names = ("score", "dis_score", "n_msu", "smallest_msu")
+        frame = pd.DataFrame({name: getattr(self, name) for name in names})
         for j, key in enumerate(self.keys):
             frame[f"{key}_contribution"] = self.contribution[:, j]
         return frame
@@ -123,11 +117,8 @@ class Suda(Result):
                 f"{self.max_size} of {len(self.keys)} keys."
             )
         shares = self.attribute_contribution["contribution"].to_numpy()
-        by = (
-            ""
-            if np.isnan(shares).any()
-            else f" Most of it comes from {self.keys[shares.argmax()]}."
-        )
+        largest = "" if np.isnan(shares).any() else self.keys[shares.argmax()]
+        by = f" Most of it comes from {largest}." if largest else ""
         special = int(self.special.sum())
         fewer = (
             f" For {plural(special, 'record')} of them fewer than all keys do (special uniques)."

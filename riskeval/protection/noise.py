@@ -13,9 +13,10 @@ from riskeval.protection.methods import NOISE, NoiseMethod, OutlierNoise, RommNo
 from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
-    put_numbers,
+    incomplete_notes,
     read_numbers,
     type_notes,
+    with_numbers,
 )
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
@@ -196,12 +197,9 @@ def _with_noise(
     _check_size(values, int(complete.sum()), job)
     new, stated, notes = _noisy(values, complete, names, job)
     rows = ~np.isnan(values) & (new != values)
-    for j, name in enumerate(names):
-        if name in keep_zeros:
-            rows[:, j] &= values[:, j] != 0
-    released = frame.copy(deep=False)
-    for j, name in enumerate(names):
-        released[name] = put_numbers(frame[name], new[:, j], rows[:, j], integers=integers)
+    may_leave_zero = np.array([name not in keep_zeros for name in names])
+    rows &= (values != 0) | may_leave_zero
+    released = with_numbers(frame, names, new, rows, integers)
     after = numbers(released, names)
     moment = {
         "covariance_before": _covariance(values[complete]),
@@ -256,16 +254,12 @@ def _noisy(
     x, n = values[complete], int(complete.sum())
     if n < 2:
         return values.copy(), _covariance(x), ["There was nothing to add noise to."]
-    n_rest = int((~complete & ~np.isnan(values).all(axis=1)).sum())
-    rest_notes = (
-        [f"{plural(n_rest, 'record')} with missing values stayed as they were."] if n_rest else []
-    )
     new = values.copy()
     before = _covariance(x)
     if isinstance(job.noise, RommNoise):
         rng = job.streams.at("add_noise", "romm")
         new[complete] = rotated(x, job.level, job.noise.rows_together, rng)
-        return new, before, rest_notes
+        return new, before, incomplete_notes(values)
     cloud = scatter(x, job.covariance)
     notes = [f"Classical covariance: {cloud.fallback}."] if cloud.fallback else []
     if isinstance(job.noise, OutlierNoise):
@@ -277,7 +271,7 @@ def _noisy(
         notes += [f"Classical distances: {robust.fallback}."] if robust.fallback else []
         sentence = f"{int(far.sum())} outlying records of {n} got noise."
         sentence += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
-        return new, None, [*notes, sentence, *rest_notes]
+        return new, None, [*notes, sentence, *incomplete_notes(values)]
     share = cloud.covariance
     if job.method == "additive":  # each variance from its own column only, to the last digit
         share = np.diag([np.var(np.ascontiguousarray(column), ddof=1) for column in x.T])

@@ -13,6 +13,7 @@ from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers, check_size
 from synthpop.microdata.parameters import OneOf
+from synthpop.microdata.text import plural
 
 INTEGERS = OneOf("real", "round")
 """What becomes of columns of whole numbers."""
@@ -111,6 +112,24 @@ def put_numbers(
     after = before.copy()
     after.iloc[where] = new
     return after
+
+
+def with_numbers(
+    frame: pd.DataFrame, names: Sequence[str], values: np.ndarray, rows: np.ndarray, integers: str
+) -> pd.DataFrame:
+    """Return a file with new values at some cells of its columns, values and rows (n, p)."""
+    released = frame.copy(deep=False)
+    for j, name in enumerate(names):
+        released[name] = put_numbers(frame[name], values[:, j], rows[:, j], integers=integers)
+    return released
+
+
+def incomplete_notes(values: np.ndarray) -> list[str]:
+    """Say how many records have some values, shape (n, p), but not all."""
+    missing = np.isnan(values)
+    n_incomplete = int((missing.any(axis=1) & ~missing.all(axis=1)).sum())
+    records = plural(n_incomplete, "record")
+    return [f"{records} with missing values stayed as they were."] if n_incomplete else []
 
 
 def type_notes(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[str]) -> list[str]:

@@ -11,9 +11,10 @@ import pandas as pd
 from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
-    put_numbers,
+    incomplete_notes,
     read_numbers,
     type_notes,
+    with_numbers,
 )
 from riskeval.protection.once import once_a_household, read_order, with_signs_of
 from riskeval.protection.result import Protected, own_frame, protected
@@ -22,7 +23,6 @@ from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import SHARE, OneOf, check
 from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
-from synthpop.microdata.text import plural
 
 PARAMETERS = {"alpha": SHARE, "covariance": OneOf(*COVARIANCES), "integers": INTEGERS}
 
@@ -131,21 +131,16 @@ def _coded(
     shrink = np.sqrt(limit / distance[far])[:, None]
     new = values.copy()
     new[far] = shrink * values[far] + (1 - shrink) * cloud.center
-    released = frame.copy(deep=False)
-    for j, name in enumerate(names):
-        rows = far & (new[:, j] != values[:, j])
-        released[name] = put_numbers(frame[name], new[:, j], rows, integers=integers)
+    rows = far[:, None] & (new != values)
+    released = with_numbers(frame, names, new, rows, integers)
     released = with_signs_of(frame, released, signs)
     reached = squared_distances(numbers(released, names)[far], cloud)
-    n_incomplete = int((~complete & ~np.isnan(values).all(axis=1)).sum())
     notes = [
         f"Of {int(complete.sum())} complete records {int(far.sum())} had a squared distance above "
         f"{limit:.4g} (quantile {1 - alpha:g} of chi-squared, {len(names)} degrees of freedom).",
         _verified(reached, limit, frame, released, names, integers == "real" and not signs),
         MANY_OUTLIERS if far.sum() > complete.sum() / 4 else "",
-        f"{plural(n_incomplete, 'record')} with missing values stayed as they were."
-        if n_incomplete
-        else "",
+        *incomplete_notes(values),
         f"Classical covariance: {cloud.fallback}." if cloud.fallback else "",
         *type_notes(frame, released, names),
     ]
@@ -155,20 +150,15 @@ def _coded(
         names,
         method="mv_top_code",
         parameters={
-            "variables": list(names),
-            "alpha": float(alpha),
-            "covariance": covariance,
+            "variables": list(names), "alpha": float(alpha), "covariance": covariance,
             "integers": integers,
         },
         notes=[note for note in notes if note],
         details={
-            "distance": distance,
-            "limit": limit,
-            "centre": cloud.center,
-            "covariance": cloud.covariance,
-            "outliers": far,
+            "distance": distance, "limit": limit, "centre": cloud.center,
+            "covariance": cloud.covariance, "outliers": far,
         },
-    )
+    )  # fmt: skip
 
 
 def _verified(

@@ -21,7 +21,7 @@ from riskeval.measures.linkage.methods import (
     ranges_of,
     rank_by_gower,
     rank_by_weight,
-    read_linkage,
+    read_linkage_files,
 )
 from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.codes import cell_ids
@@ -98,15 +98,8 @@ class RecordLinkage(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a released record."""
-        return pd.DataFrame(
-            {
-                "nearest": self.nearest,
-                "score": self.score,
-                "own_score": self.own_score,
-                "linked": self.linked,
-                "linked_second": self.linked_second,
-            }
-        )
+        names = ("nearest", "score", "own_score", "linked", "linked_second")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
 
     def summary(self) -> str:
         """Say how many records are linked, and against what to read it."""
@@ -213,7 +206,7 @@ def record_linkage(
     }  # fmt: skip
     _check_options(faults, options)
     blocks = listed_names(block)
-    files = read_linkage(
+    files = read_linkage_files(
         faults, original, released, variables, blocks, identifier,
         {"weights": _mapping(weights), "agreement": _mapping(agreement)},
         numeric_only=method in ("distance", "mahalanobis"),

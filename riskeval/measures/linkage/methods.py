@@ -44,7 +44,7 @@ class LinkageFiles:
     agreement: dict[str, float]  # given agreement limits by variable
 
 
-def read_linkage(
+def read_linkage_files(
     faults: Faults,
     original: Any,
     released: Any,

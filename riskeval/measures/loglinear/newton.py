@@ -218,14 +218,14 @@ class _System:
             base = np.exp(self.observed @ plain + self.empty_offset)
             parts = [np.exp(d @ beta[s]) for d, s in zip(self.designs, self.slices(), strict=True)]
             sums = np.array([part.sum() for part in parts])
-            whole = np.exp(beta[0] + self.empty_offset) * sums.prod()
-            total = whole - base.sum() + mean.sum()
+            table_total = np.exp(beta[0] + self.empty_offset) * sums.prod()
+            total = table_total - base.sum() + mean.sum()
             if not np.isfinite(total) or not np.isfinite(mean).all():
                 empty = np.zeros((0, 0))
                 return _State(mean, np.inf, np.zeros(0), empty)
-            score = self.observed.T @ counts - self._first(parts, sums, whole)
+            score = self.observed.T @ counts - self._first(parts, sums, table_total)
             score -= self.observed.T @ mean - self._without_covariate().T @ base
-            hessian = self._second(parts, sums, whole)
+            hessian = self._second(parts, sums, table_total)
             hessian += (self.observed.T @ self.observed.multiply(mean[:, None])).toarray()
             plain_rows = self._without_covariate()
             hessian -= (plain_rows.T @ plain_rows.multiply(base[:, None])).toarray()
@@ -238,23 +238,23 @@ class _System:
         keep[-1] = 0.0
         return self.observed.multiply(keep[None, :]).tocsr()
 
-    def _first(self, parts: list[np.ndarray], sums: np.ndarray, whole: float) -> np.ndarray:
+    def _first(self, parts: list[np.ndarray], sums: np.ndarray, table_total: float) -> np.ndarray:
         """Return the sum of mean times design over all cells, offset as in an empty cell."""
         sums_of_columns = np.zeros(self.observed.shape[1])
-        sums_of_columns[0] = whole
+        sums_of_columns[0] = table_total
         for part, total, design, where in zip(
             parts, sums, self.designs, self.slices(), strict=True
         ):
-            sums_of_columns[where] = whole / total * (design.T @ part)
+            sums_of_columns[where] = table_total / total * (design.T @ part)
         return sums_of_columns
 
-    def _second(self, parts: list[np.ndarray], sums: np.ndarray, whole: float) -> np.ndarray:
+    def _second(self, parts: list[np.ndarray], sums: np.ndarray, table_total: float) -> np.ndarray:
         """Return the sum of mean times design times design over all cells."""
-        first = self._first(parts, sums, whole)
-        products = np.outer(first, first) / whole
+        first = self._first(parts, sums, table_total)
+        products = np.outer(first, first) / table_total
         for part, total, design, where in zip(
             parts, sums, self.designs, self.slices(), strict=True
         ):
             block = (design.T @ design.multiply(part[:, None])).toarray()
-            products[where, where] = whole / total * block
+            products[where, where] = table_total / total * block
         return products

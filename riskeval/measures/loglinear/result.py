@@ -98,18 +98,11 @@ class LogLinearRisk(Result):
 
         With households also `household_risk`.
         """
-        frame = pd.DataFrame(
-            {
-                "lambda": self.lambda_,
-                "pi": self.inclusion_probability,
-                "risk_unique": self.risk_unique,
-                "risk_match": self.risk_match,
-                "risk": self.risk,
-            }
-        )
-        if self.household_risk is None:
-            return frame
-        return frame.assign(household_risk=self.household_risk)
+        columns = {"lambda": self.lambda_, "pi": self.inclusion_probability}
+        columns |= {name: getattr(self, name) for name in ("risk_unique", "risk_match", "risk")}
+        if self.household_risk is not None:
+            columns["household_risk"] = self.household_risk
+        return pd.DataFrame(columns)
 
     @property
     def expected_household_reidentifications(self) -> float | None:

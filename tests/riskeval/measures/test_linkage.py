@@ -16,7 +16,7 @@ from riskeval.measures.linkage.methods import (
     fit_fellegi_sunter,
     gower_matrix,
     ranges_of,
-    read_sides,
+    read_linkage_files,
 )
 from synthpop.microdata.errors import Faults, InputError
 from tests.reference_data import golden, survey_data
@@ -35,7 +35,7 @@ def people() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def sides_of(original, released, variables, weights=None):
-    return read_sides(
+    return read_linkage_files(
         Faults("test"),
         original,
         released,
