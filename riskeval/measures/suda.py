@@ -20,7 +20,7 @@ from riskeval.keys.table import KeyTable, table_of
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import NONE, Between, OneOf, Whole, check
 from synthpop.microdata.results import Result
@@ -143,11 +143,9 @@ class Suda(Result):
 
 def _check(faults: Faults, frame: pd.DataFrame, keys: Sequence[str]) -> None:
     check_columns(faults, frame, keys, "key")
-    if not 1 <= len(keys) <= MOST_KEYS:
+    if len(keys) > MOST_KEYS:
         remedy = f"Give 1 to {MOST_KEYS} columns."
         faults.add("keys", f"{plural(len(keys), 'key')} given", remedy=remedy)
-    if len(set(keys)) < len(keys):
-        faults.add("keys", "a key is named twice", remedy="Name each key once.")
     if len(frame) == 0:
         faults.add("data", "has no rows")
 
@@ -218,8 +216,8 @@ def suda(
     ([0, 0, 2, 1], [False, False, False, True])
     """
     frame = as_frame(data, columns=(keys,))
-    keys = list(listed_names(keys))
     faults = Faults("suda")
+    keys = list(as_names(faults, keys, "keys"))
     _check(faults, frame, keys)
     parameters = PARAMETERS | {"max_size": Whole(1, max(len(keys), 1)) | NONE}
     options = {"dis_fraction": dis_fraction, "normalise": normalise, "missing": missing}

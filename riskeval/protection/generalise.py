@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -30,6 +30,7 @@ from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import plural
 
+PARAMETERS = {"k": Whole(1), "suppression_limit": Whole(0)}
 MOST_ATTACKED = 10
 """Nodes of which the suppressed records are attacked."""
 
@@ -108,18 +109,18 @@ def minimal_generalization(
     """
     frame = own_frame(data)
     sequences = _prepared(frame, hierarchies, k, suppression_limit)
-    _check_node(sequences, node)
     faults = Faults("minimal_generalization")
+    _check_node(faults, sequences, node)
     homes = None if household is None else read_households(faults, frame, household)
     names = [sequence.name for sequence in sequences]
     household_names = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
-    whole = tuple(names.index(name) for name in household_names)
     number = None if homes is None else homes.number
-    search = LatticeSearch(sequences, k, suppression_limit, number, whole)
+    by_household = tuple(names.index(name) for name in household_names)
+    search = LatticeSearch(sequences, k, suppression_limit, number, by_household)
     minimal = search.minimal_nodes()
     attempts = _attempts(frame, search, _candidates(search, minimal, names, node), homes)
-    attempt, notes = _withstanding(attempts, k)
+    attempt = _withstanding(attempts, k)
     levels, small, released = attempt.node, attempt.small, attempt.data
     _verify(released, names, k, small, homes, household_names)
     level_of = dict(zip(names, levels, strict=True))
@@ -141,7 +142,7 @@ def minimal_generalization(
             f"Levels {level_of}, {kind}; counted anew, every group has at least {k} "
             f"{'records' if homes is None else 'households'}, {plural(int(small.sum()), 'record')} "
             f"lost all keys (at most {suppression_limit} allowed).",
-            *notes,
+            *attempt.notes,
         ],
         details={
             "node": level_of,
@@ -189,17 +190,15 @@ def _precision(sequences: list[Hierarchy], node: Node) -> float:
     return 1.0 - float(np.mean(shares)) if shares else 1.0
 
 
-def _check_node(sequences: list[Hierarchy], node: Mapping[str, int] | None) -> None:
+def _check_node(faults: Faults, sequences: list[Hierarchy], node: Mapping[str, int] | None) -> None:
     if node is None:
         return
-    faults = Faults("minimal_generalization")
     for name in set(node) ^ {sequence.name for sequence in sequences}:
         faults.add("node", f"{name!r} is not a key or has no level")
     for sequence in sequences:
         level = node.get(sequence.name, 0)
         if isinstance(level, bool) or level not in range(sequence.top + 1):
             faults.add("node", f"{sequence.name!r}: {level!r}", remedy=f"Give 0 to {sequence.top}.")
-    faults.raise_if_any()
 
 
 def _candidates(
@@ -246,21 +245,19 @@ class _Attempt:
     below: int  # records below k once what they lost is read back
 
 
-def _withstanding(attempts: Iterator[_Attempt], k: int) -> tuple[_Attempt, list[str]]:
+def _withstanding(attempts: Iterator[_Attempt], k: int) -> _Attempt:
     """Return the first node whose suppressed records stay hidden, else the first of all."""
     first = attempt = next(attempts)
     n_passed = 0
     while attempt.below and (later := next(attempts, None)) is not None:
         attempt, n_passed = later, n_passed + 1
-    if attempt.below:
-        return first, first.notes
-    if not n_passed:
-        return attempt, attempt.notes
-    return attempt, [
-        *attempt.notes,
+    if attempt.below or not n_passed:
+        return first
+    note = (
         f"{plural(n_passed, 'node')} of higher precision would leave records below {k} once what "
-        "they suppress is read back.",
-    ]
+        "they suppress is read back."
+    )
+    return replace(attempt, notes=[*attempt.notes, note])
 
 
 def _attempts(
@@ -288,11 +285,7 @@ def _prepared(
     faults = Faults("minimal_generalization")
     if not hierarchies:
         faults.add("hierarchies", "no column is given")
-    check(
-        faults,
-        {"k": Whole(1), "suppression_limit": Whole(0)},
-        {"k": k, "suppression_limit": limit},
-    )
+    check(faults, PARAMETERS, {"k": k, "suppression_limit": limit})
     check_columns(faults, frame, hierarchies, "key")
     faults.raise_if_any()
     sequences = [

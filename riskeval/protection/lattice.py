@@ -18,15 +18,15 @@ class LatticeSearch:
 
     k, limit: records (or households) of a group, and records that may be in smaller ones
     home: household of each record, int64, shape (n,), or None
-    whole: keys of which an intruder knows the values of all members
+    household_keys: keys of which an intruder knows the values of all members
     """
 
     def __init__(
         self, sequences: list[Hierarchy], k: int, limit: int, home: np.ndarray | None = None,
-        whole: tuple[int, ...] = (),
+        household_keys: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         self.sequences, self.k, self.limit = sequences, k, limit
-        self.home, self.whole = home, whole
+        self.home, self.household_keys = home, household_keys
         base = np.column_stack([sequence.codes[0] for sequence in sequences])
         self.cell, n_cells = cell_ids(base)
         self.sizes = np.bincount(self.cell, minlength=n_cells)
@@ -98,15 +98,17 @@ class LatticeSearch:
             small = not_emptied[n_homes[not_emptied[:, 0]] < self.k, 1]
             n_alike = np.bincount(make_up, ~emptied)
             rare = np.flatnonzero(~emptied & (n_alike[make_up] < self.k))
-            if not len(small) and not (self.whole and len(rare)):
+            if not len(small) and not (self.household_keys and len(rare)):
                 return np.asarray(emptied[home])
             emptied[small] = True
-            if self.whole:
+            if self.household_keys:
                 emptied[rare] = True
 
     def _make_up(self, keys: tuple[int, ...], node: Node, home: np.ndarray) -> np.ndarray:
-        """Number of the make-up of each household on the keys of `whole`, int64, shape (H,)."""
-        known = [(j, level) for j, level in zip(keys, node, strict=True) if j in self.whole]
+        """Number of the make-up of each household on the household keys, int64, shape (H,)."""
+        known = [
+            (j, level) for j, level in zip(keys, node, strict=True) if j in self.household_keys
+        ]
         if not known:
             return np.zeros(int(home.max(initial=-1)) + 1, dtype=np.int64)
         ids, _ = self.groups(tuple(j for j, _ in known), tuple(level for _, level in known))

@@ -25,7 +25,7 @@ from riskeval.protection.swap_places import make_up_of
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, extremes
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.frames import listed_names
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import count, join, plural
@@ -106,7 +106,7 @@ def local_recoding(
     # 1. Check what was given, and code the keys at all levels
     frame = own_frame(data)
     faults = Faults("local_recoding")
-    names = list(listed_names(keys))
+    names = list(as_names(faults, keys, "keys"))
     sequences = _sequences(faults, frame, names, k, hierarchies or {})
     ranks = np.ones(len(names), dtype=np.int64)
     if importance is not None:
@@ -223,8 +223,6 @@ def _make_up_note(codes: np.ndarray, homes: HouseholdRoles, k: int, known: Seque
 def _sequences(
     faults: Faults, frame: pd.DataFrame, names: list[str], k: int, hierarchies: Mapping[str, Any]
 ) -> list[Hierarchy]:
-    if not names or len(set(names)) < len(names):
-        faults.add("keys", "is empty or a key is named twice", remedy="Name each key once.")
     check(faults, {"k": Whole(2)}, {"k": k})
     if Whole(2).allows(k) and len(frame) < k:
         faults.add("data", f"have {plural(len(frame), 'record')}, fewer than k = {k}")

@@ -14,7 +14,7 @@ from riskeval.protection.result import Protected, categorical_column, own_frame,
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.frames import is_number, listed_names
+from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import plural
@@ -67,10 +67,8 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
     ['20-31', '20-31', '20-31', '39-62', '39-62', '39-62']
     """
     frame = own_frame(data)
-    names = list(listed_names(keys))
     faults = Faults("mondrian")
-    if not names or len(set(names)) < len(names):
-        faults.add("keys", "are empty or name a column twice")
+    names = list(as_names(faults, keys, "keys"))
     check_columns(faults, frame, dict.fromkeys(names), "key")
     check(faults, {"k": Whole(1)}, {"k": k})
     if Whole(1).allows(k) and len(frame) < k:

@@ -127,8 +127,6 @@ def read_plan(
     forbidden: Mapping[str, Pairs] | Pairs,
 ) -> dict[str, tuple[Any, list[tuple[Any, Any]]]]:
     """Return matrix (or its options) and forbidden pairs of each column."""
-    if not names or len(set(names)) < len(names):
-        faults.add("columns", "are empty or name a column twice")
     fine = check_columns(faults, frame, dict.fromkeys(names), "column to perturb")
     check_columns(faults, frame, by, "strata")
     for column in set(by) & set(names):

@@ -15,6 +15,7 @@ from riskeval.protection.suppress_codes import TREATMENTS
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.parameters import Between, Whole, check, check_choice
 from synthpop.microdata.text import plural
 
@@ -99,10 +100,7 @@ class SuppressionPlan:
     def check(self, faults: Faults, frame: pd.DataFrame) -> None:
         """Note everything that is wrong."""
         names = self.keys
-        if not names:
-            faults.add("keys", "no key is given", remedy="Name at least one column.")
-        if len(set(names)) < len(names):
-            faults.add("keys", "a column is named twice", remedy="Name each key once.")
+        as_names(faults, names, "keys")
         if len(names) > MOST_KEYS:
             faults.add("keys", f"{plural(len(names), 'key')}", remedy=f"Give at most {MOST_KEYS}.")
         check_columns(faults, frame, dict.fromkeys(names), "key")

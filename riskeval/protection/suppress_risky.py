@@ -12,11 +12,11 @@ import pandas as pd
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
 from riskeval.protection.suppress_checks import read_ranks
-from riskeval.recovery.columns import names_of
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between, check
 from synthpop.microdata.text import count, join, number, plural
@@ -85,10 +85,8 @@ def suppress_risky(
     # 1. Check what was asked
     frame = own_frame(data)
     faults = Faults("suppress_risky")
-    names = names_of(column)
+    names = list(as_names(faults, column, "column"))
     check_columns(faults, frame, dict.fromkeys(names), "column to suppress")
-    if not names or len(set(names)) < len(names):
-        faults.add("column", "is empty or named twice", remedy="Name each column once.")
     numbers = None if risk is None else _read_risk(faults, risk, len(frame))
     if risk is not None and len(names) > 1:
         faults.add("risk", "is for one column", remedy="Leave it out: it is estimated anew.")
