@@ -1,4 +1,4 @@
-"""Noise for continuous variables, with the covariance it leaves behind said beforehand."""
+"""Noise for continuous variables; the covariance that it leaves is stated beforehand."""
 
 from __future__ import annotations
 

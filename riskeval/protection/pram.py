@@ -149,7 +149,7 @@ def pram(
         names,
         method="pram",
         parameters={
-            "columns": names, "matrix": {name: _shown(plan[name][0]) for name in names},
+            "columns": names, "matrix": {name: _plain(plan[name][0]) for name in names},
             "strata": by or None,
             "forbidden": {name: [list(pair) for pair in plan[name][1]] for name in names},
             "weights": weights, "household": household,
@@ -287,5 +287,5 @@ def _crossed(codes: np.ndarray, new: np.ndarray, levels: tuple[Any, ...]) -> pd.
     return pd.DataFrame(pairs.reshape(size, size), index=list(levels), columns=list(levels))
 
 
-def _shown(kind: Any) -> Any:
+def _plain(kind: Any) -> Any:
     return kind.plain() if isinstance(kind, Method) else np.asarray(kind).tolist()

@@ -106,7 +106,7 @@ def release_file(
     # 3. traces in the metadata
     for column in file.columns:
         if isinstance(file[column].dtype, pd.CategoricalDtype):
-            file[column] = _used_categories(file[column])
+            file[column] = file[column].cat.remove_unused_categories()
     meanings = dictionary_of(frame) if dictionary is None else dictionary
     file.attrs = {}
     meanings = released_dictionary(file, meanings)
@@ -141,12 +141,6 @@ def released_dictionary(file: pd.DataFrame, dictionary: Dictionary) -> Dictionar
             )
         )
     return Dictionary(variables)
-
-
-def _used_categories(values: pd.Series) -> pd.Series:
-    used = np.unique(values.cat.codes.to_numpy())
-    categories = values.cat.categories[used[used >= 0]]
-    return values.cat.set_categories(categories)
 
 
 def write_release(path: Path | str, data: Any, **options: Any) -> Path:

@@ -255,7 +255,10 @@ def _by_ranks(
     np.fill_diagonal(correlation, 1.0)
     xx, xs, ss = correlation[:p, :p], correlation[:p, p:], correlation[p:, p:]
     slopes = xs @ np.linalg.pinv(ss, rcond=1e-8, hermitian=True)
-    return after @ slopes.T, _positive(xx - slopes @ xs.T)
+    residual = xx - slopes @ xs.T
+    sizes, directions = np.linalg.eigh((residual + residual.T) / 2)
+    nearest = (directions * np.maximum(sizes, 0.0)) @ directions.T  # no negative eigenvalues
+    return after @ slopes.T, nearest
 
 
 def _correlation(values: np.ndarray) -> np.ndarray:
@@ -264,12 +267,6 @@ def _correlation(values: np.ndarray) -> np.ndarray:
     scale = np.sqrt(np.square(centred).sum(axis=0))
     centred = centred / np.where(scale > 0, scale, 1.0)
     return centred.T @ centred
-
-
-def _positive(covariance: np.ndarray) -> np.ndarray:
-    """The nearest matrix without negative eigenvalues."""
-    sizes, directions = np.linalg.eigh((covariance + covariance.T) / 2)
-    return (directions * np.maximum(sizes, 0.0)) @ directions.T
 
 
 def _sources(values: np.ndarray, scores: np.ndarray) -> np.ndarray:

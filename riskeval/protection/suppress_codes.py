@@ -82,8 +82,7 @@ def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressReques
 def _sums(
     cells: np.ndarray, counts: np.ndarray, targets: np.ndarray, sources: np.ndarray
 ) -> np.ndarray:
-    both = cells[np.concatenate([targets, sources])]
-    ids, n_ids = cell_ids(both)
+    ids, n_ids = cell_ids(cells[np.concatenate([targets, sources])])
     sums = np.bincount(ids[len(targets) :], weights=counts[sources], minlength=n_ids)
     return np.asarray(sums[ids[: len(targets)]])
 
