@@ -64,15 +64,15 @@ class AlphaKAnonymity(Result):
 
     def summary(self) -> str:
         """Return how many records violate either condition."""
-        return (
+        text = (
             f"({self.alpha:g}, {self.k})-anonymity {'holds' if self.holds else 'does not hold'}: "
             f"{count(self.n_rare)} of {count(len(self.f))} records are in groups of fewer than "
             f"{self.k}, and {count(self.n_dominated)} in groups in which one value of "
             f"{self.sensitive} has more than {percent(self.alpha, 0)} of the records. The most "
             f"dominant value of a group has {percent(self.largest_share, 1)}. Alpha and k are "
-            "chosen by the office (Wong et al. "
-            "2006)." + "".join(f" {note}" for note in self.notes)
+            "chosen by the office (Wong et al. 2006)."
         )
+        return " ".join([text, *self.notes])
 
 
 @same_library

@@ -59,19 +59,19 @@ class BetaLikeness(Result):
 
     def summary(self) -> str:
         """Return the largest gain and what it means."""
-        return (
+        records = plural(self.n_above_log, "record")
+        enhanced = (
+            "Enhanced beta-likeness holds: no gain is above -log of the share in the file."
+            if self.enhanced
+            else f"For {records} the gain is above -log of the share in the file, so enhanced "
+            "beta-likeness does not hold."
+        )
+        text = (
             f"Knowing the keys raises the probability of a value of {self.sensitive} by at most "
             f"{percent(self.beta, 1)} of what it is in the file (beta = {number(self.beta)}). "
-            + (
-                "Enhanced beta-likeness holds: no gain is above -log of the share in the file."
-                if self.enhanced
-                else f"For {plural(self.n_above_log, 'record')} "
-                "the gain is above -log of the share in the file, so enhanced beta-likeness does "
-                "not hold."
-            )
-            + " The limit is a decision of the office (Cao and Karras 2012)."
-            + "".join(f" {note}" for note in self.notes)
+            f"{enhanced} The limit is a decision of the office (Cao and Karras 2012)."
         )
+        return " ".join([text, *self.notes])
 
 
 @same_library

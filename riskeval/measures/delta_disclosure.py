@@ -55,7 +55,7 @@ class DeltaDisclosure(Result):
                 "occur: whoever knows the keys can exclude it, and delta-disclosure privacy in the "
                 "strict sense does not hold for any delta."
             )
-        return text + "".join(f" {note}" for note in self.notes)
+        return " ".join([text, *self.notes])
 
 
 def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDisclosure:

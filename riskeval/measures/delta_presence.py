@@ -51,20 +51,18 @@ class DeltaPresence(Result):
     def summary(self) -> str:
         """Return the range of the probabilities and who is certain to be in."""
         sure = int((self.probability >= 1 - 1e-12).sum())
-        return (
+        text = (
             "For a person of the population the probability to be in the release is between "
             f"{self.delta_min:.3f} and {self.delta_max:.3f}; {count(sure)} of "
             f"{count(len(self.probability))} persons are certainly in it. This matters where "
             "taking part is itself sensitive; the limits are a decision of the office (Nergiz et "
             "al. 2007)."
-            + (
-                f" {plural(self.n_unmatched, 'record', 'records')} of the release "
-                f"{'matches' if self.n_unmatched == 1 else 'match'} nobody in the population."
-                if self.n_unmatched
-                else ""
-            )
-            + "".join(f" {note}." for note in self.notes)
         )
+        if self.n_unmatched:
+            verb = "matches" if self.n_unmatched == 1 else "match"
+            records = plural(self.n_unmatched, "record")
+            text += f" {records} of the release {verb} nobody in the population."
+        return " ".join([text, *(f"{note}." for note in self.notes)])
 
 
 @same_library

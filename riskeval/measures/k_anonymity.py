@@ -69,12 +69,14 @@ class KAnonymity(Result):
         n = len(self.f)
         blank = n_blank(self.counts)
         names = ", ".join(self.counts.keys.names)
-        parts = [
+        violations = [
             f"{count_text(count)} of {count_text(n)} records ({percent(count / max(n, 1))}) "
             f"violate {k}-anonymity"
             for k, count in self.violations.items()
         ]
-        text = f"{'; '.join(parts)}: fewer than k records of the file share their key ({names})."
+        text = (
+            f"{'; '.join(violations)}: fewer than k records of the file share their key ({names})."
+        )
         if 0 < blank < n:
             text = self._blank_sentence(n, blank) + text
         elif blank:

@@ -77,19 +77,19 @@ class LDiversity(Result):
     def summary(self) -> str:
         """Return how many records have one sensitive value in common with their whole group."""
         n = len(self.per_record)
-        parts = []
+        sentences = []
         keys = ", ".join(self.keys)
         none = " (or none)" if self.missing_sensitive == "ignore" else ""
         for name in self.sensitive:
             same = self.violations(2)[name]
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0
-            parts.append(
+            sentences.append(
                 f"{name}: for {count_text(same)} of {count_text(n)} records "
                 f"({percent(same / max(n, 1))}) all records with the same {keys} have the same "
                 f"value{none}, so the key alone discloses it; the smallest distinct l of the file "
                 f"is {smallest:g}."
             )
-        text = " ".join(parts) + (
+        text = " ".join(sentences) + (
             " Distinct l = 2 is the least that protects anything (Machanavajjhala et al. 2007); "
             "how much more is needed is a decision of the office."
         )

@@ -64,7 +64,7 @@ class TCloseness(Result):
 
     def summary(self) -> str:
         """Return the largest distance and what it means."""
-        parts = [
+        largest = [
             f"{name} ({kind} distance): at most {number(self.per_record[name].max())}"
             for name, kind in self.distance.items()
             if len(self.per_record)
@@ -73,7 +73,7 @@ class TCloseness(Result):
             f"The file satisfies t-closeness with t = {number(self.t)}: within any group of "
             "records that share the keys, the distribution of the sensitive value differs from "
             "that of the file by at most this earth mover's distance (0: nothing is learned; 1: "
-            f"everything). By variable: {'; '.join(parts)}. There is no agreed limit: it is a "
+            f"everything). By variable: {'; '.join(largest)}. There is no agreed limit: it is a "
             "decision of the office (Li et al. 2007)."
         )
         return " ".join([text, *self.notes])

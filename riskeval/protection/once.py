@@ -40,8 +40,7 @@ class Order:
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # whether the verb keeps signs itself, as by never mixing values of different sign
     verb_keeps_signs: bool = True
-    # variables that are masked together for all members: one row a household, of one
-    # size
+    # variables that are masked together for all members: one row a household, of one size
     household_keys: tuple[str, ...] = ()
     k: int = 1  # households that such a table needs
 

@@ -59,14 +59,9 @@ class Places:
     first: np.ndarray  # int64 array, shape (H,): first record of each household
     # int64 array, shape (H, levels): area of each household at each level, coarse to fine
     area: np.ndarray
-    # float64 array, shape (H, levels): risk of the household at each level: the largest of its
-    # members
-    risk: np.ndarray
-    # bool array, shape (H, levels): whether the household must be swapped for its risk at each
-    # level
-    must: np.ndarray
-    # list of int64 arrays, shape (H,): group of similar households, for each profile in the order
-    # in which they are tried
+    risk: np.ndarray  # float64 array, shape (H, levels): the largest of the members at each level
+    must: np.ndarray  # bool array, shape (H, levels): whether it must be swapped for its risk
+    # int64 arrays, shape (H,): group of similar households, by profile in the order of trial
     profiles: list[np.ndarray]
 
 

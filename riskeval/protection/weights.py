@@ -232,7 +232,7 @@ def _one_for_members(
 def _design(
     frame: pd.DataFrame,
     watched: Sequence[str],
-    both: tuple[np.ndarray, np.ndarray],
+    before_and_after: tuple[np.ndarray, np.ndarray],
     stratum: np.ndarray,
     homes: HouseholdRoles | None,
 ) -> pd.DataFrame:
@@ -241,7 +241,7 @@ def _design(
         y = as_numbers(frame[name])
         filled = ~np.isnan(y)
         row: list[Any] = [name]
-        for w in both:
+        for w in before_and_after:
             mean = float(np.average(y[filled], weights=w[filled])) if filled.any() else np.nan
             linearised = np.where(filled, y - mean, 0.0) / w[filled].sum()
             unit = None if homes is None else homes.number
