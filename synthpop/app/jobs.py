@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from synthpop.microdata.events import Listener
 
@@ -29,9 +30,15 @@ class JobRequest:
     listen: Listener = lambda event: None
 
 
-def audience_of(request: JobRequest) -> Literal["internal", "external"]:
-    """Return for whom a report is written."""
-    return "external" if request.arguments.get("audience") == "external" else "internal"
+def written_report(
+    request: JobRequest, stem: str, write: Callable[[Path, str], object]
+) -> dict[str, str]:
+    """Let a report be written for the audience that is asked for, and return its file."""
+    external = request.arguments.get("audience") == "external"
+    audience = "external" if external else "internal"
+    name = f"{stem}-{audience}.html"
+    write(request.workspace.target(name), audience)
+    return {"file": name}
 
 
 @dataclass(frozen=True, slots=True)

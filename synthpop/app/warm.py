@@ -84,8 +84,7 @@ def create(workspace: Workspace) -> None:
     first = starter(JobRequest(workspace, project))
     recipe = {name: first[name] for name in ("roles", "stages")}
     project = perform(project, "create.take_recipe", recipe)
-    result = made_population(JobRequest(workspace, project))
-    assess_fit(result["survey"], result["population"])
+    assess_fit(*made_population(JobRequest(workspace, project)))
 
 
 def code_cells() -> None:

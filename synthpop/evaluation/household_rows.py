@@ -83,15 +83,18 @@ def rows_of_population(
     """Return evenly spaced households, as many as the sample has or 50,000; None without ids."""
     if household not in source.columns:
         return None
+    data: Any = source.data
+    is_table = isinstance(data, pd.DataFrame)
     names = list(dict.fromkeys([household, *columns]))
-    frame = _sorted(source, names, household)
-    total = _n_households(source, frame, household)
-    step = min(1.0, max(n_sample, MOST_HOUSEHOLDS) / max(total, 1))
-    if frame is None:
-        draw = partial(_drawn_households, names, household, _households_before(source), step)
-        rows = pd.concat(list(source.map(draw, names, rows=None)), ignore_index=True)
+    total = data[household].nunique(dropna=False) if is_table else data.n_households
+    step = min(1.0, max(n_sample, MOST_HOUSEHOLDS) / max(int(total), 1))
+    if is_table:
+        order = np.argsort(pd.factorize(data[household])[0], kind="stable")
+        frames = iter([(0, data[names].iloc[order])])
+        rows = _drawn_households(names, household, {0: 0}, step, frames)
     else:
-        rows = _drawn_households(names, household, {0: 0}, step, iter([(0, frame)]))
+        draw = partial(_drawn_households, names, household, _households_before(data), step)
+        rows = pd.concat(list(source.map(draw, names, rows=None)), ignore_index=True)
     ids = rows[household].to_numpy()
     starts = np.flatnonzero(run_starts(ids))
     sizes = np.diff(np.append(starts, len(ids)))
@@ -106,38 +109,21 @@ def _drawn_households(
     frames: NumberedFrames,
 ) -> pd.DataFrame:
     """Return evenly spaced households of consecutive frames."""
-    parts: list[pd.DataFrame] = []
+    drawn: list[pd.DataFrame] = []
     n_before, last_id = 0, None
     for start, frame in frames:
         ids = frame[household].to_numpy()
         new = run_starts(ids)
-        if not parts:
+        if not drawn:
             n_before = households_before[start]
         elif len(ids):
             new[0] = ids[0] != last_id
-        parts.append(frame.loc[is_drawn(n_before + np.cumsum(new) - 1, step), names])
+        drawn.append(frame.loc[is_drawn(n_before + np.cumsum(new) - 1, step), names])
         n_before, last_id = n_before + int(new.sum()), ids[-1] if len(ids) else last_id
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(drawn, ignore_index=True)
 
 
-def _households_before(source: PopulationChunks) -> dict[int, int]:
+def _households_before(population: Any) -> dict[int, int]:
     """Return how many households stand before each block, by the number of its first row."""
-    data: Any = source.data
-    households = np.cumsum([0, *(block.n_households for block in data.manifest.blocks)])
-    return dict(zip(data.block_starts, households.tolist(), strict=True))
-
-
-def _sorted(source: PopulationChunks, names: Sequence[str], household: str) -> pd.DataFrame | None:
-    """Return a table of persons with the members of each household together."""
-    if not isinstance(source.data, pd.DataFrame):
-        return None
-    codes, _ = pd.factorize(source.data[household])
-    order = np.argsort(codes, kind="stable")
-    return source.data[list(names)].iloc[order]
-
-
-def _n_households(source: PopulationChunks, frame: pd.DataFrame | None, household: str) -> int:
-    if frame is not None:
-        return int(frame[household].nunique(dropna=False))
-    population: Any = source.data
-    return int(population.n_households)
+    households = np.cumsum([0, *(block.n_households for block in population.manifest.blocks)])
+    return dict(zip(population.block_starts, households.tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from synthpop.evaluation.factors import Factor, make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
 from synthpop.evaluation.source import PopulationChunks, make_source
-from synthpop.evaluation.tabulate import TabulationPlan, all_pairs
+from synthpop.evaluation.tabulate import TabulationPlan
 from synthpop.microdata.checks import check_names
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.distances import effective_size
@@ -135,7 +136,7 @@ def _resolve(
     grids = {name: make_grid(columns[name], survey.weights) for name in numbers}
     centres = {name: _centre(columns[name], survey.weights) for name in numbers}
     crossable = [k for k, f in factors.items() if len(f.levels) <= MOST_LEVELS]
-    pairs = set(all_pairs(crossable))
+    pairs = set(itertools.combinations(crossable, 2))
     if strata is not None:  # by stratum, however many levels
         pairs |= {(strata, k) for k in factors if k != strata and (k, strata) not in pairs}
     ordered = tuple(sorted(pairs, key=lambda pair: [list(factors).index(k) for k in pair]))

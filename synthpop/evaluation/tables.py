@@ -55,7 +55,7 @@ def household_sizes(
     cell = group_codes * len(labels) + size_codes
     estimate = np.bincount(cell, survey.household_weights, minlength=persons.size) * sides.scale
     rows = np.bincount(cell, minlength=persons.size)
-    members = np.array([_number(level) for level in labels])
+    members = pd.to_numeric(pd.Series(labels), errors="coerce").to_numpy(dtype=np.float64)
     households = (persons / members).ravel()
     table = pd.DataFrame(
         {
@@ -84,13 +84,6 @@ def margin(sizes: pd.DataFrame, column: str) -> pd.DataFrame:
         members = table["size"].map(sizes.groupby("size")["members"].first())
         table = table.iloc[np.argsort(members.to_numpy(), kind="stable")]
     return table.reset_index(drop=True)
-
-
-def _number(label: str) -> float:
-    try:
-        return float(label)
-    except ValueError:
-        return float("nan")
 
 
 def tvd_by_stratum(sides: ShareTables, request: FitRequest) -> pd.DataFrame:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -132,16 +131,15 @@ def _add(
 ) -> None:
     codes = {key: f.code(frame[f.name]) for key, f in plan.factors.items()}
     counts.n += len(frame) if weights is None else weights.sum()
-    persons = {
-        name: _bincount(values, weights, len(counts.single[name])) for name, values in codes.items()
-    }
-    for name, added in persons.items():
-        counts.single[name] += added
+    persons = {}
+    for name, values in codes.items():
+        persons[name] = np.bincount(values, weights, len(counts.single[name]))
+        counts.single[name] += persons[name]
     for (a, b), table in counts.pairs.items():
         joint = codes[a] * table.shape[1] + codes[b]
-        table += _bincount(joint, weights, table.size).reshape(table.shape)
+        table += np.bincount(joint, weights, table.size).reshape(table.shape)
     codes[ALL] = np.zeros(len(frame), dtype=np.int64)
-    persons[ALL] = _bincount(codes[ALL], weights, 1)
+    persons[ALL] = np.bincount(codes[ALL], weights, 1)
     values_of = {name: as_numbers(frame[name]) for name in plan.grids}
     for name, values in values_of.items():
         _add_number(plan, counts.numbers[name], name, values, codes, persons, weights)
@@ -168,7 +166,7 @@ def _add_number(
     x = values[rows]
     gaps = np.isnan(x)
     missing, rows, x = rows[gaps], rows[~gaps], x[~gaps]
-    w = None if weights is None else weights[rows]
+    w, w_missing = (None if weights is None else weights[at] for at in (rows, missing))
     cells = grid.locate(x)
     weighted = x if w is None else x * w
     if len(x):
@@ -183,12 +181,12 @@ def _add_number(
         k, everybody = len(counts.total[by]), codes[by]
         row_of_person = everybody[rows]
         joint = cells if by == ALL else row_of_person * grid.n_cells + cells
-        added = _bincount(joint, w, k * grid.n_cells).reshape(k, grid.n_cells)
-        n_missing = _bincount(everybody[missing], None if weights is None else weights[missing], k)
+        added = np.bincount(joint, w, k * grid.n_cells).reshape(k, grid.n_cells)
+        n_missing = np.bincount(everybody[missing], w_missing, k)
         if zeros is None or weights is None:
             n_zero = persons[by] - n_missing - added.sum(axis=1)
         else:
-            n_zero = _bincount(everybody[zeros], weights[zeros], k)
+            n_zero = np.bincount(everybody[zeros], weights[zeros], k)
         added[:, grid.zero_cell] += n_zero
         if by == ALL:
             counts.squares += centre * centre * float(n_zero[0])
@@ -202,12 +200,3 @@ def _add_number(
 def _squares(x: np.ndarray, w: np.ndarray | None, centre: float) -> float:
     gaps = x - centre
     return float(gaps @ gaps) if w is None else float((gaps * w) @ gaps)
-
-
-def _bincount(codes: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
-    return np.bincount(codes, weights=weights, minlength=size)
-
-
-def all_pairs(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return every pair of names, in order."""
-    return tuple(itertools.combinations(names, 2))

@@ -68,7 +68,6 @@ def _with_margins(
     faults: Faults, where: str, cls: type[Any], options: dict[str, Any], folder: Path
 ) -> Any:
     """Return a stage whose margins are files or tables, or None and the faults."""
-    options = dict(options)
     items = options.pop("margins", [])
     checked = validate(faults, where, stage_model(cls), options)
     if not isinstance(items, list) or not items:

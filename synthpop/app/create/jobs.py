@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from synthpop.app.create.recipe import document, folder_name, read_plan, recipe_stamp
-from synthpop.app.jobs import BackgroundJob, JobRequest, audience_of
+from synthpop.app.jobs import BackgroundJob, JobRequest, written_report
 from synthpop.app.reading import describe_columns, preview_source
 from synthpop.app.state import opened
 from synthpop.app.tables import plain_table, shown_result
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
+
+if TYPE_CHECKING:
+    from synthpop.microdata.survey import Survey
+    from synthpop.population.population import Population
 
 SHOWN_PICTURES = 6
 FORMATS = (".parquet", ".csv", ".sav", ".dta", ".xpt", ".rds", ".xlsx")
@@ -57,11 +61,11 @@ def check(request: JobRequest) -> Any:
     return {"text": survey.summary(), "stages": [str(stage) for stage in plan.stages]}
 
 
-def made_population(request: JobRequest) -> dict[str, Any]:
+def made_population(request: JobRequest) -> tuple[Survey, Population]:
     """Return survey and population of a recipe; a run that was stopped resumes."""
     workspace, state, listen = request.workspace, request.project.create, request.listen
 
-    def make() -> dict[str, Any]:
+    def make() -> tuple[Survey, Population]:
         plan = read_plan(workspace, state)
         survey = plan.read_survey()
         fitted = plan.pipeline().fit(survey, seed=state.seed, on_event=listen)
@@ -71,9 +75,10 @@ def made_population(request: JobRequest) -> dict[str, Any]:
             rows_per_block=plan.run.rows_per_block,
             on_event=listen,
         )
-        return {"survey": fitted.derived_survey(plan.run.strata), "population": population}
+        return fitted.derived_survey(plan.run.strata), population
 
-    return workspace.once(f"population {recipe_stamp(state)}", make)
+    result: tuple[Survey, Population] = workspace.once(f"population {recipe_stamp(state)}", make)
+    return result
 
 
 def run(request: JobRequest) -> Any:
@@ -82,8 +87,7 @@ def run(request: JobRequest) -> Any:
     from synthpop.microdata.pictures import to_svg
     from synthpop.report.gallery import draw_all
 
-    result = made_population(request)
-    survey, population = result["survey"], result["population"]
+    survey, population = made_population(request)
     request.listen(Event("progress", "fit report", 0, 2, ""))
     fit = request.workspace.once(
         f"fit {recipe_stamp(request.project.create)}", lambda: assess_fit(survey, population)
@@ -107,8 +111,7 @@ def scenarios(request: JobRequest) -> Any:
     if not state.keys or not state.target:
         remedy = "Choose what the intruder knows."
         raise InputError.of("scenarios", "keys and target", "are not chosen", remedy)
-    result = made_population(request)
-    survey, population = result["survey"], result["population"]
+    survey, population = made_population(request)
     risk = intruder_scenarios(
         survey.frame, population, list(state.keys), state.target, weights=survey.weights,
         seed=state.seed, on_event=request.listen,
@@ -120,13 +123,12 @@ def report(request: JobRequest) -> Any:
     """Write the fit report for one of two audiences."""
     from synthpop.report.write import write_report
 
-    audience = audience_of(request)
-    result = made_population(request)
-    name = f"population-{audience}.html"
-    write_report(
-        request.workspace.target(name), result["survey"], result["population"], audience=audience
+    survey, population = made_population(request)
+    return written_report(
+        request,
+        "population",
+        lambda target, audience: write_report(target, survey, population, audience=audience),
     )
-    return {"file": name}
 
 
 def export(request: JobRequest) -> Any:
@@ -140,7 +142,7 @@ def export(request: JobRequest) -> Any:
     if suffix not in FORMATS:
         remedy = f"There are: {FORMATS}."
         raise InputError.of("export", "format", f"{suffix!r} is not written", remedy)
-    population = made_population(request)["population"]
+    _, population = made_population(request)
     n = request.arguments.get("n")
     if n:
         household = population.roles.household

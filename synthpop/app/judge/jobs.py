@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.jobs import BackgroundJob, JobRequest, audience_of
+from synthpop.app.jobs import BackgroundJob, JobRequest, written_report
 from synthpop.app.judge.state import JudgeState
 from synthpop.app.reading import describe_columns, suggest_roles_of
 from synthpop.app.state import opened
@@ -126,11 +126,12 @@ def attack_report(request: JobRequest) -> Any:
     from riskeval.report.judgement import write_judgement
 
     place = int(request.arguments["place"])
-    audience = audience_of(request)
-    name = f"attacks-{place + 1}-{audience}.html"
     result = _attacked(request, place)
-    write_judgement(request.workspace.target(name), result, audience=audience)
-    return {"file": name}
+    return written_report(
+        request,
+        f"attacks-{place + 1}",
+        lambda target, audience: write_judgement(target, result, audience=audience),
+    )
 
 
 def attack(request: JobRequest) -> Any:
@@ -148,11 +149,10 @@ def attack(request: JobRequest) -> Any:
 
 def report(request: JobRequest) -> Any:
     """Write the report of the comparison for one of two audiences."""
-    audience = audience_of(request)
-    name = f"judgement-{audience}.html"
     result = _comparison(request)
-    result.report(request.workspace.target(name), audience=audience)
-    return {"file": name}
+    return written_report(
+        request, "judgement", lambda target, audience: result.report(target, audience=audience)
+    )
 
 
 JOBS: dict[str, BackgroundJob] = {

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from synthpop.app.jobs import JobRequest, audience_of
+from synthpop.app.jobs import JobRequest, written_report
 from synthpop.app.protect.session import session_of
 from synthpop.app.protect.state import AppliedStep, ProtectState
 from synthpop.app.state import Source, opened
@@ -125,10 +125,8 @@ def _run_file_step(step: AppliedStep) -> dict[str, Any]:
     from riskeval.session.steps import from_json
 
     values = {name: from_json(value) for name, value in step.parameters.items()}
-    return {
-        "verb": step.verb,
-        **{k: _toml(step.verb, k, v) for k, v in values.items() if v is not None},
-    }
+    options = {k: _toml(step.verb, k, v) for k, v in values.items() if v is not None}
+    return {"verb": step.verb, **options}
 
 
 def _toml(verb: str, name: str, value: Any) -> Any:
@@ -136,9 +134,8 @@ def _toml(verb: str, name: str, value: Any) -> Any:
         return {key: _toml(verb, name, item) for key, item in value.items()}
     if isinstance(value, list):
         return [_toml(verb, name, item) for item in value]
-    if isinstance(value, (bool, str)) or (
-        isinstance(value, (int, float)) and not math.isnan(value)
-    ):
+    is_number = isinstance(value, (int, float)) and not math.isnan(value)
+    if is_number or isinstance(value, str):
         return value
     what, remedy = "cannot stand in a run file", "Take the script instead."
     raise InputError.of("run file", f"{verb}: {name}", what, remedy)
@@ -151,12 +148,11 @@ def run_file(request: JobRequest) -> Any:
 
 def report(request: JobRequest) -> Any:
     """Write the report of the session for one of two audiences."""
-    audience = audience_of(request)
-    name = f"{stem(request.project.protect)}-{audience}.html"
-    session_of(request.workspace, request.project.protect).report(
-        request.workspace.target(name), audience=audience
+    state = request.project.protect
+    session = session_of(request.workspace, state)
+    return written_report(
+        request, stem(state), lambda target, audience: session.report(target, audience=audience)
     )
-    return {"file": name}
 
 
 def export(request: JobRequest) -> Any:

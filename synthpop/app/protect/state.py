@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import Field
@@ -81,37 +82,38 @@ class ProtectState(Table):
         """Steps that are in effect."""
         return self.steps[: self.position]
 
+    def anew(self, **changes: Any) -> ProtectState:
+        """Return the changed state without steps, which were made for the former one."""
+        return self.model_copy(update={**changes, "steps": (), "position": 0})
+
 
 def open_file(state: ProtectState, name: str, file: str) -> ProtectState:
     """Start with a file; roles and steps of another file are forgotten."""
     return ProtectState(source=Source(name=name, file=file), k=state.k, limits=state.limits)
 
 
-def _source(state: ProtectState) -> Source:
-    return opened(state.source, "file")
-
-
-def _reread(state: ProtectState, source: Source) -> ProtectState:
-    """Put another reading of the file in place; steps were made for the former one."""
+def _reread(state: ProtectState, change: Callable[..., Source], *arguments: Any) -> ProtectState:
+    """Read the file in another way."""
+    source = change(opened(state.source, "file"), *arguments)
     source.reading()
-    return state.model_copy(update={"source": source, "steps": (), "position": 0})
+    return state.anew(source=source)
 
 
 def set_reading(state: ProtectState, **options: str) -> ProtectState:
     """Change how the file is read."""
-    return _reread(state, with_reading(_source(state), options))
+    return _reread(state, with_reading, options)
 
 
 def set_type(
     state: ProtectState, column: str, kind: Literal["", "number", "text", "category"]
 ) -> ProtectState:
     """Read a column as number, text or category."""
-    return _reread(state, with_type(_source(state), column, kind))
+    return _reread(state, with_type, column, kind)
 
 
 def set_meaning(state: ProtectState, column: str, entry: dict[str, Any]) -> ProtectState:
     """Change the label, the value labels or the missing codes of a column."""
-    return _reread(state, with_meaning(_source(state), column, entry))
+    return _reread(state, with_meaning, column, entry)
 
 
 def set_subset(
@@ -125,7 +127,7 @@ def set_subset(
     other_conditions = tuple(known for known in state.subset if known.column != column)
     condition = Subset(column=column, values=values, low=low, high=high)
     new = other_conditions if condition == Subset(column=column) else (*other_conditions, condition)
-    return state.model_copy(update={"subset": new, "steps": (), "position": 0})
+    return state.anew(subset=new)
 
 
 def set_sample(state: ProtectState, n: int | None) -> ProtectState:
@@ -141,8 +143,7 @@ def set_role(state: ProtectState, column: str, role: Role) -> ProtectState:
 
 def set_roles(state: ProtectState, roles: dict[str, Role]) -> ProtectState:
     """Give several columns their roles."""
-    new = state.roles.with_roles(roles)
-    return state.model_copy(update={"roles": new, "steps": (), "position": 0})
+    return state.anew(roles=state.roles.with_roles(roles))
 
 
 def add_step(
