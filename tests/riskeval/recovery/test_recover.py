@@ -100,6 +100,33 @@ def test_total_and_parts_give_each_other_back():
     assert recover(broken, components={"income": ["wages", "rent"]}, rules=["sums"]).n_filled == 0
 
 
+def test_classes_follow_from_numbers_in_any_order_of_the_records():
+    people = households(400)
+    shuffled = people.sample(frac=1, random_state=1, ignore_index=True)
+    filled = []
+    for frame in (people, shuffled, people.sort_values("class", ignore_index=True)):
+        at = np.flatnonzero(frame["age"].isin([40, 41])).tolist()
+        at = [row for row in at if (frame["age"] == frame["age"][row]).sum() > 1]
+        result = recover(without(frame, "class", at), rules=["classes"], original=frame)
+        assert result.n_filled == result.n_right
+        filled.append(result.n_filled)
+    assert filled[0] > 0
+    assert len(set(filled)) == 1
+
+
+def test_numbers_that_are_missing_with_every_hole_tell_nothing():
+    people = households(200)
+    at = list(range(0, len(people), 7))
+    holes = without(people, "region", at)
+    income = pd.Series(np.arange(len(people)) // 3 * 1.0).mask(holes["region"].isna())
+    original = people.assign(income=income)  # which has no income for them either
+    alone = recover(holes, household="home", original=people)
+    beside = recover(holes.assign(income=income), household="home", original=original)
+    assert alone.n_filled > 0
+    pd.testing.assert_frame_equal(alone.cells, beside.cells)
+    assert alone.holes == beside.holes
+
+
 def test_shares_of_holes_that_are_filled_rightly_and_wrongly():
     """Two of five holes are filled rightly, one wrongly, two not at all."""
     people = pd.DataFrame({"home": [1, 1, 2, 2, 3, 3, 4, 4], "region": list("nnsnssnn")})
