@@ -195,7 +195,9 @@ def test_few_donors_are_one_group() -> None:
         Structure(["sex", "income"]),
         Components("income", parts=["wage", "other"], by=["sex"]),
     ]
-    people = Pipeline(steps).fit(Survey(frame, weight="w"), seed=1).simulate(scale=100).frame()
+    population = Pipeline(steps).fit(Survey(frame, weight="w"), seed=1).simulate(scale=100)
+    assert not any("without donors" in note.what for note in population.fallbacks)
+    people = population.frame()
     high = people["income"] > 15
     assert (people["wage"][high] > 0).mean() == pytest.approx(14 / 29, abs=0.02)
     assert (people["wage"][~high] > 0).mean() == pytest.approx(14 / 29, abs=0.02)
