@@ -309,3 +309,20 @@ def test_the_nearest_cell_by_hand() -> None:
     group, distance = _nearest(one_sign, empty, 0, "nearest")
     assert group.tolist() == [2, 1, 0, 1]
     assert distance.tolist() == [np.inf] * 4
+
+
+def test_nobody_has_exactly_the_fractions_of_a_donor() -> None:
+    """Unless the donor lives of one part alone: then everybody who draws this donor does."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"income": rng.uniform(100, 200, 90), "w": 1.0, "sex": "f"})
+    fraction = np.append(rng.uniform(0.2, 0.8, 80), np.ones(10))
+    frame["wage"] = frame["income"] * fraction
+    frame["other"] = frame["income"] - frame["wage"]
+    split = Components("income", parts=["wage", "other"], by=["sex"], decimals=None)
+    fitted = Pipeline([Structure(["sex", "income"]), split]).fit(Survey(frame, weight="w"), seed=1)
+    people = fitted.simulate(scale=20).frame()
+    made = (people["wage"] / people["income"]).to_numpy()
+    copied = np.abs(made[:, None] - fraction).min(axis=1) < 1e-12
+    assert (copied == (np.abs(made - 1) < 1e-12)).all()
+    assert copied.mean() == pytest.approx(1 / 9, abs=0.02)
+    assert made[~copied].mean() == pytest.approx(fraction[:80].mean(), abs=0.01)
