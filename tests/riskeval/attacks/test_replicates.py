@@ -65,6 +65,12 @@ def test_confidence_and_words() -> None:
     assert CAVEAT in wide.summary()
     assert "Mean over 5 synthetic populations" in wide.summary()
     assert "generating interval known): not computed" in wide.summary()
+    two = scenario_replicates(sample(), draws(2), "k", "y", accuracy=0.1)
+    tau = np.array([
+        intruder_scenarios(sample(), each, "k", "y", accuracy=0.1).table["tau"] for each in draws(2)
+    ])  # fmt: skip
+    half = 12.706205 * np.abs(tau[0] - tau[1]) / 2  # t quantile with one degree of freedom
+    np.testing.assert_allclose(two.table["upper"], tau.mean(axis=0) + half, rtol=1e-6)
     alone = scenario_replicates(sample(), draws(1), "k", "y", accuracy=0.1)
     assert alone.table["lower"].isna().all()
 

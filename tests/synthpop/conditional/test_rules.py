@@ -67,6 +67,8 @@ FAMILIES = pd.DataFrame(
         ("kin = head: status = widowed or age < 45", [3]),
         ("job is missing if age < 18", []),
         ("child: job is not missing", [4]),
+        ("head: job is not missing", [6]),
+        ("wage > 0 or wage < 0 or wage is missing", [1, 5]),
         ("not (age > 60 and wage > 0)", [6]),
         ("sum(wage) > 5", [5, 6]),
         ("max(age) - min(age) < 26", [3, 4]),

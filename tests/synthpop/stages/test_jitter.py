@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, InputError, Pipeline, Structure, Survey
+from synthpop import Categorical, Continuous, InputError, Pipeline, Structure, Survey
+from tests.small import ROLES, small_frame
 
 
 def survey_of_families() -> Survey:
@@ -120,3 +121,17 @@ def test_what_cannot_work_is_refused(jitter):
     recipe = Pipeline([Structure(["age", "sex"], jitter=jitter)])
     with pytest.raises(InputError, match="jitter"):
         recipe.fit(survey_of_families())
+
+
+def test_numbers_stay_on_their_side_of_limits_of_other_variables():
+    """Jobs from 16 to 64, wages below 30: nobody beyond has one."""
+    rng = np.random.default_rng(3)
+    frame = small_frame(600)
+    frame["age"] = rng.integers(0, 90, len(frame))
+    frame["job"] = np.where(frame["age"].between(16, 64), rng.choice(["a", "b"], len(frame)), None)
+    frame["wage"] = np.where(frame["age"] < 30, 5.0, np.nan)
+    structure = Structure(["age", "sex"], jitter={"age": 2})
+    steps = [structure, Categorical("job", ["sex"]), Continuous("wage", predictors=["sex"])]
+    fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
+    (law,) = fitted.models[0].jitter
+    assert law.limits.tolist() == [15.5, 29.5, 64.5]
