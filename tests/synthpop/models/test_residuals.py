@@ -162,8 +162,8 @@ def test_stretches_against_the_naive_way() -> None:
 
 @pytest.mark.parametrize(
     ("values", "constant"),
-    [([0.0, 1, 2, 3], 2.0), ([0.0, 0.25, 0.5, 0.75], 0.5), ([1e-9, 1, 2, 3], 0.0), ([-1.0, 1, 1, 1, 1], 3.0),
-     ([-2.0, -2, -2], 3.0), ([-3.0, 0, 4, 9], 10.0)],
+    [([0.0, 1, 2, 3], 2.0), ([0.0, 0.25, 0.5, 0.75], 0.5), ([1e-9, 1, 2, 3], 0.0),
+     ([-1.0, 1, 1, 1, 1], 3.0), ([-2.0, -2, -2], 3.0), ([-3.0, 0, 4, 9], 10.0)],
 )  # fmt: skip
 def test_the_constant_of_the_logarithm(values: list[float], constant: float) -> None:
     """The quartiles 0 and 2; a gap of 2 to the next value; one without another; -3 and 4."""
