@@ -323,6 +323,26 @@ class TestHouseholds:
         rng = np.random.default_rng(1)
         assert len(draw_households(frame, "s", ["a"], "h", 30, rng)[1]) == 30
 
+    def test_members_are_compared_with_the_nearest_persons(self) -> None:
+        """The mean over the members of their distance to the nearest synthetic person."""
+        files = {"original": homes(40, 1), "synthetic": homes(30, 2), "holdout": homes(30, 3)}
+        risk = membership(
+            files["original"], files["synthetic"], ["a", "b"], holdout=files["holdout"],
+            household="h", seed=1,
+        )  # fmt: skip
+        every = pd.concat(files.values())[["a", "b"]]
+        spread = every.max() - every.min()
+        points = {role: (file[["a", "b"]] / spread).to_numpy() for role, file in files.items()}
+        scores = []
+        for role in ("original", "holdout"):
+            gaps = np.abs(points[role][:, None] - points["synthetic"][None]).mean(axis=2)
+            nearest = pd.Series(gaps.min(axis=1), index=files[role].index)
+            scores.append(-nearest.groupby(files[role]["h"]).mean().to_numpy())
+        area = (scores[0][:, None] > scores[1]).mean() + (
+            scores[0][:, None] == scores[1]
+        ).mean() / 2
+        assert risk.panel.set_index("attack")["auc"]["members"] == pytest.approx(area)
+
     def test_each_household_is_as_likely(self) -> None:
         frame = pd.DataFrame({"h": np.repeat(np.arange(6), [1, 9, 1, 1, 5, 1]), "a": 1.0})
         rng = np.random.default_rng(1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from riskeval.attacks.counting.replicated_uniques import excess_sentence
 from riskeval.attacks.shares import FEW, Excess, auc, caution_of, corrected, excess
 from synthpop.microdata.intervals import newcombe
 
@@ -91,6 +92,20 @@ def test_the_first_caution_is_told() -> None:
     told = " Caution: half of them are in it, which hides a part of the excess."
     assert caution_of([None, none, first, second]) == told
     assert caution_of([second, first]) == " No verdict: all of them are in it."
+
+
+def test_an_excess_in_a_sentence() -> None:
+    low, high = newcombe(30, 40, 10, 50, 0.95)
+    one = excess(np.arange(40) < 30, np.arange(50) < 10, 0.95)
+    assert excess_sentence(one, "records") == (
+        "Of the 40 records that can be compared it finds 75.00 %, of 50 outside the original "
+        f"20.00 %: more (difference +55.00 points, 95 % interval {100 * low:+.2f} to "
+        f"{100 * high:+.2f}). "
+    )
+    assert ": not clearly more (difference +0.00" in excess_sentence(ends(-0.1, 0.1), "records")
+    below = excess_sentence(ends(-0.3, -0.1), "records")
+    assert ": less (difference -20.00 points, 95 % interval -30.00 to -10.00). No v" in below
+    assert excess_sentence(None, "records") == ""
 
 
 def test_the_area_counts_pairs_and_halves_ties() -> None:

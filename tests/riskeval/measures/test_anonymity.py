@@ -100,3 +100,11 @@ def test_blank_records_hide_nobody():
     whole = k_anonymity(seven.dropna(), ["a", "b"], k=2)
     assert whole.visible_violations == whole.violations == {2: 7}
     assert k_anonymity(seven.iloc[7:], ["a", "b"], k=2).visible_violations == {2: 0}
+
+
+def test_records_that_violate_are_those_in_smaller_groups():
+    result = k_anonymity(pd.DataFrame({"a": [1, 1, 1, 2, 2, 3]}), ["a"], k=3)
+    assert {k: result.violating(k).tolist() for k in (1, 2, 3, 4)} == {
+        1: [], 2: [5], 3: [3, 4, 5], 4: [0, 1, 2, 3, 4, 5],
+    }  # fmt: skip
+    assert result.violations == {3: 3}

@@ -376,6 +376,15 @@ class TestProbabilistic:
         assert blocks.rate > 0.95
         assert len(set(blocks.nearest)) == 300
 
+    def test_one_to_one_gives_no_original_twice(self) -> None:
+        original, released = self.survey(40)
+        asked = {"variables": ["name", "region"], "method": "probabilistic"}
+        near = record_linkage(original, released, **asked)
+        assert len(set(near.nearest)) < 40
+        assert sorted(record_linkage(original, released, assign="one-to-one", **asked).nearest) == [
+            *range(40)
+        ]
+
     def test_threshold(self) -> None:
         asked = {"variables": ["name", "age"], "method": "probabilistic"}
         every = record_linkage(*self.survey(), **asked)
