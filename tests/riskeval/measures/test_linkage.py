@@ -267,6 +267,18 @@ class TestDistance:
         assert risk.rate == 1
         assert risk.expected_rate == pytest.approx((3 / 3 + 1) / 4)
 
+    def test_one_and_two_guesses_by_lot(self) -> None:
+        """Of 10 and 10 one is drawn; the second released record is nearer to 0 than to these."""
+        original = pd.DataFrame({"x": [0.0, 10.0, 10.0, 100.0]})
+        released = pd.DataFrame({"x": [0.0, 1.0, 10.0, 100.0]})
+        risk = record_linkage(original, released, "x", method="gower")
+        assert risk.linked.tolist() == [True, False, True, True]
+        assert risk.linked_second.tolist() == [False, True, False, False]
+        assert (risk.rate, risk.rate_second) == (0.75, 0.25)
+        assert risk.expected_rate == (1 + 1 / 2 + 1) / 4
+        assert risk.expected_rate_two == (1 + 1 / 2 + 1 + 1) / 4
+        assert risk.chance == 1 / 4
+
     def test_one_record(self) -> None:
         frame = pd.DataFrame({"a": [3.0]})
         for method in ("distance", "mahalanobis", "gower", "probabilistic"):

@@ -17,6 +17,7 @@ from synthpop import (
 )
 from synthpop.conditional.members_before import (
     MOST_ROUNDS,
+    Before,
     BeforeRule,
     before_in_sample,
     rounds,
@@ -121,3 +122,29 @@ def test_results_do_not_depend_on_blocks_or_repeat(tmp_path):
     stage = Continuous("amount", predictors=["part"], by_household="sequential", pooling="none")
     first, second = population(stage), population(stage)
     assert_same_frame(first, second)
+
+
+def test_kinds_and_values_of_the_members_before() -> None:
+    """Relations 0 and 1, and 2 for a missing one; means of numbers by kind, and the second's."""
+    rule = BeforeRule("kin", 3, False)
+    relation = np.array([0, 1, -1, 1])
+    assert rule.kinds_of(np.array([3, 2, 0]), 0, relation).tolist() == [1, 2, 0]
+    alike = BeforeRule(None, 2, False)
+    assert [alike.kinds_of(np.arange(2), place, None).tolist() for place in (0, 1, 2, 5)] == [
+        [0, 0], [1, 1], [1, 1], [1, 1],
+    ]  # fmt: skip
+    before = Before.nobody(rule, 2)
+    both = np.arange(2)
+    before.add(both, np.array([1, 2]), np.array([10.0, np.nan]), 0)
+    before.add(both, np.array([1, 1]), np.array([20.0, 7.0]), 1)
+    before.add(np.array([0]), np.array([1]), np.array([60.0]), 2)
+    np.testing.assert_array_equal(before.values, [[np.nan, 30, np.nan], [np.nan, 7, np.nan]])
+    assert before.persons.tolist() == [[0, 3, 0], [0, 1, 0]]
+    np.testing.assert_array_equal(before.second, [10, np.nan])
+    coded = BeforeRule("kin", 3, True)
+    assert coded.as_column(np.array([1.0, np.nan])).tolist() == [1, -1]
+    levels = Before.nobody(coded, 1)
+    levels.add(np.array([0]), np.array([0]), np.array([2.0]), 0)
+    levels.add(np.array([0]), np.array([0]), np.array([-1.0]), 1)
+    levels.add(np.array([0]), np.array([0]), np.array([0.0]), 2)
+    assert (levels.values[0, 0], levels.persons[0, 0], levels.second[0]) == (0, 2, 2)
