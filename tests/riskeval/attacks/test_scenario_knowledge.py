@@ -40,7 +40,8 @@ class TestCoverage:
         whole = intruder_scenarios(sample, population, "k", "y", accuracy=0.1, **asked)
         part = Scenario("k", "y", accuracy=0.1, coverage=0.25)
         risk = intruder_scenarios(sample, population, part, **asked)
-        names = ["tau", "rate", "tau_literal", "tau_weighted", "rate_weighted", "rate_holdout"]
+        names = ["tau", "rate", "lower", "upper", "tau_literal", "rate_literal"]
+        names += ["tau_weighted", "rate_weighted", "rate_holdout"]
         for name in names:
             np.testing.assert_allclose(risk.table[name], 0.25 * whole.table[name])
         assert row(whole)["tau"] == 3
