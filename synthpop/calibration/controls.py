@@ -328,8 +328,8 @@ def _note(
     counts: np.ndarray | None = None,
 ) -> None:
     """Note the faulty cells of a margin; `counts` stand in the text in place of {n}."""
-    targets, labels = margin.targets, margin.cell_labels()
-    cells = np.flatnonzero(faulty)
+    targets, cells = margin.targets, np.flatnonzero(faulty)
+    labels = margin.cell_labels() if len(cells) else []
     for k in cells[:SHOWN_CELLS]:
         text = what if counts is None else what.format(n=count_text(int(counts[k])))
         where = f"{margin.label}: {labels[k]}"
