@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -444,8 +446,8 @@ def test_counts_respect_upper_as_a_truncated_distribution(method: str) -> None:
     assert abs((cut == 3).mean() - expected) < 0.02
 
 
-@pytest.mark.parametrize("size", [np.inf, 2.0])
-def test_counts_beyond_upper_are_drawn_again(size: float) -> None:
+@pytest.mark.parametrize(("size", "shift"), [(np.inf, 0), (2.0, 0), (np.inf, 1)])
+def test_counts_beyond_upper_are_drawn_again(size: float, shift: int) -> None:
     cell = np.array([0])
     one, zero = np.ones(1), np.zeros(1)
     bounds, rest = (-np.inf * one, np.inf * one), (zero, zero, zero)
@@ -453,8 +455,10 @@ def test_counts_beyond_upper_are_drawn_again(size: float) -> None:
         4 * one, cell, cell, cell + 1, zero, one, *bounds, *rest, size * one, zero, one
     )  # fmt: skip
     rng, rows = np.random.default_rng(0), np.zeros(20_000, dtype=np.int64)
-    free = draw_values(ValueRule("counts", "poisson"), distributions, rows, rng)
-    cut = draw_values(ValueRule("counts", "poisson", upper=5.0), distributions, rows, rng)
+    rule = ValueRule("counts", "poisson", shift=shift)
+    free = draw_values(rule, distributions, rows, rng)
+    cut = draw_values(replace(rule, upper=5.0), distributions, rows, rng)
+    assert cut.min() == shift
     for k in range(6):
         assert abs((cut == k).mean() - (free == k).sum() / (free <= 5).sum()) < 0.015
 
