@@ -34,9 +34,17 @@ def test_means_and_intervals_of_single_runs() -> None:
     np.testing.assert_allclose(risk.table["rate"], tau.mean(axis=0) / 5)
     half = 3.182446 * tau.std(axis=0, ddof=1) / 2  # t quantile with three degrees of freedom
     np.testing.assert_allclose(risk.table["upper"], tau.mean(axis=0) + half, rtol=1e-6)
+    lower = np.maximum(tau.mean(axis=0) - half, 0)
+    assert (lower > 0).any()
+    np.testing.assert_allclose(risk.table["lower"], lower, rtol=1e-6)
     np.testing.assert_allclose(risk.table["largest"], tau.max(axis=0))
-    expected = np.mean([table["tau_expected"] for table in single], axis=0)
+    np.testing.assert_allclose(risk.table["smallest"], tau.min(axis=0))
+    np.testing.assert_allclose(risk.table["sd"], tau.std(axis=0, ddof=1))
+    found = np.array([table["tau_expected"] for table in single])
+    expected, half = found.mean(axis=0), 3.182446 * found.std(axis=0, ddof=1) / 2
     np.testing.assert_allclose(risk.table["tau_expected"], expected)
+    ends = risk.table[["expected_lower", "expected_upper"]].to_numpy().T
+    np.testing.assert_allclose(ends, [np.maximum(expected - half, 0), expected + half], rtol=1e-6)
     assert (risk.n_populations, len(risk.replicates)) == (4, 40)
 
 
