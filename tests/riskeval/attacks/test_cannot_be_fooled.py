@@ -370,7 +370,8 @@ class TestExclusions:
         assert risk.rate > 0.5
         first = risk.common.iloc[0]
         assert (first["key"], first["level"]) == ("", "no")
-        assert "common knowledge" in risk.summary()
+        text = f"{first['disclosed']} of these have pregnant no, as {100 * first['share']:.0f} %"
+        assert f"{text} in the original: that may be common knowledge" in risk.summary()
         pair = risk.common[(risk.common["key"] == "sex") & (risk.common["key_level"] == "m")]
         assert pair["share"].tolist() == [1.0]
         without = disco(frame, frame, ["sex", "age"], "pregnant", exclude_levels=["no"], seed=1)

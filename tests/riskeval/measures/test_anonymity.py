@@ -100,6 +100,8 @@ def test_blank_records_hide_nobody():
     whole = k_anonymity(seven.dropna(), ["a", "b"], k=2)
     assert whole.visible_violations == whole.violations == {2: 7}
     assert k_anonymity(seven.iloc[7:], ["a", "b"], k=2).visible_violations == {2: 0}
+    pair = pd.concat([seven, seven.iloc[[0]]], ignore_index=True)  # two of one combination
+    assert k_anonymity(pair, ["a", "b"], k=(2, 3)).visible_violations == {2: 6, 3: 8}
 
 
 def test_records_that_violate_are_those_in_smaller_groups():

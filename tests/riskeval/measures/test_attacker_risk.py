@@ -33,6 +33,7 @@ def test_population_counts_by_hand() -> None:
         if not pd.isna(row["b"]):
             own &= sample["b"].isna() | (sample["b"] == row["b"])
         assert risk.f[i] == own.sum()
+    assert attacker_risk(sample, KEYS, threshold=0.1).n_unmatched == 0
     table = risk.table.set_index("attacker")
     assert table.loc["prosecutor", "highest"] == (1 / risk.f).max()
     assert table.loc["journalist", "highest"] == pytest.approx(1 / risk.k_map)

@@ -161,6 +161,8 @@ def test_combinations_of_thirty_households_count() -> None:
     assert two.combinations.tolist() == [1, 4]
     alone = find_make_up(sample_of(common + [["head"]] * 30))
     assert alone.combinations.tolist() == [0, 4]
+    two_levels = [["head", "other"]] * 60 + [["head"]] * 30
+    assert find_make_up(sample_of(two_levels, ("head", "other"))).combinations.tolist() == [0, 2]
 
 
 def test_the_twelve_most_frequent_combinations_count() -> None:
