@@ -71,7 +71,9 @@ def test_confidence_and_words() -> None:
     row = wide.table["scenario"] == 2
     assert (wide.table.loc[row, "upper"] > narrow.table.loc[row, "upper"]).all()
     assert CAVEAT in wide.summary()
-    assert "Mean over 5 synthetic populations" in wide.summary()
+    told = "Mean over 5 synthetic populations of the number of the 5 sample records whose y an"
+    assert told in wide.summary()
+    assert "with the 99 % interval of that mean" in wide.summary()
     assert "generating interval known): not computed" in wide.summary()
     two = scenario_replicates(sample(), draws(2), "k", "y", accuracy=0.1)
     tau = np.array([
