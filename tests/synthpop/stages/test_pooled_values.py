@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from synthpop import Categorical, Continuous, Pipeline, Regressed, Structure, Survey
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.regression_methods import RegressionPooling
+from synthpop.models.regression import predict_regression
 from synthpop.stages.continuous.methods import METHODS
 from synthpop.stages.continuous.values import ValueRule, fit_values
 from tests.continuous import continuous
@@ -166,3 +169,20 @@ def test_numbers_enter_by_their_values() -> None:
     model = fitted.models[-1].values
     slopes = {round(float(source.model.coefficients[-1]), 9) for source in model.by_stratum}
     assert len(slopes) == 1
+
+
+@pytest.mark.parametrize("n_strata", [1, 2, 3])
+def test_the_model_of_all_strata_has_the_stratum_among_its_predictors(n_strata: int) -> None:
+    design, y = small_design()
+    strata = design.strata % n_strata
+    design = replace(design, strata=strata, n_strata=n_strata)
+    values, notes = fit_values(RULE, design, y + 100 * strata, smallest_stratum=10**6, seed=1)
+    assert values.by_stratum == (None,) * n_strata
+    assert len(notes) == n_strata
+    model = values.pooled.model
+    assert len(model.seen) == (1 if n_strata == 1 else 2)
+    if n_strata > 1:
+        cells = np.column_stack([np.full(n_strata, 2), np.arange(n_strata)])
+        fitted, known = predict_regression(model, cells)
+        assert known.all()
+        assert (np.diff(fitted) > 80).all()
