@@ -44,8 +44,8 @@ def _named(plan: Any, name: str, anywhere: bool) -> Path:
     target: Path = plan.folder / name
     if not anywhere and not lies_below(target, plan.folder):
         what = f"{target} is outside of the folder of the run file"
-        remedy = "Give --anywhere if you trust the run file."
-        raise RunFileError.of("run file", name, what, remedy)
+        hint = "Give --anywhere if you trust the run file."
+        raise RunFileError.of("run file", name, what, hint)
     return target
 
 

@@ -186,8 +186,8 @@ def _check_releases(faults: Faults, releases: list[Any], request: AttackRequest)
     for i, file in enumerate(releases):
         role = "replicates" if i else "synthetic"
         if once[i]:
-            remedy = "Give a list of frames, or an object with iter_blocks()."
-            faults.add(role, "can be read only once, every attack reads it", remedy=remedy)
+            hint = "Give a list of frames, or an object with iter_blocks()."
+            faults.add(role, "can be read only once, every attack reads it", hint=hint)
         elif not any(once):
             first = next(open_chunks(file, role, request.needed))
             check_columns(faults, first, request.needed, f"key or target of the {role} file")

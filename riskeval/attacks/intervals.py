@@ -151,6 +151,6 @@ def check_intervals(
     single = isinstance(replicates, (pd.DataFrame, str)) or hasattr(replicates, "iter_blocks")
     if single or not isinstance(replicates, (Sequence, Iterator)):
         what = "is not a list of synthetic files"
-        faults.add("replicates", what, remedy="Give further files of the same fit in a list.")
+        faults.add("replicates", what, hint="Give further files of the same fit in a list.")
         return ()
     return tuple(replicates)

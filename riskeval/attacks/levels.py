@@ -110,7 +110,7 @@ class LevelCoder:
             name,
             f"{first} and {second} have no level in common "
             f"({known} in the {first}, {new or 'only missing values'} in the {second})",
-            remedy="Code it in the same way in both files.",
+            hint="Code it in the same way in both files.",
         )
 
     def absent(self) -> int:

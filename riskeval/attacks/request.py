@@ -77,7 +77,7 @@ def read_request(
                  "categorical": bool(declared)}  # fmt: skip
     for argument, is_set in arguments.items():
         if is_set:
-            faults.add(argument, "is given beside a Scenario", remedy="The Scenario holds it.")
+            faults.add(argument, "is given beside a Scenario", hint="The Scenario holds it.")
     faults.raise_if_any()
     scenario = to_scenario(name, keys, targets, honoured=honoured, n_targets=n_targets)
     return AttackRequest(
@@ -94,7 +94,7 @@ def check_request(faults: Faults, request: AttackRequest, frame: pd.DataFrame) -
         as_names(faults, request.keys, "keys")
     check_choice(faults, "members", request.members, ["any", "every"])
     if request.household is None and request.members != "any":
-        faults.add("members", "has no effect without households", remedy="Name the household.")
+        faults.add("members", "has no effect without households", hint="Name the household.")
     check_columns(faults, frame, request.keys, "key of the original")
     check_columns(faults, frame, request.targets, "target of the original")
     if len(frame) == 0:
@@ -125,21 +125,21 @@ def check_rows(faults: Faults, frame: pd.DataFrame, name: str, role: str) -> boo
     is_flag = pd.api.types.is_bool_dtype(flags.dtype) and not bool(flags.isna().any())
     if not is_flag:
         what = f"rows looked for of the {role} are not True or False everywhere"
-        faults.add(name, what, remedy="Convert them.")
+        faults.add(name, what, hint="Convert them.")
     return is_flag
 
 
 def check_households(faults: Faults, frame: pd.DataFrame, name: str, role: str) -> None:
     """Note a missing column of households, and persons without a household."""
     if not isinstance(name, str):
-        remedy = did_you_mean(name, frame.columns)
-        faults.add("household", f"{name!r} is not the name of a column", remedy=remedy)
+        hint = did_you_mean(name, frame.columns)
+        faults.add("household", f"{name!r} is not the name of a column", hint=hint)
     elif check_columns(faults, frame, [name], f"household of the {role}"):
         absent = frame[name].isna().to_numpy()
         if absent.any():
             what = f"number of the household is missing in the {role}"
             faults.add(
-                name, what, rows=np.flatnonzero(absent), remedy="Give a number for every person."
+                name, what, rows=np.flatnonzero(absent), hint="Give a number for every person."
             )
 
 

@@ -154,9 +154,9 @@ category when it is the true one.
         known = [field.name for field in fields(cls)]
         for name in plain:
             if name not in known:
-                faults.add(str(name), "is not part of a scenario", remedy=did_you_mean(name, known))
+                faults.add(str(name), "is not part of a scenario", hint=did_you_mean(name, known))
         if "keys" not in plain:
-            faults.add("keys", "no key is given", remedy="Name the columns the intruder knows.")
+            faults.add("keys", "no key is given", hint="Name the columns the intruder knows.")
         faults.raise_if_any()
         return cls(**plain)
 
@@ -217,7 +217,7 @@ def to_scenario(
         scenario = keys
         for name, value in (("target", target), ("accuracy", accuracy)):
             if value is not None:
-                faults.add(name, "is given beside a Scenario", remedy="The Scenario holds it.")
+                faults.add(name, "is given beside a Scenario", hint="The Scenario holds it.")
     else:
         try:
             scenario = Scenario(
@@ -231,10 +231,10 @@ def to_scenario(
         for name, value in scenario.to_dict().items():
             if name not in ("keys", "targets", *honoured):
                 what = f"{value!r} of the Scenario has no part in this measure"
-                faults.add(name, what, remedy="Leave it out.")
+                faults.add(name, what, hint="Leave it out.")
     if n_targets is not None and len(scenario.targets) != n_targets:
         what = f"{len(scenario.targets)} targets are given, {n_targets} wanted"
-        faults.add("target", what, remedy="Name what the intruder looks for.")
+        faults.add("target", what, hint="Name what the intruder looks for.")
     faults.raise_if_any()
     return scenario
 
@@ -257,12 +257,12 @@ def _errors(
     try:
         table = dict(key_errors)
     except (TypeError, ValueError):
-        remedy = "Give a mapping as {'age': 0.05}."
-        faults.add("key_errors", f"{key_errors!r} is not keys with probabilities", remedy=remedy)
+        hint = "Give a mapping as {'age': 0.05}."
+        faults.add("key_errors", f"{key_errors!r} is not keys with probabilities", hint=hint)
         return ()
     for key, p in table.items():
         if key not in keys:
-            faults.add("key_errors", f"{key!r} is not a key", remedy=did_you_mean(key, keys))
+            faults.add("key_errors", f"{key!r} is not a key", hint=did_you_mean(key, keys))
         if not is_number(p) or not 0 <= p < 1:
             faults.add("key_errors", f"{p!r} of {key!r} is not a probability from 0 to below 1")
     good = {key: p for key, p in table.items() if is_number(p) and p > 0}
@@ -276,8 +276,8 @@ def _accuracies(faults: Faults, accuracy: Any) -> tuple[float, ...]:
         faults.add("accuracy", "no accuracy is given")
     for p in values:
         if not is_number(p) or not 0 < p < 1:
-            remedy = "0.05 means within 5 % of the true value."
-            faults.add("accuracy", f"{p!r} is not a number between 0 and 1", remedy=remedy)
+            hint = "0.05 means within 5 % of the true value."
+            faults.add("accuracy", f"{p!r} is not a number between 0 and 1", hint=hint)
     if len(set(values)) < len(values):
         faults.add("accuracy", "a value is given twice")
     return tuple(float(p) for p in values if is_number(p))
@@ -288,24 +288,24 @@ def check_roles(
 ) -> None:
     """Note no key at all, and columns with two roles."""
     if not keys:
-        faults.add("keys", "no key is given", remedy="Name the columns that the intruder knows.")
+        faults.add("keys", "no key is given", hint="Name the columns that the intruder knows.")
     for target in targets:
         if target in keys:
-            faults.add("target", f"{target!r} is also a key", remedy="The intruder looks for it.")
+            faults.add("target", f"{target!r} is also a key", hint="The intruder looks for it.")
     if household is not None and household in (*keys, *targets):
         what = f"{household!r} is also a key or a target"
-        faults.add("household", what, remedy="The number of a household is not known outside.")
+        faults.add("household", what, hint="The number of a household is not known outside.")
 
 
 def _check(faults: Faults, plain: dict[str, Any]) -> None:
     check_roles(faults, plain["keys"], plain["targets"], plain["household"])
     for name in plain["categorical"]:
         if name not in plain["targets"]:
-            remedy = did_you_mean(name, plain["targets"])
-            faults.add("categorical", f"{name!r} is not a target", remedy=remedy)
+            hint = did_you_mean(name, plain["targets"])
+            faults.add("categorical", f"{name!r} is not a target", hint=hint)
     if not is_number(plain["coverage"]) or not 0 < plain["coverage"] <= 1:
         what = f"{plain['coverage']!r} is not a share above 0 and up to 1"
-        faults.add("coverage", what, remedy="1 is a register of the whole population.")
+        faults.add("coverage", what, hint="1 is a register of the whole population.")
     else:
         plain["coverage"] = float(plain["coverage"])
     for name, allowed in (("unit", UNITS), ("who", WHO), ("members", MEMBERS)):
@@ -315,12 +315,12 @@ def _check(faults: Faults, plain: dict[str, Any]) -> None:
             faults.add(name, f"{plain[name]!r} is not the name of a column")
     household = plain["household"]
     if plain["unit"] == "household" and household is None:
-        remedy = "Name the column with the number of the household."
-        faults.add("household", "is needed for attacks on households", remedy=remedy)
+        hint = "Name the column with the number of the household."
+        faults.add("household", "is needed for attacks on households", hint=hint)
     if plain["unit"] == "person" and (household is not None or plain["members"] != "any"):
         name = "household" if household is not None else "members"
-        remedy = 'Set unit="household", or leave it out.'
-        faults.add(name, "has no effect on attacks on persons", remedy=remedy)
+        hint = 'Set unit="household", or leave it out.'
+        faults.add(name, "has no effect on attacks on persons", hint=hint)
 
 
 def _percent(share: float) -> str:

@@ -46,7 +46,7 @@ def may_be_codes(values: pd.Series) -> bool:
 def codes_note(
     frame: pd.DataFrame, names: Sequence[str], categorical: Sequence[str], rule: str
 ) -> list[str]:
-    """Name numeric columns that may be codes, the rule that treats them, and the remedy."""
+    """Name numeric columns that may be codes, the rule that treats them, and a hint what to do."""
     return [
         f"{name} has only {frame[name].nunique()} different whole values and counts as an amount "
         f"({rule}); if these are codes of categories, name it in categorical"
@@ -104,7 +104,7 @@ def same_kind(
         for role, column in columns.items():
             if isinstance(column, pd.DataFrame):
                 what = f"is there more than once in the {role} file"
-                faults.add(name, what, remedy="Rename one.")
+                faults.add(name, what, hint="Rename one.")
         faults.raise_if_any()
         if name not in categorical and is_number(columns[first]):
             numbers = {role: pd.to_numeric(c, errors="coerce") for role, c in columns.items()}

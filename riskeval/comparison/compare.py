@@ -144,7 +144,7 @@ def compare(
     index = original.index if isinstance(original, pd.DataFrame) else pd.RangeIndex(len(frame))
     of_survey = getattr(original, "roles", None)
     if weights is not None and not isinstance(weights, str):
-        faults.add("weights", f"is a {type(weights).__name__}", remedy="Name a column.")
+        faults.add("weights", f"is a {type(weights).__name__}", hint="Name a column.")
         weights = None
     weights = weights or getattr(of_survey, "weight", None)
     household = household or getattr(of_survey, "household", None)
@@ -185,7 +185,7 @@ def _names(
     names = {role: read_names(faults, frame, asked, role) for role, asked in roles.items()}
     keys = roles["keys"]
     if keys is None or (hasattr(keys, "__len__") and len(keys) == 0):
-        faults.add("keys", "no key is given", remedy="Name the columns that an intruder knows.")
+        faults.add("keys", "no key is given", hint="Name the columns that an intruder knows.")
     check_numbers_of(faults, frame, "original", names["numeric"], "numeric variable")
     others = dict.fromkeys([*names["keys"], *names["sensitive"]])
     others = {name: None for name in others if name not in names["numeric"]}
@@ -200,7 +200,7 @@ def _release_files(
     faults: Faults, releases: Any, request: CompareRequest, index: pd.Index, weights: str | None
 ) -> list[ReleaseFile]:
     if not isinstance(releases, Mapping) or not releases:
-        faults.add("releases", "there is none", remedy="Give a mapping of names to releases.")
+        faults.add("releases", "there is none", hint="Give a mapping of names to releases.")
         return []
     variables = tuple(dict.fromkeys([*request.keys, *request.sensitive, *request.numeric]))
     others = (*request.roles(), request.household, request.strata)

@@ -131,7 +131,7 @@ def read_release(
         check_choice(problems, f"kind of {name}", release.kind, KINDS)
     if release.linkable not in (None, True, False):
         what = f"is {release.linkable!r}"
-        problems.add(f"linkable of {name}", what, remedy="Give True, False or nothing.")
+        problems.add(f"linkable of {name}", what, hint="Give True, False or nothing.")
     parameter = _parameter(problems, name, release.parameter)
     shared = [n for n in dict.fromkeys(frame.columns) if n in original.frame.columns]
     check_once(problems, frame, shared, f"column of {name}")
@@ -182,8 +182,8 @@ def _frame(
     labels = data.index if isinstance(data, pd.DataFrame) else None
     is_frame = isinstance(data, pd.DataFrame) or library_of(data) is not None
     if not (is_frame or hasattr(data, "to_pandas") or hasattr(data, "__arrow_c_stream__")):
-        remedy = "Give a table, a Survey, a Population, a Protected or a Release."
-        faults.add(name, f"is a {type(data).__name__}", remedy=remedy)
+        hint = "Give a table, a Survey, a Population, a Protected or a Release."
+        faults.add(name, f"is a {type(data).__name__}", hint=hint)
         return None, None, None
     return as_frame(data, name), labels, weights
 
@@ -192,7 +192,7 @@ def _parameter(faults: Faults, name: str, value: Any) -> float:
     if value is None:
         return float("nan")
     if not is_finite_number(value):
-        faults.add(f"parameter of {name}", f"is {value!r}", remedy="Give a number.")
+        faults.add(f"parameter of {name}", f"is {value!r}", hint="Give a number.")
         return float("nan")
     return float(value)
 
@@ -201,13 +201,13 @@ def _check_levels(faults: Faults, name: str, levels: Any, original: pd.DataFrame
     """Note a rule of levels that is not a mapping, or is about no column of the original."""
     where = f"levels of {name}"
     if not isinstance(levels, Mapping):
-        faults.add(where, f"is {levels!r}", remedy="Give a mapping of columns to mappings.")
+        faults.add(where, f"is {levels!r}", hint="Give a mapping of columns to mappings.")
         return
     check_columns(faults, original, levels, where)
     for column, rule in levels.items():
         if not isinstance(rule, Mapping):
-            remedy = "Map each level of the original to one of the release."
-            faults.add(f"{where}, {column}", f"is {rule!r}", remedy=remedy)
+            hint = "Map each level of the original to one of the release."
+            faults.add(f"{where}, {column}", f"is {rule!r}", hint=hint)
 
 
 def _weights(faults: Faults, name: str, frame: pd.DataFrame, weights: Any) -> np.ndarray | None:
@@ -255,8 +255,8 @@ def _rows(
         return _by_labels(faults, name, original.labels, labels)
     if release.linkable:
         records = f"{plural(len(frame), 'record')} against {count(n_records)}"
-        remedy = "Name the records with identifier, or do not call it linkable."
-        faults.add(name, f"{records} cannot be linked row by row", remedy=remedy)
+        hint = "Name the records with identifier, or do not call it linkable."
+        faults.add(name, f"{records} cannot be linked row by row", hint=hint)
     return None
 
 

@@ -170,7 +170,7 @@ def _items(faults: Faults, value: Any, where: str, single: tuple[type, ...]) -> 
     if isinstance(value, single):
         return (value,)
     if not isinstance(value, Iterable):
-        faults.add(where, f"is {value!r}", remedy="Give one, or a list of them.")
+        faults.add(where, f"is {value!r}", hint="Give one, or a list of them.")
         return ()
     return tuple(value)
 
@@ -196,14 +196,14 @@ def read_indicators(
         for name in names:
             if name not in STATISTICS:
                 faults.add(
-                    "indicators", f"{name!r} is unknown", remedy=did_you_mean(name, STATISTICS)
+                    "indicators", f"{name!r} is unknown", hint=did_you_mean(name, STATISTICS)
                 )
         check_numeric(faults, frame, [item.variable], "variable of indicators")
         check_columns(faults, frame, by, "domain")
         if item.gender is not None:
             check_columns(faults, frame, [item.gender], "gender")
         elif "gender_pay_gap" in names:
-            faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
+            faults.add("gender", "is needed for the gender pay gap", hint="Name its column.")
         valid.append(replace(item, statistics=names, by=by or None))
     return tuple(valid)
 
@@ -254,12 +254,12 @@ def _record(faults: Faults, where: str, cls: type[Any], item: Any) -> Any:
     if isinstance(item, cls):
         return item
     if not isinstance(item, Mapping):
-        faults.add(where, f"is {item!r}", remedy=f"Give a mapping or {cls.__name__}(...).")
+        faults.add(where, f"is {item!r}", hint=f"Give a mapping or {cls.__name__}(...).")
         return None
     known = [one.name for one in fields(cls)]
     unknown = [name for name in item if name not in known]
     for name in unknown:
-        faults.add(f"{where} {name}", "is unknown", remedy=did_you_mean(name, known))
+        faults.add(f"{where} {name}", "is unknown", hint=did_you_mean(name, known))
     if unknown:
         return None
     try:

@@ -151,7 +151,7 @@ class Comparison(TableResult):
             rows = self.measures[self.measures["group"] == group]
             known = [*dict.fromkeys([*rows["measure"], *rows["name"]])]
             if name not in known:
-                faults.add(group, f"{name!r} is unknown", remedy=did_you_mean(name, known))
+                faults.add(group, f"{name!r} is unknown", hint=did_you_mean(name, known))
         faults.raise_if_any()
         one, two = self.described(risk), self.described(utility)
         frame = self.table[["kind", "family", "parameter"]].reset_index()

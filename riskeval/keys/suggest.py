@@ -179,7 +179,7 @@ release: id. The suggestions rest on names, labels and values: check them.
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     if frame.empty:
         faults = Faults("suggest_roles")
-        faults.add("data", "there are no rows", remedy="Give a file with one row a record.")
+        faults.add("data", "there are no rows", hint="Give a file with one row a record.")
         faults.raise_if_any()
     special = _roles_by_name(frame)
     columns = [

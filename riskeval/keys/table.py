@@ -151,18 +151,18 @@ def read_keys(
     """Check keys, treatment and alpha; shared by every measure of categorical keys."""
     names = listed_names(keys)
     if not names:
-        faults.add("keys", "no key is given", remedy="Name at least one column.")
+        faults.add("keys", "no key is given", hint="Name at least one column.")
     if len(set(names)) < len(names):
-        faults.add("keys", "a column is named twice", remedy="Name each key once.")
+        faults.add("keys", "a column is named twice", hint="Name each key once.")
     check_columns(faults, frame, dict.fromkeys(names), "key")
     check_choice(faults, "missing", missing, TREATMENTS)
     number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
     if not number or not 0 <= alpha <= 1:
-        faults.add("alpha", f"is {alpha!r}", remedy="Give a number from 0 to 1.")
+        faults.add("alpha", f"is {alpha!r}", hint="Give a number from 0 to 1.")
     elif alpha != 1 and missing in TREATMENTS and missing != "wildcard":
         faults.add(
             "alpha",
             f"is {alpha:g}, which has no meaning with missing={missing!r}",
-            remedy='Leave it out, or use missing="wildcard".',
+            hint='Leave it out, or use missing="wildcard".',
         )
     return names

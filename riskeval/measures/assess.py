@@ -159,7 +159,7 @@ def _check_options(faults: Faults, measures: Sequence[str], options: Mapping[str
     for name, arguments in options.items():
         check_choice(faults, "options", name, MEASURES)
         if not isinstance(arguments, Mapping):
-            faults.add(f"options.{name}", f"is {arguments!r}", remedy="Give argument = value.")
+            faults.add(f"options.{name}", f"is {arguments!r}", hint="Give argument = value.")
             continue
         for argument in arguments if name in MEASURES else ():
             check_choice(faults, f"options.{name}", argument, MEASURES[name].options)
@@ -169,7 +169,7 @@ def _group_sizes(faults: Faults, k: Any, limits: Limits) -> tuple[int, ...]:
     """Return the sizes of groups that are counted, with that of the limit, in order."""
     sizes = {*(k if isinstance(k, Iterable) else [k]), limits.k} - {None}
     if not all(Whole(1).allows(size) for size in sizes):
-        faults.add("k", f"is {k!r}", remedy="Give whole numbers from 1 on.")
+        faults.add("k", f"is {k!r}", hint="Give whole numbers from 1 on.")
         return ()
     return tuple(sorted(int(one) for one in sizes if one is not None))
 
@@ -315,7 +315,7 @@ def _population_size(
         return None if values is None else max(float(np.sum(values)), n)
     if not isinstance(value, (int, float)) or value < n:
         faults.add(
-            "population_size", f"is {value!r} for {plural(n, 'record')}", remedy="It is at least n."
+            "population_size", f"is {value!r} for {plural(n, 'record')}", hint="It is at least n."
         )
         return None
     size = float(value)
@@ -324,6 +324,6 @@ def _population_size(
         faults.add(
             "population_size",
             f"is {count(size)}, but the weights add up to {count(total)}",
-            remedy="Scale the weights to the population, or leave out population_size.",
+            hint="Scale the weights to the population, or leave out population_size.",
         )
     return size

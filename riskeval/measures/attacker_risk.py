@@ -149,7 +149,7 @@ def attacker_risk(
     if everybody is not None:
         check_columns(faults, everybody, dict.fromkeys(names), "key of the population")
         if weights is not None:
-            faults.add("weights", "are given beside a population", remedy="Give one of the two.")
+            faults.add("weights", "are given beside a population", hint="Give one of the two.")
     read_weights(faults, frame, weights)
     check(faults, {"threshold": Between(0, 1)}, {"threshold": threshold})
     if len(frame) == 0:

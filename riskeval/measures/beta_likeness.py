@@ -155,8 +155,8 @@ def group_gains(
     if values is not None:
         unknown = [value for value in values if value not in levels]
         if unknown:
-            what, remedy = f"{unknown[0]!r} does not occur", did_you_mean(unknown[0], levels)
-            raise InputError.of("(alpha, k)-anonymity", "values", what, remedy)
+            what, hint = f"{unknown[0]!r} does not occur", did_you_mean(unknown[0], levels)
+            raise InputError.of("(alpha, k)-anonymity", "values", what, hint)
         watched[: len(levels)] = [level in set(values) for level in levels]
 
     def measure(segments: Segments) -> np.ndarray:

@@ -92,11 +92,11 @@ def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
     along each diagonal, with total n. The rest of the n x n matrix is zero.
     """
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or weights.size == 0:
-        faults.add("weights", f"has shape {weights.shape}", remedy="Give a square matrix.")
+        faults.add("weights", f"has shape {weights.shape}", hint="Give a square matrix.")
         return
     if len(weights) > n:
         what = f"has {plural(len(weights), 'row')} for {plural(n, 'record')}"
-        faults.add("weights", what, remedy=f"Give {n}.")
+        faults.add("weights", what, hint=f"Give {n}.")
         return
     if not np.isfinite(weights).all():
         faults.add("weights", "has missing or infinite entries")
@@ -111,15 +111,15 @@ def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
     if (weights < 0).any():
         faults.add("weights", "has negative entries")
     if (np.abs(weights[~lower]) > 0).any():
-        faults.add("weights", "has entries above the diagonal", remedy="Set them to zero.")
+        faults.add("weights", "has entries above the diagonal", hint="Set them to zero.")
     for name, rises in steps.items():
         if (rises > slack).any():
-            remedy = "Smaller groups must not weigh less than larger ones."
-            faults.add("weights", f"grow along a {name}", remedy=remedy)
+            hint = "Smaller groups must not weigh less than larger ones."
+            faults.add("weights", f"grow along a {name}", hint=hint)
     total = float(weights.sum())
     if abs(total - n) > SLACK * n:
         what = f"add to {total:g}, not to the {plural(n, 'record')}"
-        faults.add("weights", what, remedy="Multiply them by n/sum.")
+        faults.add("weights", what, hint="Multiply them by n/sum.")
 
 
 def record_weights(
@@ -200,10 +200,10 @@ def classification_risk(
     check_columns(faults, after, keys, "key (released)")
     check_choice(faults, "missing", missing, MISSING_RULES)
     if not keys:
-        faults.add("keys", "0 keys given", remedy="Give at least one column.")
+        faults.add("keys", "0 keys given", hint="Give at least one column.")
     if len(before) != len(after):
         what = f"has {plural(len(after), 'row')}, the original {len(before)}"
-        faults.add("released", what, remedy="Give the same records in the same order.")
+        faults.add("released", what, hint="Give the same records in the same order.")
     elif len(before) == 0:
         faults.add("original", "has no rows")
     weight = _read_weights(faults, weights, len(before))
@@ -231,7 +231,7 @@ def _read_weights(faults: Faults, weights: Any, n: int) -> str | np.ndarray:
     try:
         matrix = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        faults.add("weights", "is not a matrix of numbers", remedy="Give a square matrix.")
+        faults.add("weights", "is not a matrix of numbers", hint="Give a square matrix.")
         return "maximal"
     check_weight_matrix(faults, matrix, n)
     return matrix

@@ -204,7 +204,7 @@ def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, value: Any)
         faults.add(
             argument,
             f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
-            remedy="Give one number, or one a record.",
+            hint="Give one number, or one a record.",
         )
         return ones
     wrong = ~((values >= 0) & (values <= 1))
@@ -213,7 +213,7 @@ def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, value: Any)
             argument,
             "is not a number from 0 to 1",
             rows=np.flatnonzero(wrong) if np.ndim(value) else (),
-            remedy="It is a probability: lack of knowledge is 1, the worst case.",
+            hint="It is a probability: lack of knowledge is 1, the worst case.",
         )
         return ones
     return ones * values

@@ -152,8 +152,8 @@ class IndividualRisk(Result):
         (0.188, 0.149)
         """
         if not 0 < global_risk <= 1:
-            what, remedy = f"is {global_risk!r}", "Give a number in (0, 1]."
-            raise InputError.of("threshold for a global risk", "global_risk", what, remedy)
+            what, hint = f"is {global_risk!r}", "Give a number in (0, 1]."
+            raise InputError.of("threshold for a global risk", "global_risk", what, hint)
         if self.global_risk <= global_risk:
             return math.inf
         ordered = np.sort(self.risk)

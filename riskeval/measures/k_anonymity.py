@@ -153,7 +153,7 @@ def k_anonymity(
     for limit in limits:
         check(faults, {"k": Whole(1)}, {"k": limit})
     if not limits:
-        faults.add("k", "is empty", remedy="Give at least one k.")
+        faults.add("k", "is empty", hint="Give at least one k.")
     faults.raise_if_any()
     counts = count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
     return anonymity_of_counts(counts, [int(limit) for limit in limits])

@@ -69,7 +69,7 @@ def check_limit(faults: Faults, where: str, name: str, value: Any) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not low <= value <= high or math.isinf(value):
         span = f"from {low:g} on" if math.isinf(high) else f"between {low:g} and {high:g}"
-        faults.add(where, f"is {value!r}", remedy=f"Give a number {span}, or none for no limit.")
+        faults.add(where, f"is {value!r}", hint=f"Give a number {span}, or none for no limit.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -157,10 +157,10 @@ def _read_thresholds(faults: Faults, max_dimension: Any, threshold: Any, n_keys:
         faults.add(
             "threshold",
             f"has {plural(len(limits), 'value')} for {dimensions} dimensions",
-            remedy="Give one number, or one a dimension.",
+            hint="Give one number, or one a dimension.",
         )
     elif not (limits >= 0).all():
-        faults.add("threshold", f"is {threshold!r}", remedy="Give numbers from 0 on.")
+        faults.add("threshold", f"is {threshold!r}", hint="Give numbers from 0 on.")
     return limits
 
 
@@ -187,10 +187,10 @@ def _read_levels(
             return [1] * len(names)
     for value in by_name:
         if not Whole(0).allows(value):
-            faults.add("levels", f"is {value!r}", remedy="Give whole numbers from 0.")
+            faults.add("levels", f"is {value!r}", hint="Give whole numbers from 0.")
             return [1] * len(names)
     if 1 not in by_name:
-        faults.add("levels", "has no key of level 1", remedy="Every table starts with one.")
+        faults.add("levels", "has no key of level 1", hint="Every table starts with one.")
     return [int(value) for value in by_name]
 
 

@@ -144,12 +144,12 @@ def read_sensitive(
     """Check the sensitive variables; shared by the measures of diversity and closeness."""
     variables = listed_names(sensitive)
     if not variables:
-        faults.add("sensitive", "no variable is given", remedy="Name at least one column.")
+        faults.add("sensitive", "no variable is given", hint="Name at least one column.")
     check_columns(faults, frame, dict.fromkeys(variables), "sensitive variable")
     if len(set(variables)) < len(variables):
-        faults.add("sensitive", "a column is named twice", remedy="Name each variable once.")
+        faults.add("sensitive", "a column is named twice", hint="Name each variable once.")
     for name in sorted({*variables} & {*keys}, key=str):
-        faults.add(name, "is a key and sensitive", remedy="It can be only one of them.")
+        faults.add(name, "is a key and sensitive", hint="It can be only one of them.")
     return variables
 
 

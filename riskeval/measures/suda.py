@@ -144,8 +144,8 @@ class Suda(Result):
 def _check(faults: Faults, frame: pd.DataFrame, keys: Sequence[str]) -> None:
     check_columns(faults, frame, keys, "key")
     if len(keys) > MOST_KEYS:
-        remedy = f"Give 1 to {MOST_KEYS} columns."
-        faults.add("keys", f"{plural(len(keys), 'key')} given", remedy=remedy)
+        hint = f"Give 1 to {MOST_KEYS} columns."
+        faults.add("keys", f"{plural(len(keys), 'key')} given", hint=hint)
     if len(frame) == 0:
         faults.add("data", "has no rows")
 

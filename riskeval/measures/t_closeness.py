@@ -241,8 +241,8 @@ def _distances(
         if isinstance(kind, Mapping):
             _check_hierarchy(faults, frame[name], name, kind)
         elif kind not in ("equal", "ordered"):
-            remedy = did_you_mean(kind, ["equal", "ordered", "a hierarchy"])
-            faults.add("distance", f"{kind!r} is not allowed", remedy=remedy)
+            hint = did_you_mean(kind, ["equal", "ordered", "a hierarchy"])
+            faults.add("distance", f"{kind!r} is not allowed", hint=hint)
         by_variable[name] = kind
     return by_variable
 
@@ -253,12 +253,12 @@ def _check_hierarchy(faults: Faults, values: pd.Series, name: str, hierarchy: Hi
         faults.add(
             "distance",
             f"no ancestors for {plural(len(present), 'value')} of {name!r}: {present[:5]}",
-            remedy="Give every value its ancestors, nearest first.",
+            hint="Give every value its ancestors, nearest first.",
         )
     lengths = {len(path) for path in hierarchy.values() if not isinstance(path, str)}
     if len(lengths) != 1 or any(isinstance(path, str) for path in hierarchy.values()):
         faults.add(
             "distance",
             f"the values of {name!r} have different numbers of ancestors",
-            remedy="Give each value a tuple of the same length; repeat a level that is missing.",
+            hint="Give each value a tuple of the same length; repeat a level that is missing.",
         )

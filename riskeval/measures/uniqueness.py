@@ -161,7 +161,7 @@ def population_uniqueness(
     elif values is not None:
         size = float(np.sum(values))
     elif weights is None:
-        faults.add("population_size", "is not given", remedy="Give it, or weights to add up.")
+        faults.add("population_size", "is not given", hint="Give it, or weights to add up.")
     if size < n * (1 - 1e-12):
         faults.add(
             "population_size", f"{size:g} persons, fewer than the {plural(n, 'record')} of the file"

@@ -198,7 +198,7 @@ def _check_node(faults: Faults, sequences: list[Hierarchy], node: Mapping[str, i
     for sequence in sequences:
         level = node.get(sequence.name, 0)
         if isinstance(level, bool) or level not in range(sequence.top + 1):
-            faults.add("node", f"{sequence.name!r}: {level!r}", remedy=f"Give 0 to {sequence.top}.")
+            faults.add("node", f"{sequence.name!r}: {level!r}", hint=f"Give 0 to {sequence.top}.")
 
 
 def _candidates(

@@ -57,7 +57,7 @@ def read_hierarchy(faults: Faults, values: pd.Series, name: str, levels: Any) ->
                 faults.add(
                     f"hierarchies[{name!r}]",
                     f"level {number} is {level!r}",
-                    remedy='Give a mapping or "*".',
+                    hint='Give a mapping or "*".',
                 )
             steps.append(np.zeros(len(codes), dtype=np.int64))
             labels.append([EVERYTHING, None])
@@ -93,5 +93,5 @@ def _check_table(faults: Faults, name: str, table: pd.DataFrame) -> None:
             faults.add(
                 f"hierarchies[{name!r}]",
                 f"{high!r} splits {split.index[split > 1].tolist()[:5]} of {low!r}",
-                remedy="Each level must join whole groups of the level below.",
+                hint="Each level must join whole groups of the level below.",
             )

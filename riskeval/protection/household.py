@@ -92,7 +92,7 @@ def read_households(
             household,
             "the household is missing",
             rows=np.flatnonzero(missing),
-            remedy="Give persons who live alone an id of their own, or drop the records.",
+            hint="Give persons who live alone an id of their own, or drop the records.",
         )
         return None
     number = np.asarray(pd.factorize(frame[household])[0], dtype=np.int64)
@@ -141,7 +141,7 @@ def household_roles(
 
 def note_no_household(faults: Faults, argument: str) -> None:
     """Note an argument that has no meaning without households."""
-    faults.add(argument, "without a household", remedy="Give household, the column of ids.")
+    faults.add(argument, "without a household", hint="Give household, the column of ids.")
 
 
 def read_household_keys(
@@ -173,5 +173,5 @@ def note_differing(
             str(values.name),
             f"{what} in {homes.named(differs)}",
             rows=np.flatnonzero(np.isin(homes.number, differs)),
-            remedy="Repair these households, or leave the column out of the household variables.",
+            hint="Repair these households, or leave the column out of the household variables.",
         )

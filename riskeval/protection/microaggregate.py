@@ -207,7 +207,7 @@ def _check_options(
     """Note options that do not go together."""
     block = getattr(grouping, "block", None)
     if block is not None and Whole(1).allows(k) and block < 2 * k:
-        faults.add("method: block", f"is {block}", remedy=f"Give at least 2 k = {2 * k}.")
+        faults.add("method: block", f"is {block}", hint=f"Give at least 2 k = {2 * k}.")
     if weights is not None and average is not None and not isinstance(average, MeanValue):
         faults.add("weights", f"are not used by aggregate {average.type!r}")
 

@@ -72,7 +72,7 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
     check_columns(faults, frame, dict.fromkeys(names), "key")
     check(faults, {"k": Whole(1)}, {"k": k})
     if Whole(1).allows(k) and len(frame) < k:
-        faults.add("k", f"is {k}, the file has {plural(len(frame), 'record')}", remedy="Lower k.")
+        faults.add("k", f"is {k}, the file has {plural(len(frame), 'record')}", hint="Lower k.")
     homes = household_roles(faults, frame, household, names)
     if homes is not None and Whole(1).allows(k) and len(homes) < k:
         faults.add("k", f"is {k}, the file has {plural(len(homes), 'household')}")

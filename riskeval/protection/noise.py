@@ -230,10 +230,10 @@ def _check_level(faults: Faults, level: float, noise: NoiseMethod | None) -> Non
         faults.add(
             "level",
             f"{level!r} is not above 0 and at most {MOST:g}",
-            remedy="It is a share of the variance, not a percentage: 0.1 is 10 percent.",
+            hint="It is a share of the variance, not a percentage: 0.1 is 10 percent.",
         )
     elif isinstance(noise, RommNoise) and level >= 2:
-        faults.add("level", f"{level!r} is not below 2", remedy="romm cannot change more.")
+        faults.add("level", f"{level!r} is not below 2", hint="romm cannot change more.")
 
 
 def _check_size(values: np.ndarray, n_complete: int, job: _Job) -> None:

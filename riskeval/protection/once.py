@@ -103,7 +103,7 @@ def read_known(
     known = read_household_keys(faults, household_keys, names, order.household)
     if known and (getattr(grouping, "type", "") in ONE_BY_ONE or set(known) & {*order.keep_signs}):
         what = "need a method for all variables at once, and no keep_signs of their own"
-        faults.add("household_keys", what, remedy="Take method='mdav'.")
+        faults.add("household_keys", what, hint="Take method='mdav'.")
     return tuple(known)
 
 

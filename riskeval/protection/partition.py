@@ -67,8 +67,8 @@ def _strata_rows(
     if filled.any() and n_usable < job.k:
         records = plural(n_usable, "record has", "records have")
         what = f"{records} no missing value, k is {job.k}"
-        remedy = "Choose fewer variables or a smaller k."
-        raise InputError.of("microaggregate", where, what, remedy)
+        hint = "Choose fewer variables or a smaller k."
+        raise InputError.of("microaggregate", where, what, hint)
     counts = np.bincount(ids[usable], minlength=int(ids.max(initial=0)) + 1)
     small = counts < job.k
     target = np.where(small, -1, np.arange(len(counts)))

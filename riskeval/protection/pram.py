@@ -126,7 +126,7 @@ def pram(
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         weight = check_weights(faults, frame[weights], weights)
         if not any(keeps_frequencies(kind) for kind, _ in plan.values()):
-            faults.add("weights", "are used by invariant matrices only", remedy="Leave them out.")
+            faults.add("weights", "are used by invariant matrices only", hint="Leave them out.")
     streams = read_seed(faults, seed)
     homes = household_roles(
         faults, frame, household, names, declared=household_variables, strata=by

@@ -63,7 +63,7 @@ def estimate_counts(released: Any, matrix: pd.DataFrame) -> pd.DataFrame:
         faults.add("matrix", f"has no row for {unknown[:5]}")
     values = matrix.to_numpy(dtype=np.float64)
     if values.shape[0] != values.shape[1] or np.linalg.cond(values) > 1e12:
-        faults.add("matrix", "cannot be inverted", remedy="The file does not tell frequencies.")
+        faults.add("matrix", "cannot be inverted", hint="The file does not tell frequencies.")
     faults.raise_if_any()
     observed = counts.reindex(matrix.index).fillna(0).to_numpy(dtype=np.float64)
     back = np.linalg.inv(values.T)
@@ -112,8 +112,8 @@ def with_options(faults: Faults, matrix: Any, options: Mapping[str, float | None
         return named
     if not isinstance(named, str):
         for name in named_options:
-            remedy = "Give it to the matrix itself."
-            faults.add(name, "is for a matrix that is named", remedy=remedy)
+            hint = "Give it to the matrix itself."
+            faults.add(name, "is for a matrix that is named", hint=hint)
         return named
     return {TYPE: named, **named_options}
 
@@ -130,7 +130,7 @@ def read_plan(
     fine = check_columns(faults, frame, dict.fromkeys(names), "column to perturb")
     check_columns(faults, frame, by, "strata")
     for column in set(by) & set(names):
-        faults.add(column, "is perturbed and a stratum", remedy="Choose one of the two.")
+        faults.add(column, "is perturbed and a stratum", hint="Choose one of the two.")
     by_column = isinstance(matrix, Mapping) and (TYPE not in matrix or TYPE in names)
     of_column = matrix if by_column else dict.fromkeys(names, matrix)
     forbidden_pairs = (
@@ -165,7 +165,7 @@ def _read_matrix(
     size = len(levels)
     if isinstance(matrix, pd.DataFrame):
         if set(matrix.index) != set(levels) or set(matrix.columns) != set(levels):
-            faults.add(where, "its labels are not the categories", remedy=f"They are {levels}.")
+            faults.add(where, "its labels are not the categories", hint=f"They are {levels}.")
             return np.eye(size)
         matrix = matrix.loc[list(levels), list(levels)]
     try:

@@ -55,14 +55,14 @@ class _Job(Options):
     def check(self, faults: Faults, label: str) -> None:
         """Note shares that are none, and more than one rule of the distance."""
         if self.p is not None and not SHARE.allows(self.p):
-            remedy = "It is a share of the records, not a percentage"
+            hint = "It is a share of the records, not a percentage"
             looks = isinstance(self.p, (int, float)) and self.p >= 1
-            remedy += f": for {self.p:g} percent give {self.p / 100:g}." if looks else "."
-            faults.add("p", f"{self.p!r} is not between 0 and 1 (exclusive)", remedy=remedy)
+            hint += f": for {self.p:g} percent give {self.p / 100:g}." if looks else "."
+            faults.add("p", f"{self.p!r} is not between 0 and 1 (exclusive)", hint=hint)
         super().check(faults, label)
         rules = (self.p, self.keep_correlation, self.keep_means)
         if sum(rule is not None for rule in rules) > 1:
-            faults.add("p, keep_correlation, keep_means", "exclude each other", remedy="Give one.")
+            faults.add("p, keep_correlation, keep_means", "exclude each other", hint="Give one.")
 
 
 @same_library
@@ -272,7 +272,7 @@ def _coded_tails(
             faults.add(
                 name,
                 f"a tail has fewer than {LEAST_TAIL} records, so that its mean tells a value",
-                remedy="Give larger shares for top and bottom, or join strata.",
+                hint="Give larger shares for top and bottom, or join strata.",
             )
     faults.raise_if_any()
     return coded, tails

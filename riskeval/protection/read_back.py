@@ -38,11 +38,11 @@ def read_back(
     if not recovery.n_right:
         return recovery, []
     below = records_below(recovery)
-    remedy = "drop what tells them, or give hierarchies with coarser values"
-    remedy = f": {remedy if homes else 'give household, or ' + remedy}" if below else ""
+    hint = "drop what tells them, or give hierarchies with coarser values"
+    hint = f": {hint if homes else 'give household, or ' + hint}" if below else ""
     return recovery, [
         f"But {read_back_text(recovery, 'missing value')}, and then "
-        f"{plural(below, 'record matches', 'records match')} fewer than {k}{remedy}."
+        f"{plural(below, 'record matches', 'records match')} fewer than {k}{hint}."
     ]
 
 

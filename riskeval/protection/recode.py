@@ -76,7 +76,7 @@ def global_recode(
     faults = Faults("global_recode")
     check_choice(faults, "spacing", spacing, SPACINGS)
     if isinstance(breaks, (bool, str)) or not isinstance(breaks, (int, np.integer, Iterable)):
-        faults.add("breaks", f"are {breaks!r}", remedy="Give limits, or a number of classes.")
+        faults.add("breaks", f"are {breaks!r}", hint="Give limits, or a number of classes.")
     if check_columns(faults, frame, [column], "column to recode"):
         check_ordered(faults, frame[column], column)
     faults.raise_if_any()
@@ -94,7 +94,7 @@ def global_recode(
             column,
             "values outside the breaks",
             rows=np.flatnonzero(outside),
-            remedy="Widen the first or last break; -inf and inf are allowed.",
+            hint="Widen the first or last break; -inf and inf are allowed.",
         )
     faults.raise_if_any()
     codes = np.searchsorted(limits[1:-1], positions, side="left")
@@ -124,7 +124,7 @@ def check_ordered(faults: Faults, values: pd.Series, column: str) -> None:
             faults.add(
                 column,
                 "the categories have no order",
-                remedy="Order them first, or use group_categories.",
+                hint="Order them first, or use group_categories.",
             )
     else:
         check_numeric(faults, values.to_frame(column), [column], "a column to recode")
@@ -136,7 +136,7 @@ def _check_labels(faults: Faults, labels: list[Any], n_classes: int) -> None:
             "labels", f"{plural(len(labels), 'label')} for {plural(n_classes, 'class', 'classes')}"
         )
     if len(set(labels)) != len(labels):
-        faults.add("labels", "a label is given twice", remedy="Join the classes instead.")
+        faults.add("labels", "a label is given twice", hint="Join the classes instead.")
 
 
 def _number_classes(
@@ -148,7 +148,7 @@ def _number_classes(
         limits = _placed(filled, int(breaks), spacing)
     else:
         if spacing != "equal":
-            faults.add("spacing", "is for a number of classes only", remedy="Leave it out.")
+            faults.add("spacing", "is for a number of classes only", hint="Leave it out.")
         limits = pd.to_numeric(pd.Series(list(breaks), dtype=object), errors="coerce").to_numpy(
             dtype=np.float64
         )
@@ -170,8 +170,8 @@ def _placed(filled: np.ndarray, n_classes: int, spacing: str) -> np.ndarray:
         what = f"cannot make {plural(n_classes, 'class', 'classes')} of this column"
         raise InputError.of("global_recode", "breaks", what)
     if spacing == "log" and low <= 0:
-        what, remedy = "'log' needs positive values", "Use 'quantile'."
-        raise InputError.of("global_recode", "spacing", what, remedy)
+        what, hint = "'log' needs positive values", "Use 'quantile'."
+        raise InputError.of("global_recode", "spacing", what, hint)
     if spacing == "log":
         limits = np.geomspace(low, high, n_classes + 1)
         limits[[0, -1]] = low, high
@@ -211,7 +211,7 @@ def _ordered_classes(
     else:
         unknown = [item for item in breaks if item not in levels]
         for item in unknown:
-            faults.add("breaks", f"{item!r} is not a category", remedy=did_you_mean(item, levels))
+            faults.add("breaks", f"{item!r} is not a category", hint=did_you_mean(item, levels))
         faults.raise_if_any()
         limits = np.array([levels.index(item) for item in breaks], dtype=np.float64)
         if len(limits) < 2 or (np.diff(limits) <= 0).any():
@@ -265,7 +265,7 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
     faults = Faults("group_categories")
     check_columns(faults, frame, [column], "column to group")
     if not isinstance(groups, Mapping):
-        faults.add("groups", "is not a mapping", remedy="Give {new name: [old categories]}.")
+        faults.add("groups", "is not a mapping", hint="Give {new name: [old categories]}.")
     elif not all(isinstance(m, Hashable) for members in groups.values() for m in _listed(members)):
         faults.add("groups", "hold lists within lists")
     faults.raise_if_any()
@@ -329,7 +329,7 @@ def _check_groups(
                 faults.add(
                     f"groups[{new!r}]",
                     f"{member!r} is not a category of {column!r}",
-                    remedy=did_you_mean(member, levels),
+                    hint=did_you_mean(member, levels),
                 )
             elif member in group_of:
                 faults.add(f"groups[{new!r}]", f"{member!r} is also in group {group_of[member]!r}")
@@ -339,7 +339,7 @@ def _check_groups(
             faults.add(
                 f"groups[{new!r}]",
                 "is the name of a category that is not in the group",
-                remedy="Put it into the list too, or choose another name.",
+                hint="Put it into the list too, or choose another name.",
             )
         places = sorted(levels.index(member) for member in members if member in levels)
         if ordered and places and places[-1] - places[0] >= len(places):

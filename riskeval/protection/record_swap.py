@@ -169,9 +169,9 @@ def _check(faults: Faults, frame: pd.DataFrame, request: SwapRequest) -> Househo
     """Note what is wrong with a request; return the households."""
     profiles = [name for profile in request.similar for name in profile]
     if not request.hierarchy:
-        faults.add("hierarchy", "no column is given", remedy="Name at least one.")
+        faults.add("hierarchy", "no column is given", hint="Name at least one.")
     if not request.similar or not all(request.similar):
-        faults.add("similar", "a profile names no column", remedy="Name at least one.")
+        faults.add("similar", "a profile names no column", hint="Name at least one.")
     roles = {
         "hierarchy": request.hierarchy, "risk key": request.risk_keys,
         "carried along": request.carry_along, "household key": request.household_keys,

@@ -85,7 +85,7 @@ def release_file(
     order = order or ("records" if household is None else "households and members")
     check_choice(faults, "order", order, ORDERS)
     if household is None and order in ORDERS[1:3]:
-        faults.add("order", f"{order!r} without a household", remedy="Give household.")
+        faults.add("order", f"{order!r} without a household", hint="Give household.")
     homes = None if household is None else read_households(faults, frame, household)
     streams = read_seed(faults, seed)
     faults.raise_if_any()

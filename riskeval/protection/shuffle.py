@@ -212,8 +212,8 @@ def _scores(
     if (~np.isnan(values)).any() and n < m + values.shape[1] + 2:
         what = f"{plural(m, 'column')} on the right for {plural(n, 'record')}"
         what += " without missing values on the left"
-        remedy = "Leave out variables, or join rare levels."
-        raise InputError.of("shuffle", "formula", what, remedy)
+        hint = "Leave out variables, or join rare levels."
+        raise InputError.of("shuffle", "formula", what, hint)
     if n == 0:
         return np.zeros(values.shape), np.zeros(values.shape[1])
     if method == "regression":

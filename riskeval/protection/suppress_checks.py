@@ -102,16 +102,16 @@ class SuppressionPlan:
         names = self.keys
         as_names(faults, names, "keys")
         if len(names) > MOST_KEYS:
-            faults.add("keys", f"{plural(len(names), 'key')}", remedy=f"Give at most {MOST_KEYS}.")
+            faults.add("keys", f"{plural(len(names), 'key')}", hint=f"Give at most {MOST_KEYS}.")
         check_columns(faults, frame, dict.fromkeys(names), "key")
         check_columns(faults, frame, self.strata, "strata")
         for column in set(self.strata) & set(names):
-            faults.add(column, "is a key and a stratum", remedy="Choose one of the two.")
+            faults.add(column, "is a key and a stratum", hint="Choose one of the two.")
         check_choice(faults, "missing", self.missing, TREATMENTS)
         check(faults, {"alpha": Between(0, 1)}, self)
         if self.alpha != 1 and self.missing != "wildcard":
             what = f"has no meaning with missing={self.missing!r}"
-            faults.add("alpha", what, remedy="Leave it out.")
+            faults.add("alpha", what, hint="Leave it out.")
         _check_subsets(faults, names, self.wanted)
         self._check_linked(faults, frame)
         self._check_households(faults, frame)
@@ -131,7 +131,7 @@ class SuppressionPlan:
         linked = [column for columns in self.linked.values() for column in columns]
         if self.household in [*self.keys, *linked]:
             what = f"{self.household!r} is a key too, or linked to one, and must not lose values"
-            faults.add("household", what, remedy="Leave it out of the keys.")
+            faults.add("household", what, hint="Leave it out of the keys.")
         check_numeric(faults, frame, self.weights, "weights")
         for total, parts in self.components.items():
             check_numeric(faults, frame, [total, *parts], "component")
@@ -140,13 +140,13 @@ class SuppressionPlan:
             faults.add(
                 "missing",
                 "'own-category' is not checked against households or weights",
-                remedy="Take 'wildcard' or 'conservative'.",
+                hint="Take 'wildcard' or 'conservative'.",
             )
 
 
 def _check_subsets(faults: Faults, names: list[str], wanted: Wanted) -> None:
     if not wanted:
-        faults.add("subsets", "are empty", remedy="Give {size: k} or {(key, key): k}.")
+        faults.add("subsets", "are empty", hint="Give {size: k} or {(key, key): k}.")
     for subset, k in wanted.items():
         if isinstance(subset, tuple):
             for name in subset:
@@ -155,7 +155,7 @@ def _check_subsets(faults: Faults, names: list[str], wanted: Wanted) -> None:
                 faults.add("subsets", f"{subset!r} names a key twice or none")
         elif not Whole(1, len(names)).allows(subset):
             what = f"{subset!r} of {plural(len(names), 'key')}"
-            faults.add("subsets", what, remedy="Give 1 to all keys.")
+            faults.add("subsets", what, hint="Give 1 to all keys.")
         check(faults, {"k": Whole(1)}, {"k": k})
 
 
@@ -172,7 +172,7 @@ def read_ranks(
     else:
         values = list(importance)
     if len(values) != len(names) or not all(map(Whole(1).allows, values)):
-        faults.add("importance", f"is {values}", remedy="Give one rank from 1 for each key.")
+        faults.add("importance", f"is {values}", hint="Give one rank from 1 for each key.")
         return np.zeros(len(names))
     return np.array(values, dtype=np.float64)
 
@@ -194,5 +194,5 @@ def check_sizes(faults: Faults, strata: np.ndarray, k: int) -> None:
             "k",
             f"{which} fewer than {k} records",
             rows=np.flatnonzero(np.isin(strata, small)),
-            remedy="Join strata or lower k: no suppression can help there.",
+            hint="Join strata or lower k: no suppression can help there.",
         )

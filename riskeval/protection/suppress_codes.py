@@ -255,7 +255,7 @@ def _greedy(
             )  # fmt: skip
         except ValueError as error:
             what = "too many patterns of missing keys"
-            fault = Fault("keys", what, remedy="Use fewer keys, or subsets of them.")
+            fault = Fault("keys", what, hint="Use fewer keys, or subsets of them.")
             raise InputError("local_suppression", [fault]) from error
         if has_room:
             return book.codes[cell_of][:, :n_keys]

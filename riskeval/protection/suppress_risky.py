@@ -89,7 +89,7 @@ def suppress_risky(
     check_columns(faults, frame, dict.fromkeys(names), "column to suppress")
     numbers = None if risk is None else _read_risk(faults, risk, len(frame))
     if risk is not None and len(names) > 1:
-        faults.add("risk", "is for one column", remedy="Leave it out: it is estimated anew.")
+        faults.add("risk", "is for one column", hint="Leave it out: it is estimated anew.")
     ranks = np.arange(len(names)) if importance is None else read_ranks(faults, names, importance)
     check(faults, {"threshold": Between(None, None)}, {"threshold": threshold})
     if weights is not None and check_columns(faults, frame, [weights], "weights"):

@@ -70,7 +70,7 @@ def read_own_risk(
 ) -> np.ndarray | None:
     """Risks of records by level, float64, shape (n, levels), as the user gave them."""
     if threshold is not None and risk is None:
-        faults.add("risk_threshold", "is given without risk", remedy="Give risk, or k.")
+        faults.add("risk_threshold", "is given without risk", hint="Give risk, or k.")
     if risk is None:
         return None
     values = pd.DataFrame(risk).apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
@@ -78,7 +78,7 @@ def read_own_risk(
         values = np.repeat(values, n_levels, axis=1)
     if values.shape != (n, n_levels):
         what = f"has the shape {values.shape} for {n} records and {n_levels} levels"
-        faults.add("risk", what, remedy="Give one row a record and one column a level.")
+        faults.add("risk", what, hint="Give one row a record and one column a level.")
         return None
     wrong = ~((values >= 0) & (values <= 1)).all(axis=1)
     if wrong.any():

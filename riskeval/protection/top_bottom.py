@@ -165,14 +165,14 @@ def _check_tails(
             faults.add(
                 side,
                 f"the tail holds {plural(len(distinct), what)}, so that its mean tells a value",
-                remedy=f"Choose a limit with at least {LEAST_TAIL} beyond it, or replacement=None.",
+                hint=f"Choose a limit with at least {LEAST_TAIL} beyond it, or replacement=None.",
             )
         elif sizes.sum() > 0 and sizes.max() > DOMINANT * sizes.sum():
             faults.add(
                 side,
                 f"one {what} has {short_percent(sizes.max() / sizes.sum())} of the tail, so that "
                 "its mean tells the value",
-                remedy="Choose another limit, or replacement=None.",
+                hint="Choose another limit, or replacement=None.",
             )
 
 
@@ -186,19 +186,19 @@ def _check_ends(
     weights: str | None,
 ) -> np.ndarray | None:
     if upper is None and lower is None:
-        faults.add("upper, lower", "no limit is given", remedy="Give one of them or both.")
+        faults.add("upper, lower", "no limit is given", hint="Give one of them or both.")
     if isinstance(replacement, str) and replacement != "mean":
         check_choice(faults, "replacement", replacement, ["mean"])
     one_number = replacement is not None and not isinstance(replacement, (str, tuple, list))
     if one_number and upper is not None and lower is not None:
-        faults.add("replacement", "one number for two ends", remedy="Give a (lower, upper) pair.")
+        faults.add("replacement", "one number for two ends", hint="Give a (lower, upper) pair.")
     pair = isinstance(replacement, (tuple, list))
     if pair and (len(replacement) != 2 or not all(map(_is_number, replacement))):
         faults.add("replacement", "is not a (lower, upper) pair of numbers")
     if one_number and not _is_number(replacement):
-        faults.add("replacement", f"is {replacement!r}", remedy="Give a number.")
+        faults.add("replacement", f"is {replacement!r}", hint="Give a number.")
     if weights is not None and replacement != "mean":
-        faults.add("weights", "are used by replacement='mean' only", remedy="Leave them out.")
+        faults.add("weights", "are used by replacement='mean' only", hint="Leave them out.")
     if check_columns(faults, frame, [column], "column to code"):
         check_ordered(faults, frame[column], column)
         _check_limits(faults, frame[column], column, upper, lower, replacement)
@@ -216,12 +216,12 @@ def _check_limits(
         known = [(name, limit) for name, limit in limits if limit in levels]
         for name, limit in limits:
             if (name, limit) not in known:
-                faults.add(name, f"{limit!r} is not a category", remedy=did_you_mean(limit, levels))
+                faults.add(name, f"{limit!r} is not a category", hint=did_you_mean(limit, levels))
         if replacement is not None:
             faults.add(
                 "replacement",
                 "an ordered column takes the limit itself",
-                remedy="Rename the category with group_categories afterwards.",
+                hint="Rename the category with group_categories afterwards.",
             )
         limits = [(name, levels.index(limit)) for name, limit in known]
     elif not all(_is_number(limit) for _, limit in limits):

@@ -101,7 +101,7 @@ def weights(
     check_columns(faults, frame, dict.fromkeys([*by, *predictors]), "column")
     check_numeric(faults, frame, watched, "estimate")
     if not by:
-        faults.add("strata", "are not given", remedy="Name what the weights must not tell.")
+        faults.add("strata", "are not given", hint="Name what the weights must not tell.")
     for name in {*by} & {*predictors}:
         faults.add("predictors", f"{name!r} is a stratum, which the weights would tell again")
     before = None

@@ -105,7 +105,7 @@ def read_file_table(
         return None
     table = read_section(faults, data, name, cls)
     if table is not None and table.file is None:
-        faults.add(f"[{name}] file", "is not given", remedy="Name the file.")
+        faults.add(f"[{name}] file", "is not given", hint="Name the file.")
     return table
 
 
@@ -114,13 +114,13 @@ def read_intruder(faults: Faults, data: Mapping[str, Any], who: str) -> Scenario
     table = data.get("intruder")
     if not isinstance(table, Mapping):
         what = "is missing" if table is None else f"is {table!r}, not a table"
-        faults.add("[intruder]", what, remedy="Name keys and targets in it.")
+        faults.add("[intruder]", what, hint="Name keys and targets in it.")
         return None
     try:
         return Scenario.from_dict({"who": who, **table})
     except InputError as problem:
         for fault in problem.faults:
-            faults.add(f"[intruder] {fault.where}", fault.what, remedy=fault.remedy)
+            faults.add(f"[intruder] {fault.where}", fault.what, hint=fault.hint)
     return None
 
 
@@ -129,5 +129,5 @@ def read_seed_and_out(faults: Faults, data: Mapping[str, Any]) -> tuple[int | No
     out = data.get("out")
     check(faults, SEED, data)
     if out is not None and (not isinstance(out, str) or Path(out).suffix not in SUFFIXES):
-        faults.add("out", f"is {out!r}", remedy="Give the name of a .csv or .parquet file.")
+        faults.add("out", f"is {out!r}", hint="Give the name of a .csv or .parquet file.")
     return data.get("seed"), out

@@ -207,14 +207,14 @@ def _holdout(faults: Faults, table: Any) -> str | None:
     if table is None:
         return None
     if not isinstance(table, Mapping) or not isinstance(table.get("file"), str) or len(table) > 1:
-        faults.add("[holdout]", f"is {table!r}", remedy='Give file = "others.parquet".')
+        faults.add("[holdout]", f"is {table!r}", hint='Give file = "others.parquet".')
         return None
     return str(table["file"])
 
 
 def _read_releases(faults: Faults, tables: Any) -> tuple[tuple[ReleaseInput, Steps], ...]:
     if not isinstance(tables, list) or not tables:
-        faults.add("[[release]]", "there is none", remedy="Give one, with name and file or steps.")
+        faults.add("[[release]]", "there is none", hint="Give one, with name and file or steps.")
         return ()
     releases: list[tuple[ReleaseInput, Steps]] = []
     names: list[str] = []
@@ -224,19 +224,19 @@ def _read_releases(faults: Faults, tables: Any) -> tuple[tuple[ReleaseInput, Ste
         if release is None:
             continue
         if release.name in names or release.name == ORIGINAL:
-            faults.add(where, f"the name {release.name!r} is taken", remedy="Give another one.")
+            faults.add(where, f"the name {release.name!r} is taken", hint="Give another one.")
         steps: Steps = ()
         if (release.file is None) == (release.step is None):
-            faults.add(where, "needs file or [[release.step]]", remedy="Give exactly one of them.")
+            faults.add(where, "needs file or [[release.step]]", hint="Give exactly one of them.")
         elif release.step is not None:
             steps = read_steps(faults, release.step, where)
         if release.base is not None and release.file is not None:
-            faults.add(where, "a file has no base", remedy="Leave base out.")
+            faults.add(where, "a file has no base", hint="Leave base out.")
         elif release.replicates and release.file is None:
-            faults.add(where, "steps have no replicates", remedy="Give a file beside them.")
+            faults.add(where, "steps have no replicates", hint="Give a file beside them.")
         elif release.base is not None and release.base not in names:
             what = f"base {release.base!r} is not a release before this one"
-            faults.add(where, what, remedy=did_you_mean(release.base, names))
+            faults.add(where, what, hint=did_you_mean(release.base, names))
         names.append(release.name)
         releases.append((release, steps))
     return tuple(releases)

@@ -180,7 +180,7 @@ def load_protect_plan(path: Path | str) -> ProtectPlan:
     steps = read_steps(faults, data.get("step", []))
     out = data.get("out")
     if out is not None and not isinstance(out, str):
-        faults.add("out", f"is {out!r}", remedy="Give the name of a file.")
+        faults.add("out", f"is {out!r}", hint="Give the name of a file.")
     faults.raise_if_any()
     return ProtectPlan(source, roles, steps, out, report, Path(path).parent, release)
 
@@ -189,7 +189,7 @@ def read_source(faults: Faults, data: Mapping[str, Any]) -> Any:
     """Read the table ``[data]``: exactly one of `file` and `demo`."""
     source = read_section(faults, data, "data", DataInput)
     if source is not None and source.demo == (source.file is not None):
-        faults.add("[data]", "needs file or demo = true", remedy="Give exactly one of them.")
+        faults.add("[data]", "needs file or demo = true", hint="Give exactly one of them.")
     return source
 
 
@@ -199,7 +199,7 @@ def read_steps(
     """Read a list of steps of protection: (verb, arguments); `within` says where they stand."""
     head = f"{within} [[step]]".strip()
     if not isinstance(tables, list) or not tables:
-        faults.add(head, "there is none", remedy='Give one, as verb = "local_suppression".')
+        faults.add(head, "there is none", hint='Give one, as verb = "local_suppression".')
         return ()
     steps = []
     for number, table in enumerate(tables, 1):
@@ -210,6 +210,6 @@ def read_steps(
         verb = arguments.pop("verb", None)
         if not isinstance(verb, str) or verb not in VERBS:
             what = f"verb {verb!r} is unknown" if verb else "has no verb"
-            faults.add(f"{head} {number}", what, remedy=did_you_mean(verb, VERBS))
+            faults.add(f"{head} {number}", what, hint=did_you_mean(verb, VERBS))
         steps.append((str(verb), arguments))
     return tuple(steps)

@@ -90,9 +90,9 @@ class PlanSearch(Result):
         faults = Faults("plan")
         wanted = self.best if plan is None else plan
         if wanted is None:
-            faults.add("plan", "none is within the limits", remedy="Name one of `plans`.")
+            faults.add("plan", "none is within the limits", hint="Name one of `plans`.")
         elif wanted not in self.steps:
-            faults.add("plan", f"{wanted!r} was not tried", remedy="Name one of `plans`.")
+            faults.add("plan", f"{wanted!r} was not tried", hint="Name one of `plans`.")
         faults.raise_if_any()
         for step in self.steps[int(wanted or 0)]:
             session.apply(step.verb, **step.parameters)

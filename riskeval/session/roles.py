@@ -115,7 +115,7 @@ def check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
     check_names(faults, frame)
     faults.raise_if_any()
     if not roles.keys:
-        faults.add("keys", "no key is given", remedy="Name at least one column.")
+        faults.add("keys", "no key is given", hint="Name at least one column.")
     check_columns(faults, frame, dict.fromkeys(roles.keys), "key")
     check_numeric(faults, frame, roles.numeric, "numeric")
     for role in ("strata", "sensitive", "pram", "household_variables", "household_keys"):
@@ -123,7 +123,7 @@ def check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
     if roles.household is not None:
         read_households(faults, frame, roles.household, declared=roles.household_variables)
     elif roles.household_variables or roles.household_keys:
-        faults.add("household", "is not given", remedy="Name the column of household ids.")
+        faults.add("household", "is not given", hint="Name the column of household ids.")
     for name in roles.household_keys:
         if name not in roles.keys:
             faults.add("household_keys", f"{name!r} is not a key")
@@ -136,5 +136,5 @@ def check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
     for total, parts in roles.components:
         check_numeric(faults, frame, [total, *parts], "components")
     for name in set(roles.keys) & set(roles.sensitive):
-        faults.add(name, "is a key and sensitive", remedy="Choose one of the two.")
+        faults.add(name, "is a key and sensitive", hint="Choose one of the two.")
     faults.raise_if_any()

@@ -49,7 +49,7 @@ def prepare_step(
         arguments["seed"] = read_seed(faults, arguments.get("seed")).seed
     for name in allowed:
         if name not in arguments and signature.parameters[name].default is inspect.Parameter.empty:
-            faults.add(verb, f"needs {name!r}", remedy="Give it, or declare its role.")
+            faults.add(verb, f"needs {name!r}", hint="Give it, or declare its role.")
     faults.raise_if_any()
     return Step(verb, {name: plain(name, arguments[name]) for name in allowed if name in arguments})
 

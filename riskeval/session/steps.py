@@ -37,8 +37,8 @@ class Step:
 
 def _key(where: str, key: Any) -> Any:
     if isinstance(key, (tuple, frozenset)):
-        what, remedy = f"{key!r} is not a name or number", "Give one value as the key."
-        raise InputError.of("ProtectionSession", where, what, remedy)
+        what, hint = f"{key!r} is not a name or number", "Give one value as the key."
+        raise InputError.of("ProtectionSession", where, what, hint)
     return plain(where, key)
 
 

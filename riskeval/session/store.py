@@ -92,7 +92,7 @@ def read_session(path: str | Path) -> SavedSession:
     faults = Faults("ProtectionSession")
     for name in FILES:
         if not (folder / name).is_file():
-            faults.add(str(folder), f"has no {name}", remedy="Give the folder of `save`.")
+            faults.add(str(folder), f"has no {name}", hint="Give the folder of `save`.")
     faults.raise_if_any()
     try:
         record = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
@@ -110,7 +110,7 @@ def read_session(path: str | Path) -> SavedSession:
         what = f"is not a saved session ({error})"
         raise InputError.of(faults.subject, FILES[0], what) from error
     if hashlib.sha256(content).hexdigest() != digest:
-        faults.add(FILES[1], "is not the file that was saved", remedy="Restore it.")
+        faults.add(FILES[1], "is not the file that was saved", hint="Restore it.")
     _check_roles(faults, roles)
     for step in steps:
         _check_step(faults, step)

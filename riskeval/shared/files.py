@@ -75,14 +75,14 @@ def read_weights(
         return check_weights(faults, frame[weights], weights)
     array = np.asarray(weights)
     if array.ndim != 1:
-        faults.add(argument, "are not one column", remedy="Give a column or its name.")
+        faults.add(argument, "are not one column", hint="Give a column or its name.")
         return None
     values = pd.Series(array)
     if len(values) != len(frame):
         faults.add(
             argument,
             f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
-            remedy="Give one weight a record.",
+            hint="Give one weight a record.",
         )
         return None
     return check_weights(faults, values, argument)
@@ -118,7 +118,7 @@ def check_paired(faults: Faults, files: FilePair) -> None:
         faults.add(
             "released",
             f"{plural(len(files.y), 'record')} against {count(len(files.x))} of the original",
-            remedy="Row i of both files must be the same unit.",
+            hint="Row i of both files must be the same unit.",
         )
 
 

@@ -139,8 +139,8 @@ def gower(
         for name in marks["special"]:
             if kinds.get(name, "semicontinuous") != "semicontinuous":
                 what = f"{name!r} is {kinds[name]}: a value with a mass of its own has no effect"
-                remedy = f'Add types={{{name!r}: "semicontinuous"}}.'
-                faults.add("special", what, remedy=remedy)
+                hint = f'Add types={{{name!r}: "semicontinuous"}}.'
+                faults.add("special", what, hint=hint)
         numeric = [n for n in names if kinds[n] in ("numeric", "semicontinuous")]
         check_numbers(faults, files, numeric, "variable")
     faults.raise_if_any()
@@ -169,7 +169,7 @@ def _check_marks(
         for name in columns:
             if name not in names:
                 faults.add(argument, f"{name!r} is not among the variables",
-                           remedy=did_you_mean(name, names))  # fmt: skip
+                           hint=did_you_mean(name, names))  # fmt: skip
     for name, kind in marks["types"].items():
         check_choice(faults, f"types[{name!r}]", kind, TYPES)
     for name, weight in marks["importance"].items():

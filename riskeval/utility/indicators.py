@@ -150,7 +150,7 @@ def indicator_comparison(
     check_choice(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
     if "gender_pay_gap" in names and gender is None:
-        faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
+        faults.add("gender", "is needed for the gender pay gap", hint="Name its column.")
     options = EstimateRequest(files, gender, men, women, strata, cluster, level, poverty_line)
     request = with_domains(faults, options, by)
     faults.raise_if_any()

@@ -98,7 +98,7 @@ def _bounds(faults: Faults, bounds: Sequence[npt.ArrayLike]) -> list[np.ndarray]
     lengths = {array.shape for array in arrays}
     if not faults and len(lengths) > 1:
         what = f"the bounds have {', '.join(str(array.size) for array in arrays)} values"
-        faults.add("bounds", what, remedy="Give as many of each.")
+        faults.add("bounds", what, hint="Give as many of each.")
     faults.raise_if_any()
     return arrays
 
@@ -257,7 +257,7 @@ def interval_overlap(
         numeric = files.numeric(names) if statistic == "mean" else list(names)
         check_numbers(faults, files, numeric, "variable")
     if statistic == "gender_pay_gap" and gender is None:
-        faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
+        faults.add("gender", "is needed for the gender pay gap", hint="Name its column.")
     faults.raise_if_any()
     tables = []
     for name in names:
@@ -315,7 +315,7 @@ def _as_bounds(faults: Faults, item: Any, name: str) -> pd.DataFrame:
         item = item.to_frame()
     if isinstance(item, Indicator):
         if item.intervals is None:
-            faults.add(name, "has no intervals", remedy="Call with_variance() first.")
+            faults.add(name, "has no intervals", hint="Call with_variance() first.")
             return pd.DataFrame()
         labels, values, bounds = [OVERALL, *item.domains], item.values, item.intervals
     elif _are_intervals(item):

@@ -103,7 +103,7 @@ def prediction_quality(
         faults.add(
             "released",
             f"{plural(len(files.y), 'record')} against {count(len(files.x))} of the original",
-            remedy='Use at="original".',
+            hint='Use at="original".',
         )
     model = build_model(faults, files, formula, family)
     faults.raise_if_any()

@@ -85,7 +85,7 @@ def build_model(faults: Faults, files: FilePair, text: object, family: str) -> M
     logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.function == "log"))
     numeric = files.numeric(names)
     if family == "ordered" and (files.wx is not None or files.wy is not None):
-        faults.add("weights", "an ordered regression has none", remedy="Leave them out.")
+        faults.add("weights", "an ordered regression has none", hint="Leave them out.")
     measured = (response.column,) if family in ("linear", "poisson", "gamma") else ()
     needed = {*numeric, *logs, *measured}
     if check_numbers(faults, files, [n for n in names if n in needed], "formula"):

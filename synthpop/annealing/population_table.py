@@ -65,7 +65,7 @@ def take_table(
         missing = np.flatnonzero(frame[household].isna())
         if len(missing):
             what = "household is missing"
-            faults.add(household, what, rows=missing, remedy="Every row needs one.")
+            faults.add(household, what, rows=missing, hint="Every row needs one.")
     if split is not None:
         check_columns(faults, frame, [split], "split")
     if len(frame) == 0:
@@ -95,8 +95,8 @@ def _regions(
     differs = (codes != region[index]) | (codes < 0)
     if differs.any():
         rows = np.flatnonzero(differs)
-        remedy = "All members of a household must lie in one region."
-        faults.add(split, "is missing or differs in a household", rows=rows, remedy=remedy)
+        hint = "All members of a household must lie in one region."
+        faults.add(split, "is missing or differs in a household", rows=rows, hint=hint)
     return region, levels
 
 

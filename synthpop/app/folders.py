@@ -59,8 +59,8 @@ def stored_name(name: str) -> str:
 def too_large(size: int, limit: int) -> InputError:
     """Return the error of an upload that is too large."""
     what = f"has {count(size / MEBI)} MB, more than {count(limit / MEBI)} MB"
-    remedy = "Start the app with a larger --upload-limit, or leave out columns."
-    return InputError.of("upload", "file", what, remedy)
+    hint = "Start the app with a larger --upload-limit, or leave out columns."
+    return InputError.of("upload", "file", what, hint)
 
 
 def pack(project: Project, folder: Path, target: Path) -> None:
@@ -84,7 +84,7 @@ def unpack(source: Path, folder: Path, limit: int) -> Project:
             if size > limit:
                 raise too_large(size, limit)
             if FILE not in archive.namelist():
-                faults.add("file", "is not a project", remedy="Choose one that the app has saved.")
+                faults.add("file", "is not a project", hint="Choose one that the app has saved.")
             for member in members:
                 if member.filename != FILE and not re.fullmatch(STORED, member.filename):
                     faults.add("file", "holds files that the app does not write")
@@ -94,6 +94,6 @@ def unpack(source: Path, folder: Path, limit: int) -> Project:
                 with archive.open(member) as stream, (folder / member.filename).open("wb") as new:
                     shutil.copyfileobj(stream, new)
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError):
-        what, remedy = "is damaged or no archive", "Choose one that the app has saved."
-        raise InputError.of("project", "file", what, remedy) from None
+        what, hint = "is damaged or no archive", "Choose one that the app has saved."
+        raise InputError.of("project", "file", what, hint) from None
     return load(folder)

@@ -270,7 +270,7 @@ def read_form(form: Form, entries: Mapping[str, Any]) -> dict[str, Any]:
         if value is not None:
             arguments[option.name] = value
         elif option.required:
-            faults.add(option.name, "is not given", remedy="Fill it in.")
+            faults.add(option.name, "is not given", hint="Fill it in.")
     faults.raise_if_any()
     return arguments
 

@@ -131,8 +131,8 @@ def load(folder: Path) -> Project:
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        remedy = "Choose a project that the app has saved."
-        raise InputError.of("project", FILE, "cannot be read", remedy) from None
+        hint = "Choose a project that the app has saved."
+        raise InputError.of("project", FILE, "cannot be read", hint) from None
     try:
         project = Project.model_validate_json(text)
     except ValidationError as problem:

@@ -65,7 +65,7 @@ class Source(Table):
                 changed[name] = pd.to_numeric(texts, errors="coerce")
                 rows = (changed[name].isna() & texts.notna()).to_numpy().nonzero()[0]
                 if len(rows):
-                    faults.add(name, "is not a number", rows=rows, remedy="Leave it as it is.")
+                    faults.add(name, "is not a number", rows=rows, hint="Leave it as it is.")
         faults.raise_if_any()
         return frame.assign(**changed)
 

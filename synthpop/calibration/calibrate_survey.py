@@ -174,8 +174,8 @@ def calibrate(
 def check_survey(survey: object, subject: str) -> None:
     """Raise an InputError where something else than a Survey is given."""
     if not isinstance(survey, Survey):
-        remedy = "Name the roles of the columns: Survey(data, weight=..., household=...)."
-        raise InputError.of(subject, "survey", f"is a {type(survey).__name__}", remedy)
+        hint = "Name the roles of the columns: Survey(data, weight=..., household=...)."
+        raise InputError.of(subject, "survey", f"is a {type(survey).__name__}", hint)
 
 
 def _check_options(margins: list[Margin], options: CalibrationOptions) -> None:
@@ -186,14 +186,14 @@ def _check_options(margins: list[Margin], options: CalibrationOptions) -> None:
         if pair is not None and not _is_pair(pair):
             faults.add(name, f"{pair!r} is not a pair (low, high) with low < high")
         elif pair is not None and method != "linear" and pair[0] < 0:
-            faults.add(name, f"lower limit {pair[0]} is negative", remedy="Give 0 or more.")
+            faults.add(name, f"lower limit {pair[0]} is negative", hint="Give 0 or more.")
     if method == "logit" and bounds and _is_pair(bounds) and not bounds[0] < 1 < bounds[1]:
-        faults.add("bounds", f"{bounds} do not hold 1", remedy="logit needs low < 1 < high.")
+        faults.add("bounds", f"{bounds} do not hold 1", hint="logit needs low < 1 < high.")
     if method == "ipu" and any(margin.importance is not None for margin in margins):
-        remedy = "Use 'raking', 'linear' or 'logit', or leave importance out."
-        faults.add("importance", "cannot be used with method 'ipu'", remedy=remedy)
+        hint = "Use 'raking', 'linear' or 'logit', or leave importance out."
+        faults.add("importance", "cannot be used with method 'ipu'", hint=hint)
     if method == "ipu" and options.distance_over is not None:
-        faults.add("distance_over", "method 'ipu' has no distance", remedy="Leave it out.")
+        faults.add("distance_over", "method 'ipu' has no distance", hint="Leave it out.")
     faults.raise_if_any()
 
 
@@ -230,12 +230,12 @@ def _prepare(
         outside = ~((problem.low < 1) & (problem.high > 1))
         if outside.any():
             what = f"{int(outside.sum())} start weights lie outside"
-            faults.add("weight_bounds", what, remedy="Widen them, or use method 'raking'.")
+            faults.add("weight_bounds", what, hint="Widen them, or use method 'raking'.")
     if method == "ipu":
         negative = np.asarray(problem.matrix.minimum(0).sum(axis=0)).reshape(-1) < 0
         for k in np.flatnonzero(negative | (problem.targets <= 0)):
-            remedy = "Method 'ipu' needs positive totals of values that are not negative."
-            faults.add(controls.label(int(k)), "is not a positive sum", remedy=remedy)
+            hint = "Method 'ipu' needs positive totals of values that are not negative."
+            faults.add(controls.label(int(k)), "is not a positive sum", hint=hint)
     check_sums(controls, tolerance, faults)
     grouped, group = group_units(problem)
     if not faults:

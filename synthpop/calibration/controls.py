@@ -133,22 +133,22 @@ def _check_present(
 ) -> bool:
     n_faults = len(faults.found)
     if not margins:
-        faults.add("margins", "there are none", remedy="Give at least one Margin.")
+        faults.add("margins", "there are none", hint="Give at least one Margin.")
     for margin in margins:
         if not isinstance(margin, Margin):
-            faults.add("margins", f"{type(margin).__name__} is not a Margin", remedy="Wrap it.")
+            faults.add("margins", f"{type(margin).__name__} is not a Margin", hint="Wrap it.")
             return False
         if margin.level == "household" and not households:
-            remedy = "Give the survey its household role, or use level='person'."
-            faults.add(margin.label, "the data have no households", remedy=remedy)
+            hint = "Give the survey its household role, or use level='person'."
+            faults.add(margin.label, "the data have no households", hint=hint)
         for name in (*margin.columns, *((margin.variable,) if margin.variable else ())):
             if n_columns(frame.columns, name) != 1:
                 what = f"{name!r} is not a column of the survey"
-                faults.add(margin.label, what, remedy=did_you_mean(name, frame.columns))
+                faults.add(margin.label, what, hint=did_you_mean(name, frame.columns))
         variable = margin.variable
         if variable in frame.columns and not pd.api.types.is_numeric_dtype(frame[variable]):
             what = f"variable {variable!r} is not numeric ({frame[variable].dtype})"
-            faults.add(margin.label, what, remedy="Convert it first.")
+            faults.add(margin.label, what, hint="Convert it first.")
     return len(faults.found) == n_faults
 
 
@@ -208,7 +208,7 @@ def match_margin(
     if keep_all:
         if (cell < 0).all() and not part:
             what = f"no category of {', '.join(margin.columns)} occurs in the data as given"
-            faults.add(margin.label, what, remedy=_levels_there(margin, codings))
+            faults.add(margin.label, what, hint=_levels_there(margin, codings))
         return _Matched(cell, values, margin.targets, margin.cell_labels(), keys)
     return _check_cells(margin, cell, values, keys, faults, _levels_there(margin, codings))
 
@@ -266,7 +266,7 @@ def _check_constant(
             margin.label,
             f"{what} differs within {plural(n, 'household')}",
             rows=np.flatnonzero(differs),
-            remedy="Count households by what all members share, or use level='person'.",
+            hint="Count households by what all members share, or use level='person'.",
         )
 
 
@@ -286,14 +286,14 @@ def _check_cells(
     if empty_cells.any() and (counts == 0).all():
         where = ", ".join(margin.columns)
         what = f"no category of {where} occurs in the sample as given"
-        faults.add(margin.label, what, remedy=place)
-    what, remedy = "but nobody of the sample is in it", "Put cells together, or leave them out."
-    _note(faults, margin, empty_cells, what, remedy)
+        faults.add(margin.label, what, hint=place)
+    what, hint = "but nobody of the sample is in it", "Put cells together, or leave them out."
+    _note(faults, margin, empty_cells, what, hint)
     if values is None:
         forced = (counts > 0) & (targets == 0) & (margin.importance is None)
         what = "but {n} persons of the sample are in it"
-        remedy = "Drop these persons, or leave the cell out: weights must be positive."
-        _note(faults, margin, forced, what, remedy, counts)
+        hint = "Drop these persons, or leave the cell out: weights must be positive."
+        _note(faults, margin, forced, what, hint, counts)
     else:
         amount = np.nan_to_num(values[inside])
         low = np.bincount(cell[inside], np.minimum(amount, 0.0), minlength=len(targets))
@@ -324,7 +324,7 @@ def _note(
     margin: Margin,
     faulty: np.ndarray,
     what: str,
-    remedy: str,
+    hint: str,
     counts: np.ndarray | None = None,
 ) -> None:
     """Note the faulty cells of a margin; `counts` stand in the text in place of {n}."""
@@ -333,8 +333,8 @@ def _note(
     for k in cells[:SHOWN_CELLS]:
         text = what if counts is None else what.format(n=count_text(int(counts[k])))
         where = f"{margin.label}: {labels[k]}"
-        faults.add(where, f"total {number(targets[k], 6)}, {text}", remedy=remedy)
+        faults.add(where, f"total {number(targets[k], 6)}, {text}", hint=hint)
     if len(cells) > SHOWN_CELLS:
         further = targets[cells[SHOWN_CELLS:]]
         text = f"{len(further)} more cells of this kind, totals {number(further.sum(), 6)} in all"
-        faults.add(margin.label, text, remedy=remedy)
+        faults.add(margin.label, text, hint=hint)

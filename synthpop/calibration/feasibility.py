@@ -82,7 +82,7 @@ def _compare(
             f"{controls.names[i]} and {controls.names[j]}",
             f"totals do not add up{where}: {number(sums[0][key], 10)} against "
             f"{number(sums[1][key], 10)} (relative difference {gap[key]:.3g})",
-            remedy="Scale one table to the other, give one of them an importance, or allow a "
+            hint="Scale one table to the other, give one of them an importance, or allow a "
             "larger tolerance.",
         )
     if len(cells) > SHOWN:
@@ -110,7 +110,7 @@ def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults:
             f"total {number(problem.targets[k], 8)} is out of reach: the sample has "
             f"{number(start_totals[k], 8)}, and the bounds allow {number(least[k], 8)} to "
             f"{number(most[k], 8)}",
-            remedy=f"Widen the bounds to hold {problem.targets[k] / start_totals[k]:.4g}, or give "
+            hint=f"Widen the bounds to hold {problem.targets[k] / start_totals[k]:.4g}, or give "
             "the margin an importance.",
         )
     if len(unreachable) > SHOWN:
@@ -188,6 +188,6 @@ def check_linked(problem: Problem, controls: Controls, tolerance: float, faults:
     faults.add(
         "margins",
         f"these totals contradict each other in any sample like this one: {pairs}{rest_of_list}",
-        remedy="Correct them, leave one margin out, give one an importance, or allow a larger "
+        hint="Correct them, leave one margin out, give one an importance, or allow a larger "
         "tolerance.",
     )

@@ -77,14 +77,14 @@ class Margin:
         object.__setattr__(self, "frame", _as_table(self.table, self.total))
         check_choice(faults, "level", self.level, LEVELS)
         if self.importance is not None and not self.importance > 0:
-            faults.add("importance", f"is {self.importance}", remedy="Give a positive number.")
+            faults.add("importance", f"is {self.importance}", hint="Give a positive number.")
         if self.size is not None and not (self.size > 0 and np.isfinite(self.size)):
-            faults.add("size", f"is {self.size}", remedy="Give a positive number.")
+            faults.add("size", f"is {self.size}", hint="Give a positive number.")
         if self.total not in self.frame.columns:
             faults.add(
                 repr(self.total),
                 "column of totals is not in the table",
-                remedy=did_you_mean(self.total, self.frame.columns),
+                hint=did_you_mean(self.total, self.frame.columns),
             )
         faults.raise_if_any()
         self._check_totals(faults)
@@ -92,11 +92,11 @@ class Margin:
 
     def _check_totals(self, faults: Faults) -> None:
         if n_columns(self.frame.columns, self.total) > 1:
-            faults.add(repr(self.total), "several columns have this name", remedy="Rename them.")
+            faults.add(repr(self.total), "several columns have this name", hint="Rename them.")
             return
         totals, label = self.frame[self.total], f"{self.label}: {self.total}"
         if not is_number(totals):
-            faults.add(label, f"totals are not numbers ({totals.dtype})", remedy="Give numbers.")
+            faults.add(label, f"totals are not numbers ({totals.dtype})", hint="Give numbers.")
             return
         values = as_numbers(totals)
         faulty = {"total is missing or infinite": ~np.isfinite(values)}
@@ -104,20 +104,20 @@ class Margin:
             faulty["total is negative"] = values < 0
         for what, where in faulty.items():
             if where.any():
-                faults.add(label, what, rows=np.flatnonzero(where), remedy="Correct the table.")
+                faults.add(label, what, rows=np.flatnonzero(where), hint="Correct the table.")
         is_repeated = np.arange(len(values)) > 0
         if self.columns:
             is_repeated = self.frame.duplicated(subset=list(self.columns)).to_numpy()
         if is_repeated.any():
             rows = np.flatnonzero(is_repeated)
-            faults.add(label, "cells are given twice", rows=rows, remedy="Add them up.")
+            faults.add(label, "cells are given twice", rows=rows, hint="Add them up.")
         if len(values) == 0:
-            faults.add(label, "the table has no rows", remedy="Give at least one total.")
+            faults.add(label, "the table has no rows", hint="Give at least one total.")
         share = float(values.sum())
         if self.size is not None and share > 1 + SHARE_TOLERANCE:
             percent = abs(share - 100) < 1
-            remedy = "Give fractions of 1, not percent." if percent else "Correct the shares."
-            faults.add(label, f"shares add up to {share:.6g}, above 1", remedy=remedy)
+            hint = "Give fractions of 1, not percent." if percent else "Correct the shares."
+            faults.add(label, f"shares add up to {share:.6g}, above 1", hint=hint)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -134,9 +134,9 @@ def trim_weights(
     is_invalid = ~(np.isfinite(w) & (w > 0))
     if is_invalid.any():
         rows = np.flatnonzero(is_invalid)
-        faults.add("weights", "not positive and finite", rows=rows, remedy="Repair these rows.")
+        faults.add("weights", "not positive and finite", rows=rows, hint="Repair these rows.")
     if not 0 <= lower < upper:
-        faults.add("limits", f"lower {lower} and upper {upper}", remedy="0 <= lower < upper")
+        faults.add("limits", f"lower {lower} and upper {upper}", hint="0 <= lower < upper")
     if labels.shape != w.shape:
         faults.add("groups", f"{labels.shape} entries for {w.shape} weights")
     faults.raise_if_any()
@@ -150,7 +150,7 @@ def trim_weights(
                 f"group {name}" if groups is not None else "limits",
                 f"{n} weights with sum {number(total, 6)} cannot lie within {lower:g} and "
                 f"{upper:g}",
-                remedy="Widen the limits.",
+                hint="Widen the limits.",
             )
             continue
         out[member] = _trimmed(w[member], lower, upper, total)

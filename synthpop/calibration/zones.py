@@ -223,30 +223,30 @@ def _check(
     levels = list(table.columns)
     zone = levels[-1]
     if table.isna().any().any():
-        faults.add("geography", "has missing values", remedy="Every zone lies somewhere.")
+        faults.add("geography", "has missing values", hint="Every zone lies somewhere.")
     if table[zone].duplicated().any():
         rows = np.flatnonzero(table[zone].duplicated())
-        faults.add(str(zone), "is there more than once", rows=rows, remedy="Give one row a zone.")
+        faults.add(str(zone), "is there more than once", rows=rows, hint="Give one row a zone.")
     for outer, inner in itertools.pairwise(levels):
         several = table.groupby(inner, observed=True)[outer].nunique() > 1
         if several.any():
             names = list(several.index[several])[:3]
-            faults.add(str(inner), f"{names} lie in several of {outer!r}", remedy="Nest them.")
+            faults.add(str(inner), f"{names} lie in several of {outer!r}", hint="Nest them.")
     if within is not None:
         if within not in levels:
-            faults.add("within", f"{within!r} is not a geography", remedy=f"Choose of {levels}.")
+            faults.add("within", f"{within!r} is not a geography", hint=f"Choose of {levels}.")
         else:
             check_columns(faults, survey.frame, [within], "within")
     if (only is None) != (previous is None):
-        faults.add("only, previous", "go together", remedy="Give both, or neither.")
+        faults.add("only, previous", "go together", hint="Give both, or neither.")
     elif only is not None:
         unknown = [name for name in only if name not in set(table[zone])]
         if unknown or not len(only):
-            faults.add("only", f"{unknown or 'nothing'} is not a zone", remedy="Name zones.")
+            faults.add("only", f"{unknown or 'nothing'} is not a zone", hint="Name zones.")
         for margin in margins:
             if margin.variable is not None and zone not in margin.columns:
                 what = f"{margin.label} is a sum over larger geographies"
-                faults.add("margins", what, remedy="Balance all zones at once.")
+                faults.add("margins", what, hint="Balance all zones at once.")
     faults.raise_if_any()
     if within is not None and not survey.frame[within].isin(set(table[within])).any():
         rows = np.arange(survey.n_persons)
@@ -312,9 +312,9 @@ def _check_bands(
     values = bands if isinstance(bands, Mapping) else {"all": bands}
     for name, value in values.items():
         if isinstance(bands, Mapping) and name not in labels:
-            faults.add("bands", f"{name!r} is not a margin", remedy=did_you_mean(name, labels))
+            faults.add("bands", f"{name!r} is not a margin", hint=did_you_mean(name, labels))
         if not Between(0, None).allows(value):
-            faults.add("bands", f"{name}: {value!r}", remedy="Give a share such as 0.02.")
+            faults.add("bands", f"{name}: {value!r}", hint="Give a share such as 0.02.")
 
 
 def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> pd.DataFrame:

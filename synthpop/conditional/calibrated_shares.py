@@ -66,7 +66,7 @@ def calibrate_shares(
 ) -> Any:
     """Return a model whose shares of classes are those of its targets in a pilot population.
 
-    model: with `coding` and `sequence`, whose factors count as a start
+    model: with `encodings` and `sequence`, whose factors count as a start
     name: the column that is handed on to the other members
     first: what first members have in its place
     draw: function of a model and a block; draws the columns of persons
@@ -76,7 +76,7 @@ def calibrate_shares(
         return model
     factors = np.ones_like(sequence.targets) if sequence.factors is None else sequence.factors
     factors = factors.copy()
-    blocks = [nobody_before(replace(block, fallbacks=[]), model.coding) for block in pilot]
+    blocks = [nobody_before(replace(block, fallbacks=[]), model.encodings) for block in pilot]
     blocks = [x.with_columns({FIRST_VALUE: np.full(x.n_persons, first)}) for x in blocks]
     for member in (FIRST_MEMBERS, OTHERS):
         tables = []
@@ -84,7 +84,7 @@ def calibrate_shares(
             members = first_members(block.offsets)
             rows = members.reference if member == FIRST_MEMBERS else members.others
             if len(rows):
-                unit = block_of(block, rows, model.coding)
+                unit = block_of(block, rows, model.encodings)
                 tables.append(_shares(model, unit, label))
         if tables:
             persons, probabilities = (np.concatenate(x) for x in zip(*tables, strict=True))
@@ -99,11 +99,11 @@ def calibrate_shares(
 def _drawn(block: Block, name: str, model: Any, draw: Callable[..., Any]) -> Block:
     """Return a block with the predictors that other members have once all are drawn."""
     members, draw_by_model = first_members(block.offsets), partial(draw, model)
-    drawn = draw_by_model(block_of(block, members.reference, model.coding))
+    drawn = draw_by_model(block_of(block, members.reference, model.encodings))
     columns = {name: members.handed_on(drawn[name])}
-    if model.coding.before is None:
+    if model.encodings.before is None:
         return block.with_columns({FIRST_VALUE: columns[name]})
-    return draw_others(block, name, model.coding, draw_by_model, members, columns)
+    return draw_others(block, name, model.encodings, draw_by_model, members, columns)
 
 
 def _shares(model: Any, block: Block, label: str) -> tuple[np.ndarray, np.ndarray]:

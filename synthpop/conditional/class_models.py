@@ -42,11 +42,11 @@ TOTALS = ("shrunk", "own")
 def _check_model(faults: Faults, label: str, model: Any) -> None:
     """Note a model that is neither a known name nor a classifier that takes weights."""
     if not known_model(model):
-        remedy = did_you_mean(model, [*MODELS, *LEARNERS, "a classifier"])
-        faults.add(f"{label}: model", f"{model!r} is not allowed", remedy=remedy)
+        hint = did_you_mean(model, [*MODELS, *LEARNERS, "a classifier"])
+        faults.add(f"{label}: model", f"{model!r} is not allowed", hint=hint)
     elif not isinstance(model, str) and "sample_weight" not in signature(model.fit).parameters:
         what = f"{type(model).__name__}.fit takes no sample_weight: survey weights would be ignored"
-        faults.add(f"{label}: model", what, remedy="Choose a classifier that takes weights.")
+        faults.add(f"{label}: model", what, hint="Choose a classifier that takes weights.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,15 @@ class PoolingOptions(Options):
         check(faults, self.PARAMETERS, self, label=label)
         if isinstance(self.amount, Real) and not isinstance(self.amount, bool):
             if not float(self.amount) >= 0:
-                remedy = "Give 0 or more persons."
-                faults.add(f"{label}: pooling", f"is {self.amount}", remedy=remedy)
+                hint = "Give 0 or more persons."
+                faults.add(f"{label}: pooling", f"is {self.amount}", hint=hint)
         elif self.amount not in (None, *POOLING):
-            remedy = did_you_mean(self.amount, [*POOLING, "a number"])
-            faults.add(f"{label}: pooling", f"{self.amount!r} is not allowed", remedy=remedy)
+            hint = did_you_mean(self.amount, [*POOLING, "a number"])
+            faults.add(f"{label}: pooling", f"{self.amount!r} is not allowed", hint=hint)
         if self.pairs is not None and not isinstance(self.amount, Real):
-            remedy = "Give a number as amount too, or leave pairs out."
+            hint = "Give a number as amount too, or leave pairs out."
             faults.add(f"{label}: pairs", f"needs a number as amount, not {self.amount!r}",
-                       remedy=remedy)  # fmt: skip
+                       hint=hint)  # fmt: skip
 
     def amount_for(self, model: Any) -> str | float | Pooling:
         """Return the pooling that is meant: as asked, or the default of the model of classes."""
@@ -141,7 +141,7 @@ def check_class_options(faults: Faults, stage: Any, schema: Schema) -> None:
     options.check(faults, label)
     if options.pairs is not None and (model != "multinomial" or is_formula(stage.predictors)):
         what = "are of multinomial models without a formula"
-        faults.add(f"{label}: pairs", what, remedy="Leave pairs out.")
+        faults.add(f"{label}: pairs", what, hint="Leave pairs out.")
     check_by(faults, label, getattr(stage, "by", None), stage.provides, schema)
     check(faults, {"numeric": OneOf(*NUMERIC)}, stage, label=label)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding, make_coding
+from synthpop.conditional.encodings import Encodings, make_encodings
 from synthpop.conditional.make_up import MakeUp, find_make_up, with_make_up
 from synthpop.conditional.members_before import GIVEN_MEMBERS, SEQUENTIAL, with_members_before
 from synthpop.conditional.predictors import terms_of
@@ -30,17 +30,17 @@ def code_sample(
     without: np.ndarray,
     conditions: Sequence[str] = (),
     n_levels: int | None = None,
-) -> tuple[Coding, Sample, MakeUp | None]:
+) -> tuple[Encodings, Sample, MakeUp | None]:
     """Return how the predictors of a step become cells, the sample with them, and the make-up.
 
     options: `predictors`, `numeric`, `by` and `by_household` of the step; see `Categorical`
     sample: as `grouped` returns it
     values: array, shape (n,); of the variable: codes of its levels, or numbers (`n_levels` None)
-    without: bool array, shape (n,); persons without a value; see `make_coding`
+    without: bool array, shape (n,); persons without a value; see `make_encodings`
     conditions: variables that rules name
     """
     # 1. The predictors that were asked for.
-    coding = make_coding(
+    encodings = make_encodings(
         sample,
         terms_of(options.predictors, sample),
         conditions,
@@ -49,18 +49,18 @@ def code_sample(
         by=options.by,
     )
     if options.by_household not in GIVEN_MEMBERS:
-        return coding, sample, None
+        return encodings, sample, None
     # 2. Which members the household has.
     make_up = find_make_up(sample)
     if make_up is not None:
-        coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
+        encodings, sample = with_make_up(encodings, make_up), make_up.of_sample(sample)
     other_members = first_members(sample.offsets).others
     if not len(other_members):
-        return coding, sample, make_up
+        return encodings, sample, make_up
     # 3. What the members before have.
     relation = None if make_up is None else make_up.relation
-    coding, sample = with_members_before(
-        options.by_household, coding, sample, values, other_members, n_levels, relation
+    encodings, sample = with_members_before(
+        options.by_household, encodings, sample, values, other_members, n_levels, relation
     )
     # 4. What the first member has.
     if n_levels is None:
@@ -70,6 +70,6 @@ def code_sample(
     else:
         digits = level_digits(n_levels + 1)
     # the value of the first member is the last predictor
-    coding = coding.with_variables([digits], ordered=n_levels is None)
+    encodings = encodings.with_variables([digits], ordered=n_levels is None)
     first_values = given_first(values, sample.offsets, FIRST if n_levels is None else n_levels)
-    return coding, sample.with_columns({}, {FIRST_VALUE: first_values}), make_up
+    return encodings, sample.with_columns({}, {FIRST_VALUE: first_values}), make_up

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
-from synthpop.conditional.draw import spread
+from synthpop.conditional.draw import systematic_uniforms
+from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.fallback import STEPS, FallbackSequence, cumulative, predict_with_fallback
 from synthpop.conditional.predictors import of_levels
 from synthpop.conditional.structural_zeros import AllowedRule
@@ -22,7 +22,7 @@ from synthpop.models.encoding import split_cells, strides
 class ClassDistribution:
     """The distribution of the classes of a variable given its predictors, as it was learned."""
 
-    coding: Coding
+    encodings: Encodings
     sequence: FallbackSequence
     allowed: AllowedRule | None  # structural zeros
 
@@ -43,7 +43,7 @@ def draw_levels(
         model, block, label=label, stratum_name=stratum_name
     )
     levels = np.empty(block.n_persons, dtype=field.dtype)
-    uniforms = spread(row_of_cell[cells], len(table), rng)
+    uniforms = systematic_uniforms(row_of_cell[cells], len(table), rng)
     draw_classes(cells, row_of_cell, table, uniforms, MISSING, levels)
     return levels
 
@@ -58,12 +58,12 @@ def distribution_table(
     """
     cells, row_of_cell, probabilities, step, group = evaluate_cells(model, block, label)
     if step.any():
-        coding = model.coding
+        encodings = model.encodings
         persons = np.bincount(row_of_cell[cells], minlength=len(step))
         for number in np.unique(group):
             of_group = group == number
-            name = coding.groups[number] if coding.groups else stratum_name
-            _record(block, label, name, persons[of_group], step[of_group], coding.by)
+            name = encodings.groups[number] if encodings.groups else stratum_name
+            _record(block, label, name, persons[of_group], step[of_group], encodings.by)
     return cells, row_of_cell, cumulative(probabilities)
 
 
@@ -77,9 +77,9 @@ def evaluate_cells(
     """
     from synthpop.kernels.cells import mark
 
-    coding, sequence, allowed = model.coding, model.sequence, model.allowed
-    cells = coding.cells(block.columns, block.n_persons)
-    total = strides(coding.variables)[1]
+    encodings, sequence, allowed = model.encodings, model.sequence, model.allowed
+    cells = encodings.cells(block.columns, block.n_persons)
+    total = strides(encodings.variables)[1]
     if total <= DENSE_CELLS:
         present = np.zeros(total, dtype=np.bool_)
         mark(cells, present)
@@ -90,13 +90,13 @@ def evaluate_cells(
         distinct, inverse = np.unique(cells, return_inverse=True)
         cells = inverse.reshape(-1).astype(np.int32)
         row_of_cell = np.arange(len(distinct), dtype=np.int32)
-    mask = None if allowed is None else allowed.mask(split_cells(distinct, coding.variables))
+    mask = None if allowed is None else allowed.mask(split_cells(distinct, encodings.variables))
     if mask is not None and not mask.any(axis=1).all():
         what = "the rules of impossible together leave no possible value for some persons"
         raise InputError.of("recipe", label, what, "Remove some of the rules.")
-    digits = coding.term_digits(distinct)
-    group = coding.group_of(distinct, block.stratum)
-    if coding.group is None:
+    digits = encodings.term_digits(distinct)
+    group = encodings.group_of(distinct, block.stratum)
+    if encodings.group is None:
         probabilities, step = predict_with_fallback(sequence, block.stratum, digits, mask)
         return cells, row_of_cell, probabilities, step, group
     probabilities = np.zeros((len(distinct), sequence.marginals.shape[1]))

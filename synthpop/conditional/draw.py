@@ -23,7 +23,7 @@ import numpy as np
 FEWEST = 20  # persons in random order
 
 
-def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.ndarray:
+def systematic_uniforms(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.ndarray:
     """Return a uniform number in [0, 1) for each person, spread evenly within groups.
 
     Groups of fewer than 20 persons are joined with their neighbours, which should be alike.
@@ -33,7 +33,7 @@ def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.nd
     Examples
     --------
     >>> rng = np.random.default_rng(1)
-    >>> u = spread(np.repeat([0, 1], 500), 2, rng)
+    >>> u = systematic_uniforms(np.repeat([0, 1], 500), 2, rng)
     >>> int((u[:500] < 0.3).sum()), int((u[500:] < 0.3).sum())
     (150, 150)
     """

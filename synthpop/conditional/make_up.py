@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
+from synthpop.conditional.encodings import Encodings
 from synthpop.microdata.block import Block, Sample
 from synthpop.models.encoding import coded_digits
 
@@ -84,9 +84,9 @@ def find_make_up(sample: Sample) -> MakeUp | None:
     return None
 
 
-def with_make_up(coding: Coding, make_up: MakeUp) -> Coding:
-    """Return the coding with the make-up of the household, and the person's own part in it."""
+def with_make_up(encodings: Encodings, make_up: MakeUp) -> Encodings:
+    """Return the encodings with the make-up of the household, and the person's own part in it."""
     added = [coded_digits(MAKE_UP, len(make_up.combinations) + 1)]
-    if all(item.name != make_up.relation for item in coding.variables):
+    if all(item.name != make_up.relation for item in encodings.variables):
         added.insert(0, coded_digits(make_up.relation, make_up.n_levels))
-    return coding.with_variables(added, ordered=False)
+    return encodings.with_variables(added, ordered=False)

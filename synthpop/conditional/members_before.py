@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
+from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.fallback import FallbackSequence
 from synthpop.conditional.reference_member import (
     FIRST_MEMBER,
@@ -155,21 +155,21 @@ def before_in_sample(
 
 def with_members_before(
     by_household: str | None,
-    coding: Coding,
+    encodings: Encodings,
     sample: Sample,
     values: np.ndarray,
     rows: np.ndarray,
     n_levels: int | None,
     relation: str | None,
-) -> tuple[Coding, Sample]:
-    """Return coding and sample with the predictors, where members are drawn one after another.
+) -> tuple[Encodings, Sample]:
+    """Return encodings and sample with the predictors, where members are drawn one after another.
 
     values: array, shape (n,); codes of levels, or numbers (`n_levels` None)
     rows: of the members beside the first
     relation: column of the relation to the head
     """
     if by_household != SEQUENTIAL:
-        return coding, sample
+        return encodings, sample
     kinds = 2 if relation is None else len(sample.fields[relation].levels) + 1
     rule = BeforeRule(relation, kinds, n_levels is not None)
     relations = None if relation is None else sample.columns[relation]
@@ -186,30 +186,32 @@ def with_members_before(
             digits = number_digits(column[known], sample.weights[known], top=True)
             added.append(replace(digits, name=name))
     if not added:
-        return coding, sample
-    wider = coding.with_variables(added, ordered=not rule.coded)
+        return encodings, sample
+    wider = encodings.with_variables(added, ordered=not rule.coded)
     return replace(wider, before=rule), sample.with_columns({}, columns)
 
 
-def without_members_before(sequence: FallbackSequence, coding: Coding) -> FallbackSequence:
+def without_members_before(sequence: FallbackSequence, encodings: Encodings) -> FallbackSequence:
     """Return the sequence that leaves the predictors out where no model knows a combination."""
-    names = [coding.variables[term[0]].name if len(term) == 1 else "" for term in coding.terms]
+    names = [
+        encodings.variables[term[0]].name if len(term) == 1 else "" for term in encodings.terms
+    ]
     optional = tuple(t for t, name in enumerate(names) if name in (OWN_KIND, SECOND))
     return replace(sequence, optional=optional)
 
 
-def nobody_before(block: Block, coding: Coding) -> Block:
+def nobody_before(block: Block, encodings: Encodings) -> Block:
     """Return the block as first members see it: nobody comes before them."""
-    if coding.before is None:
+    if encodings.before is None:
         return block
-    nobody = [coding.before.as_column(np.full(block.n_persons, np.nan)) for _ in range(2)]
+    nobody = [encodings.before.as_column(np.full(block.n_persons, np.nan)) for _ in range(2)]
     return block.with_columns({OWN_KIND: nobody[0], SECOND: nobody[1]})
 
 
 def draw_others(
     block: Block,
     name: str,
-    coding: Coding,
+    encodings: Encodings,
     draw: Draw,
     members: Members,
     columns: dict[str, np.ndarray],
@@ -220,18 +222,18 @@ def draw_others(
     columns: dict of arrays, shape (n,); the first member's values of all members; changed in place
     """
     values = columns[name].copy()
-    rule = coding.before
+    rule = encodings.before
     if rule is None:
-        _draw_rows(block, members.others, coding, draw, values, columns)
+        _draw_rows(block, members.others, encodings, draw, values, columns)
         return block.with_columns({FIRST_VALUE: values})
-    block = nobody_before(block, coding)
+    block = nobody_before(block, encodings)
     relation = None if rule.relation is None else block.columns[rule.relation]
     before = Before.nobody(rule, len(members.reference))
     for place, (rows, households) in enumerate(rounds(members.others, block.offsets)):
         kinds = rule.kinds_of(rows, place, relation)
         first, second = before.columns(households, kinds)
         block.columns[OWN_KIND][rows], block.columns[SECOND][rows] = first, second
-        _draw_rows(block, rows, coding, draw, values, columns)
+        _draw_rows(block, rows, encodings, draw, values, columns)
         before.add(households, kinds, columns[name][rows], place)
     return block.with_columns({FIRST_VALUE: values})
 
@@ -239,26 +241,26 @@ def draw_others(
 def _draw_rows(
     block: Block,
     rows: np.ndarray,
-    coding: Coding,
+    encodings: Encodings,
     draw: Draw,
     first_values: np.ndarray,
     columns: dict[str, np.ndarray],
 ) -> None:
     if len(rows):
-        for key, values in draw(block_of(block, rows, coding, first_values)).items():
+        for key, values in draw(block_of(block, rows, encodings, first_values)).items():
             columns[key][rows] = values
 
 
 def drawn_given_members(
-    block: Block, name: str, coding: Coding, draw: Draw, first: float
+    block: Block, name: str, encodings: Encodings, draw: Draw, first: float
 ) -> dict[str, np.ndarray]:
     """Draw the first members, then the others given their values and those of members before.
 
     name: the column whose value is handed on; first members have `first` in its place
     """
     members = first_members(block.offsets)
-    block = nobody_before(block, coding)
-    drawn = draw(block_of(block, members.reference, coding, np.full(block.n_persons, first)))
+    block = nobody_before(block, encodings)
+    drawn = draw(block_of(block, members.reference, encodings, np.full(block.n_persons, first)))
     columns = {key: members.handed_on(values) for key, values in drawn.items()}
-    draw_others(block, name, coding, draw, members, columns)
+    draw_others(block, name, encodings, draw, members, columns)
     return columns

@@ -80,9 +80,9 @@ def check_by(faults: Faults, label: str, by: Any, names: Sequence[str], schema: 
     if by is None:
         return
     if not isinstance(by, str):
-        faults.add(label, f"by is {by!r}", remedy="Give the name of a variable.")
+        faults.add(label, f"by is {by!r}", hint="Give the name of a variable.")
     elif by in names:
-        faults.add(label, f"by names {by!r}, which this step makes", remedy="Name another.")
+        faults.add(label, f"by names {by!r}, which this step makes", hint="Name another.")
     else:
         check_available(faults, label, [by], schema, "by")
 
@@ -123,7 +123,7 @@ def check_predictors(faults: Faults, label: str, predictors: Predictors, schema:
         faults.add(
             label,
             f"predictors = {predictors!r} is not understood",
-            remedy='Give "basic", "all", a list of names, or a formula like "~ age + sex:status".',
+            hint='Give "basic", "all", a list of names, or a formula like "~ age + sex:status".',
         )
         return
     try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
+from synthpop.conditional.encodings import Encodings
 from synthpop.microdata.block import Block
 from synthpop.microdata.weighted import quantile
 from synthpop.models.encoding import (
@@ -120,18 +120,18 @@ def given_first(values: np.ndarray, offsets: np.ndarray, first: float) -> np.nda
 
 
 def block_of(
-    block: Block, rows: np.ndarray, coding: Coding, first_value: np.ndarray | None = None
+    block: Block, rows: np.ndarray, encodings: Encodings, first_value: np.ndarray | None = None
 ) -> Block:
-    """Return some persons of a block, with the predictors of a coding.
+    """Return some persons of a block, with the predictors of its encodings.
 
     `first_value` is the value of the first member, shape (n_persons,) of the whole block.
     """
     columns = block.columns if first_value is None else {**block.columns, FIRST_VALUE: first_value}
-    names = dict.fromkeys(item.name for item in coding.variables)
+    names = dict.fromkeys(item.name for item in encodings.variables)
     of_rows = {name: columns[name][rows] for name in names}
     return replace(block, offsets=np.arange(len(rows) + 1), columns=of_rows)
 
 
-def knows_first(coding: Coding) -> bool:
+def knows_first(encodings: Encodings) -> bool:
     """Whether the value of the first member is a predictor."""
-    return bool(coding.variables) and coding.variables[-1].name == FIRST_VALUE
+    return bool(encodings.variables) and encodings.variables[-1].name == FIRST_VALUE

@@ -29,13 +29,13 @@ def check_available(
             continue
         if name in schema.later:
             what = f"{role} {name!r} is made by a later step"
-            remedy = "Move this step behind it."
+            hint = "Move this step behind it."
         elif name in schema.survey:
             what = f"{role} {name!r} is in the survey, but the population will not have it here"
-            remedy = "Simulate it in an earlier step or leave it out. " + did_you_mean(
+            hint = "Simulate it in an earlier step or leave it out. " + did_you_mean(
                 name, schema.available
             )
         else:
             what = f"{role} {name!r} is unknown"
-            remedy = did_you_mean(name, schema.available)
-        faults.add(label, what, remedy=remedy)
+            hint = did_you_mean(name, schema.available)
+        faults.add(label, what, hint=hint)

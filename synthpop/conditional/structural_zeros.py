@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
+from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Sample
 from synthpop.microdata.dataset import Field
@@ -22,8 +22,8 @@ def check_impossible(
 ) -> None:
     """Note rules of what is impossible that are not understood."""
     if not isinstance(impossible, (Sequence, NoneType)):
-        what, remedy = f"impossible is {impossible!r}", "Give a list of rules."
-        faults.add(label, what, remedy=remedy)
+        what, hint = f"impossible is {impossible!r}", "Give a list of rules."
+        faults.add(label, what, hint=hint)
         return
     for rule in impossible or ():
         _check_rule(faults, label, name, rule, schema)
@@ -48,8 +48,8 @@ def _check_rule(
         and all(isinstance(x, (list, tuple)) for x in (rule["levels"], *rule["when"].values()))
     )
     if not understood:
-        remedy = 'Give {"levels": [...], "when": {predictor: [values]}}.'
-        faults.add(label, f"rule {rule!r} of impossible is not understood", remedy=remedy)
+        hint = 'Give {"levels": [...], "when": {predictor: [values]}}.'
+        faults.add(label, f"rule {rule!r} of impossible is not understood", hint=hint)
         return
     check_available(faults, label, list(rule["when"]), schema, "condition on")
     for column, wanted in ((name, rule["levels"]), *rule["when"].items()):
@@ -64,7 +64,7 @@ def compile_rules(
     label: str,
     rules: Sequence[Mapping[str, Any]] | None,
     field: Field,
-    coding: Coding,
+    encodings: Encodings,
     sample: Sample,
     classes: np.ndarray,
 ) -> AllowedRule | None:
@@ -72,13 +72,13 @@ def compile_rules(
     if not rules:
         return None
     faults = Faults("recipe")
-    variables = reversed(list(enumerate(coding.variables)))  # sides of limits come last
+    variables = reversed(list(enumerate(encodings.variables)))  # sides of limits come last
     position = {item.name: j for j, item in variables if item.numbers is None}
     present = np.bincount(classes, minlength=len(field.levels) + 1) > 0
     compiled = []
     for rule in rules:
         conditions = tuple(
-            (position[name], _digits_of(faults, label, sample, coding, name, wanted))
+            (position[name], _digits_of(faults, label, sample, encodings, name, wanted))
             for name, wanted in rule["when"].items()
         )
         barred = tuple(
@@ -86,7 +86,7 @@ def compile_rules(
         )
         if set(np.flatnonzero(present)) <= set(barred):
             what = f"rule {dict(rule)!r} of impossible leaves no possible value"
-            faults.add(label, what, remedy="Allow at least one level that the sample has.")
+            faults.add(label, what, hint="Allow at least one level that the sample has.")
         compiled.append((conditions, barred))
     faults.raise_if_any()
     return AllowedRule(tuple(compiled), present)
@@ -98,13 +98,18 @@ def _position(faults: Faults, label: str, name: str, levels: Sequence[Any], leve
         return 0
     if level not in levels:
         what = f"impossible names the level {level!r} that {name!r} does not have"
-        faults.add(label, what, remedy=did_you_mean(level, levels))
+        faults.add(label, what, hint=did_you_mean(level, levels))
         return 0
     return list(levels).index(level) + 1
 
 
 def _digits_of(
-    faults: Faults, label: str, sample: Sample, coding: Coding, name: str, wanted: Sequence[Any]
+    faults: Faults,
+    label: str,
+    sample: Sample,
+    encodings: Encodings,
+    name: str,
+    wanted: Sequence[Any],
 ) -> tuple[int, ...]:
     field = sample.fields[name]
     if field.kind == "categorical":
@@ -112,7 +117,7 @@ def _digits_of(
     distinct = distinct_numbers(sample.columns[name]).tolist()
     if len(distinct) > FEW_VALUES:
         what = f"impossible has a condition on {name!r}, a number with many values"
-        faults.add(label, what, remedy="Derive classes of it first.")
+        faults.add(label, what, hint="Derive classes of it first.")
         return ()
     return tuple(_position(faults, label, name, distinct, value) for value in wanted)
 

@@ -41,9 +41,9 @@ def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Ca
     for option, values in options.items():
         if option not in options_of_stage:
             what = f"{type(stage).__name__} has no option {option!r}"
-            faults.add(option, what, remedy=f"Options are {', '.join(sorted(options_of_stage))}.")
+            faults.add(option, what, hint=f"Options are {', '.join(sorted(options_of_stage))}.")
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
-            faults.add(option, f"is {values!r}", remedy="Give a list of values to try.")
+            faults.add(option, f"is {values!r}", hint="Give a list of values to try.")
     faults.raise_if_any()
     stages = {}
     for combination in itertools.product(*options.values()):
@@ -70,12 +70,12 @@ def labelled(candidates: Any) -> dict[str, Any]:
         labels = _labels(stages)
         repeated_labels = {label for label in labels if labels.count(label) > 1}
         for label in sorted(repeated_labels):
-            faults.add("candidates", f"{label} is there twice", remedy="Leave one of them.")
+            faults.add("candidates", f"{label} is there twice", hint="Leave one of them.")
         stage_by_label = dict(zip(labels, stages, strict=True))
     else:
         stage_by_label = {}
     if not stage_by_label:
-        faults.add("candidates", "there are none", remedy="Give a dict or a list of stages.")
+        faults.add("candidates", "there are none", hint="Give a dict or a list of stages.")
     faults.raise_if_any()
     return stage_by_label
 
@@ -148,23 +148,23 @@ def check_options(
     """Note options of a cross-validation that cannot work."""
     faults = Faults("cross-validation")
     if not isinstance(name, str):
-        faults.add("name", f"is {name!r}", remedy="Give the name of one variable.")
+        faults.add("name", f"is {name!r}", hint="Give the name of one variable.")
     for label, stage in named.items():
         if not isinstance(stage, Candidate):
-            remedy = "Give Categorical, Relation or Continuous stages."
-            faults.add(label, f"{stage!r} is not a candidate", remedy=remedy)
+            hint = "Give Categorical, Relation or Continuous stages."
+            faults.add(label, f"{stage!r} is not a candidate", hint=hint)
         elif isinstance(name, str) and stage.name != name:
             columns = ", ".join(map(repr, stage.provides))
-            remedy = "Compare candidates for one variable."
-            faults.add(label, f"makes {columns}, not {name!r}", remedy=remedy)
+            hint = "Compare candidates for one variable."
+            faults.add(label, f"makes {columns}, not {name!r}", hint=hint)
     candidates = [stage for stage in named.values() if isinstance(stage, Candidate)]
     if len({isinstance(stage, Continuous) for stage in candidates}) > 1:
         what = "are Continuous and others: their scores cannot be compared"
-        faults.add("candidates", what, remedy="Compare them in two calls.")
+        faults.add("candidates", what, hint="Compare them in two calls.")
     forms = {stage.by_household for stage in candidates if isinstance(stage, Continuous)}
     if len({None if form in GIVEN_MEMBERS else form for form in forms}) > 1:
         what = "differ in by_household: they predict different values"
-        faults.add("candidates", what, remedy="Compare them in two calls.")
+        faults.add("candidates", what, hint="Compare them in two calls.")
     values = {"folds": folds, "draws": draws, "smallest_probability": smallest}
     check(faults, PARAMETERS, values)
     faults.raise_if_any()
@@ -177,8 +177,8 @@ def steps_before(survey: Any, stages: Any) -> list[Any]:
     for stage in stages:
         if isinstance(stage.predictors, str) and stage.predictors in ("all", "basic"):
             what = f"predictors are {stage.predictors!r}, but no steps come before"
-            remedy = "Name the predictors, or give before: the steps of the recipe up to here."
-            faults.add(stage.label, what, remedy=remedy)
+            hint = "Name the predictors, or give before: the steps of the recipe up to here."
+            faults.add(stage.label, what, hint=hint)
             continue
         names += [name for term in resolve_terms(stage.predictors, (), ()) for name in term]
         if isinstance(stage, Relation):

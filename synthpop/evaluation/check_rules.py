@@ -139,12 +139,12 @@ def _table(
     faults = Faults("check_rules")
     if not isinstance(data, pd.DataFrame):
         what = f"is a {type(data).__name__}"
-        faults.add("data", what, remedy="Give a frame, a survey or a population.")
+        faults.add("data", what, hint="Give a frame, a survey or a population.")
     else:
         data = as_frame(data)
         check_names(faults, data)
         if household is not None and household not in data.columns:
-            faults.add("household", f"{household!r} is not a column", remedy="Name the ids.")
+            faults.add("household", f"{household!r} is not a column", hint="Name the ids.")
     faults.raise_if_any()
     return data, household
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.conditional.class_models import coded_field, codes_of
 from synthpop.evaluation.candidates import Candidate, check_options, labelled, steps_before
-from synthpop.evaluation.holdout import Judge, deal, part_of
+from synthpop.evaluation.holdout import FoldScores, assign_households, subsample
 from synthpop.microdata.block import Sample
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.native import same_library
@@ -220,13 +220,13 @@ def cross_validate(
         what = f"{plural(folds, 'fold')} of {plural(n_units, unit)}"
         raise InputError.of("cross-validation", "folds", what, f"Give at most one fold a {unit}.")
     streams = Streams(seed)
-    fold = deal(sample, folds, streams.at("cross-validation", "folds", folds))
+    fold = assign_households(sample, folds, streams.at("cross-validation", "folds", folds))
     rows = []
     for number in range(folds):
-        trained, held_out = part_of(sample, fold != number), part_of(sample, fold == number)
+        trained, held_out = subsample(sample, fold != number), subsample(sample, fold == number)
         smallest = smallest_probability or 1 / (2 * trained.n_persons)
-        judge = Judge(name, trained, held_out, draws, smallest, streams, number)
-        rows += [{"candidate": label, "fold": number, **judge.scores(stage)}
+        fold_scores = FoldScores(name, trained, held_out, draws, smallest, streams, number)
+        rows += [{"candidate": label, "fold": number, **fold_scores.scores(stage)}
                  for label, stage in named.items()]  # fmt: skip
     by_fold = pd.DataFrame(rows)
     score = "crps" if isinstance(next(iter(named.values())), Continuous) else "log_score"
@@ -253,7 +253,7 @@ def _prepared(
     other_steps: list[Any] = [*steps.survey_stages, *steps.population_stages]
     for other in other_steps:
         what = "works on the survey or on the finished population"
-        faults.add(other.label, what, remedy="Leave it out, or prepare the survey first.")
+        faults.add(other.label, what, hint="Leave it out, or prepare the survey first.")
     faults.raise_if_any()
     columns = None
     for label, stage in named.items():

@@ -22,7 +22,7 @@ PINBALLS = (0.1, 0.5, 0.9)
 MOST_VALUES = 4_000_000  # drawn at a time
 
 
-def deal(sample: Sample, folds: int, rng: np.random.Generator) -> np.ndarray:
+def assign_households(sample: Sample, folds: int, rng: np.random.Generator) -> np.ndarray:
     """Deal the sampling units of each stratum to folds like cards; shape (n_households,).
 
     Units are primary sampling units, or households where the survey names none. A unit that lies
@@ -40,7 +40,7 @@ def deal(sample: Sample, folds: int, rng: np.random.Generator) -> np.ndarray:
     return fold[unit]
 
 
-def part_of(sample: Sample, keep: np.ndarray) -> Sample:
+def subsample(sample: Sample, keep: np.ndarray) -> Sample:
     """Return the sample of some households."""
     sizes = np.diff(sample.offsets)
     rows = np.repeat(keep, sizes)
@@ -78,7 +78,7 @@ def blocks_of(sample: Sample, copies: int) -> Iterator[tuple[np.ndarray, Block]]
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class FoldScores:
     """Scores of a candidate on one fold: fitted to `trained`, judged on `held_out`."""
 
     name: str

@@ -218,7 +218,7 @@ def _chosen(
     names = listed_names(names)
     _check_common(faults, argument, names, common)
     if not names and argument == "variables":
-        faults.add(argument, "is empty", remedy="Leave it out to compare all.")
+        faults.add(argument, "is empty", hint="Leave it out to compare all.")
     return list(dict.fromkeys(names))
 
 
@@ -228,7 +228,7 @@ def _check_common(
     for name in names:
         if name not in common:
             what = f"{name!r} is not a variable that survey and population both have"
-            faults.add(argument, what, remedy=did_you_mean(name, common))
+            faults.add(argument, what, hint=did_you_mean(name, common))
 
 
 def _components(
@@ -263,5 +263,5 @@ def _check_numbers(source: PopulationChunks, numbers: Sequence[str]) -> None:
     for name in numbers:
         if not pd.api.types.is_numeric_dtype(source.data[name].dtype):
             what = f"is a number in the survey and {source.data[name].dtype} in the population"
-            faults.add(name, what, remedy="Convert one of them.")
+            faults.add(name, what, hint="Convert one of them.")
     faults.raise_if_any()

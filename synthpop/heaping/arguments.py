@@ -56,7 +56,7 @@ def read_ages(ages: npt.ArrayLike, faults: Faults) -> np.ndarray:
         faults.add("ages", "no age is known")
     elif np.nanmax(np.abs(values), where=np.isfinite(values), initial=0) > LARGEST_AGE:
         what = f"go beyond {count(LARGEST_AGE)} years"
-        faults.add("ages", what, remedy="Give ages in years.")
+        faults.add("ages", what, hint="Give ages in years.")
         return np.empty(0)
     return values
 
@@ -87,13 +87,13 @@ def heap_ages(
             return np.empty(0)
         if not 0 <= start <= known.max():
             what = f"is {start:g}, the largest age is {known.max():g}"
-            faults.add("start", what, remedy="Give an age that occurs.")
+            faults.add("start", what, hint="Give an age that occurs.")
             return np.empty(0)
         ages = np.arange(start, known.max() + 1, STEPS[heaps], dtype=np.float64)
         return ages[ages > known.min()]
     ages = np.asarray(heaps, dtype=np.float64)
     for age in ages[~np.isin(ages, known)]:
-        faults.add("heaps", f"nobody is {age:g} years old", remedy="Leave this age out.")
+        faults.add("heaps", f"nobody is {age:g} years old", hint="Leave this age out.")
     return ages
 
 
@@ -103,12 +103,12 @@ def read_window(
     """Return the years before and after a heap that new ages come from."""
     if window is not None:
         if len(window) != 2 or min(window) < 0 or sum(window) <= 0:
-            faults.add("window", f"{window!r} is not a pair of years", remedy="Give (2, 2).")
+            faults.add("window", f"{window!r} is not a pair of years", hint="Give (2, 2).")
             return 0.0, 0.0
         extra = 0.5 if method == "uniform" and not isinstance(heaps, str) else 0.0
         return window[0] + extra, window[1] + extra
     if not isinstance(heaps, str):
-        faults.add("window", "is needed with a list of heaps", remedy="For instance (2, 2).")
+        faults.add("window", "is needed with a list of heaps", hint="For instance (2, 2).")
         return 0.0, 0.0
     half = HALF_WINDOW.get(heaps, (0.0, 0.0))[1 if method == "uniform" else 0]
     return half, half

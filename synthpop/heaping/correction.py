@@ -175,7 +175,7 @@ def correct_heaps(
     positions = heap_ages(values, heaps, start, faults)
     limits = read_window(heaps, window, method, faults)
     if model is not None and predictors is None:
-        faults.add("model", "needs predictors", remedy="Give a table of predictors.")
+        faults.add("model", "needs predictors", hint="Give a table of predictors.")
     design = None if predictors is None else predictor_matrix(predictors, len(values), faults)
     faults.raise_if_any()
     predicted = None if design is None else _predict(design, values, positions, model)

@@ -84,7 +84,7 @@ def _known_ages(
     amounts = np.ones(n) if weights is None else checked_weights(faults, weights, n, "age")
     is_finite = np.isfinite(values)
     too_old = is_finite & (np.abs(values) > OLDEST)
-    faults.add_where(too_old, "ages", f"are above {OLDEST}", remedy="Give ages in years.")
+    faults.add_where(too_old, "ages", f"are above {OLDEST}", hint="Give ages in years.")
     faults.raise_if_any()
     return np.floor(values[is_finite]).astype(np.int64), amounts[is_finite]
 

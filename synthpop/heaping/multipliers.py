@@ -79,8 +79,8 @@ def sprague(five_year_counts: npt.ArrayLike, *, open_ended: bool = True) -> pd.S
     values = as_numbers(faults, five_year_counts, "five_year_counts")
     faults.raise_if_any()
     if len(values) < 5:
-        what, remedy = plural(len(values), "group"), "The formula needs five or more."
-        faults.add("five_year_counts", what, remedy=remedy)
+        what, hint = plural(len(values), "group"), "The formula needs five or more."
+        faults.add("five_year_counts", what, hint=hint)
     is_invalid = ~np.isfinite(values) | (values < 0)
     faults.add_where(is_invalid, "five_year_counts", "missing or negative")
     faults.raise_if_any()

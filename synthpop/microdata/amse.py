@@ -88,8 +88,8 @@ def amse_threshold(values: npt.ArrayLike) -> AmseThreshold:
     x = np.sort(x[x > 0])[::-1]
     n = len(x)
     if n < LEAST_VALUES:
-        remedy = f"Give {LEAST_VALUES} or more, or a threshold."
-        raise InputError.of(subject, "values", plural(n, "positive value"), remedy)
+        hint = f"Give {LEAST_VALUES} or more, or a threshold."
+        raise InputError.of(subject, "values", plural(n, "positive value"), hint)
     logs = np.log(x)
     # 1. The second-order parameters, from nearly all values.
     rho = second_order_rho(logs)

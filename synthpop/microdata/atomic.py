@@ -86,12 +86,12 @@ def is_temporary(path: Place, *names: str) -> bool:
 
 
 def write_error(path: Place, problem: Exception, remaining: str = "") -> OutputError:
-    """Return the error of a file that cannot be written, with the remedy."""
+    """Return the error of a file that cannot be written, with a hint what to do."""
     reason = getattr(problem, "strerror", None) or str(problem)
-    remedy = "Check the folder and run again."
+    hint = "Check the folder and run again."
     if getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        reason, remedy = "the disk is full", "Make room and run again."
-    text = f"cannot write {path}: {reason}. Nothing half-written was left. {remedy} {remaining}"
+        reason, hint = "the disk is full", "Make room and run again."
+    text = f"cannot write {path}: {reason}. Nothing half-written was left. {hint} {remaining}"
     return OutputError(text.rstrip())
 
 

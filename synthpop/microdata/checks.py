@@ -61,7 +61,7 @@ def as_unique_frame(data: Any, subject: str = "data") -> pd.DataFrame:
 def check_names(faults: Faults, frame: pd.DataFrame) -> None:
     """Note names that several columns have."""
     for name in dict.fromkeys(frame.columns[frame.columns.duplicated()]):
-        faults.add(repr(name), "several columns have this name", remedy="Rename them.")
+        faults.add(repr(name), "several columns have this name", hint="Rename them.")
 
 
 def _of_another_library(data: Any, subject: str) -> pd.DataFrame:
@@ -88,7 +88,7 @@ def _named_by_text(frame: pd.DataFrame, subject: str) -> pd.DataFrame:
         faults = Faults(subject)
         for name in sorted(set(names[names.duplicated()])):
             what = "several columns have this name once names are text"
-            faults.add(repr(name), what, remedy="Rename them.")
+            faults.add(repr(name), what, hint="Rename them.")
         faults.raise_if_any()
     return frame.set_axis(names, axis=1)
 
@@ -100,12 +100,12 @@ def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: 
         count = n_columns(frame.columns, name)
         if count == 0 and not isinstance(name, Hashable):
             what = f"a {type(name).__name__}"
-            faults.add(what, f"{role} is not the name of a column", remedy="Give a name.")
+            faults.add(what, f"{role} is not the name of a column", hint="Give a name.")
         elif count == 0:
-            what, remedy = f"column given as {role} is not in the data", did_you_mean(name, frame)
-            faults.add(repr(name), what, remedy=remedy)
+            what, hint = f"column given as {role} is not in the data", did_you_mean(name, frame)
+            faults.add(repr(name), what, hint=hint)
         elif count > 1:
-            faults.add(repr(name), f"{count} columns have this name", remedy="Rename them.")
+            faults.add(repr(name), f"{count} columns have this name", hint="Rename them.")
     return len(faults.found) == n_faults
 
 
@@ -121,7 +121,7 @@ def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], rol
 def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | None:
     """Note missing, infinite, zero and negative weights; return them as float64, shape (n,)."""
     if not is_number(values):
-        faults.add(name, f"weights are not numbers ({values.dtype})", remedy="Give a number.")
+        faults.add(name, f"weights are not numbers ({values.dtype})", hint="Give a number.")
         return None
     weights = as_numbers(values)
     problems = {
@@ -132,9 +132,9 @@ def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | 
         f"weight is beyond {LARGEST:g}": (weights > LARGEST) & ~np.isinf(weights),
         f"weight is below {1 / LARGEST:g}": (weights > 0) & (weights < 1 / LARGEST),
     }
-    remedy = "Every row needs a positive finite weight: drop these rows or repair them."
+    hint = "Every row needs a positive finite weight: drop these rows or repair them."
     for what, rows in problems.items():
-        faults.add_where(rows, name, what, remedy=remedy)
+        faults.add_where(rows, name, what, hint=hint)
     return weights
 
 
@@ -144,6 +144,6 @@ def check_numeric(faults: Faults, frame: pd.DataFrame, names: Sequence[str], rol
     for name in names:
         if n_columns(frame.columns, name) == 1 and not is_number(frame[name]):
             what = f"{role} must be numeric, is {frame[name].dtype}"
-            faults.add(name, what, remedy="Convert it first.")
+            faults.add(name, what, hint="Convert it first.")
             all_numeric = False
     return all_numeric

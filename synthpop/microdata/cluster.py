@@ -41,9 +41,9 @@ class DaskCluster:
         try:
             from distributed import Client
         except ImportError:
-            remedy = "Install it: pip install 'synthpop-riskeval[cluster]'."
+            hint = "Install it: pip install 'synthpop-riskeval[cluster]'."
             what = "needs the package distributed"
-            raise InputError.of("workers", "dask", what, remedy) from None
+            raise InputError.of("workers", "dask", what, hint) from None
         for name in LOGGERS:  # what they log is what the error of this module says
             self._levels[name] = logging.getLogger(name).level
             logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -50,9 +50,9 @@ def _is_hashable(value: Any) -> bool:
 def unhashable_fault(name: str, values: pd.Series, where: np.ndarray) -> Fault:
     """Return the fault of a column whose values at these rows cannot be levels."""
     kind = type(values.iloc[int(where[0])]).__name__
-    remedy = "Give text or numbers: one value a row."
+    hint = "Give text or numbers: one value a row."
     rows = tuple(int(row) for row in where[:SHOWN_ROWS])
-    return Fault(name, f"holds values of the kind {kind}", rows, len(where), remedy)
+    return Fault(name, f"holds values of the kind {kind}", rows, len(where), hint)
 
 
 def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:

@@ -100,8 +100,8 @@ def _check_address_space() -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE:
         what = f"allows {limit / 1e9:.1f} GB of addresses, of which most are never used"
-        remedy = "Allow 4 GB; memory that is used is limited by a control group (MemoryMax)."
-        raise InputError.of("memory", "ulimit -v", what, remedy)
+        hint = "Allow 4 GB; memory that is used is limited by a control group (MemoryMax)."
+        raise InputError.of("memory", "ulimit -v", what, hint)
 
 
 def command_line(text: str) -> CommandLine:
@@ -149,7 +149,7 @@ def keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path])
     for target in targets:
         if target.resolve() in inputs:
             what = f"{target} is a file that is read, which would be lost"
-            faults.add("out", what, remedy="Name another file with out or --out.")
+            faults.add("out", what, hint="Name another file with out or --out.")
     faults.raise_if_any()
 
 

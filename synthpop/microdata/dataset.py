@@ -78,8 +78,8 @@ def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
         ordered = bool(getattr(dtype, "ordered", False))
         original = str(dtype) if is_flag else "category"
         return Field(name, "categorical", codes.dtype, levels, ordered, original), codes
-    what, remedy = f"type {dtype} cannot be simulated", "Turn it into a number or a category."
-    raise InputError.of("survey", name, what, remedy)
+    what, hint = f"type {dtype} cannot be simulated", "Turn it into a number or a category."
+    raise InputError.of("survey", name, what, hint)
 
 
 def storable_levels(levels: Sequence[Any]) -> tuple[Any, ...]:

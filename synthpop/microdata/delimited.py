@@ -59,21 +59,21 @@ class CsvOptions:
         faults = Faults("csv options")
         separator = self.separator
         if separator is not None and not (isinstance(separator, str) and len(separator) == 1):
-            faults.add("separator", f"is {separator!r}", remedy="Give one sign, such as ';'.")
+            faults.add("separator", f"is {separator!r}", hint="Give one sign, such as ';'.")
         for name, allowed in (("decimal", ".,"), ("thousands", "., '")):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or value not in set(allowed)):
-                remedy = f"There are: {', '.join(repr(sign) for sign in allowed)}."
-                faults.add(name, f"{value!r} is not allowed", remedy=remedy)
+                hint = f"There are: {', '.join(repr(sign) for sign in allowed)}."
+                faults.add(name, f"{value!r} is not allowed", hint=hint)
         if self.decimal is not None and self.decimal == self.thousands:
-            faults.add("thousands", "is the decimal sign too", remedy="Give two different signs.")
+            faults.add("thousands", "is the decimal sign too", hint="Give two different signs.")
         if self.encoding is not None and not _is_encoding(self.encoding):
-            remedy = "Give a name such as 'utf-8' or 'latin-1'."
-            faults.add("encoding", f"{self.encoding!r} is unknown", remedy=remedy)
+            hint = "Give a name such as 'utf-8' or 'latin-1'."
+            faults.add("encoding", f"{self.encoding!r} is unknown", hint=hint)
         for name, kind in self.types.items():
             if kind not in TYPES:
-                remedy = did_you_mean(kind, TYPES)
-                faults.add(f"types.{name}", f"{kind!r} is unknown", remedy=remedy)
+                hint = did_you_mean(kind, TYPES)
+                faults.add(f"types.{name}", f"{kind!r} is unknown", hint=hint)
         faults.raise_if_any()
 
     def missing_codes(self, column: str) -> tuple[str, ...]:
@@ -140,8 +140,8 @@ def _check_columns(frame: pd.DataFrame, options: CsvOptions) -> None:
     for role, names in (("types", options.types), ("missing", by_column)):
         for name in names:
             if name not in frame.columns:
-                remedy = did_you_mean(name, frame.columns)
-                faults.add(f"{role}.{name}", "is not a column of the file", remedy=remedy)
+                hint = did_you_mean(name, frame.columns)
+                faults.add(f"{role}.{name}", "is not a column of the file", hint=hint)
     faults.raise_if_any()
 
 
@@ -241,8 +241,8 @@ def _check_types(
             cells = frame.iloc[:, j]
             is_no_number = cells.notna() & pd.to_numeric(cells, errors="coerce").isna()
             rows = np.flatnonzero(is_no_number.to_numpy())
-            remedy = "Declare their codes as missing, or set decimal and thousands."
-            faults.add(f"types.{name}", "has cells that are not numbers", rows=rows, remedy=remedy)
+            hint = "Declare their codes as missing, or set decimal and thousands."
+            faults.add(f"types.{name}", "has cells that are not numbers", rows=rows, hint=hint)
     faults.raise_if_any()
 
 

@@ -72,7 +72,7 @@ def design_variance(
     z = as_numbers(faults, values, "values")
     w = None if weights is None else as_numbers(faults, weights, "weights")
     if w is not None and len(w) != len(z) and not faults:
-        faults.add("weights", f"{len(w)} for {plural(len(z), 'value')}", remedy="Give one each.")
+        faults.add("weights", f"{len(w)} for {plural(len(z), 'value')}", hint="Give one each.")
     faults.raise_if_any()
     return sampled_units(len(z), strata=strata, cluster=cluster, fpc=fpc).variance(z, w)
 
@@ -82,8 +82,8 @@ def t_quantile(p: float, degrees_of_freedom: float) -> float:
     from scipy.special import ndtri, stdtrit
 
     if not 0.5 <= p < 1:
-        what, remedy = f"is {2 * p - 1:.6g}", "Give a number between 0 and 1, such as 0.95."
-        raise InputError.of("interval", "level", what, remedy)
+        what, hint = f"is {2 * p - 1:.6g}", "Give a number between 0 and 1, such as 0.95."
+        raise InputError.of("interval", "level", what, hint)
     if np.isinf(degrees_of_freedom):
         return float(ndtri(p))
     return float(stdtrit(degrees_of_freedom, p))
@@ -192,7 +192,7 @@ def sampled_units(
         parent = rows if unit is None else unit
     if len(stages[0].stratum) < 2:
         what = plural(len(stages[0].stratum), "unit")
-        faults.add("cluster", what, remedy="A variance needs two at least.")
+        faults.add("cluster", what, hint="A variance needs two at least.")
     faults.raise_if_any()
     _warn_of_single_units(stages, single)
     return SampledUnits(tuple(stages))
@@ -228,7 +228,7 @@ def _stage(
         stratum = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
         stratum[unit] = rows
         if not np.array_equal(stratum[unit], rows):
-            faults.add("cluster", "some lie in two strata", remedy="Clusters nest in strata.")
+            faults.add("cluster", "some lie in two strata", hint="Clusters nest in strata.")
             faults.raise_if_any()
     count = np.bincount(stratum, minlength=n_strata)
     correction, multiplier = np.zeros(n_strata), np.ones(n_strata)
@@ -237,11 +237,11 @@ def _stage(
         correction[rows] = sizes
         if not np.array_equal(correction[rows], sizes):
             what = "differs within a stratum"
-            faults.add("fpc", what, remedy="Give the same number for all rows of a stratum.")
+            faults.add("fpc", what, hint="Give the same number for all rows of a stratum.")
     fraction = np.where(correction > 1.0, count / np.maximum(correction, 1.0), correction)
     if (fraction > 1.0 + 1e-9).any():
         what = "a stratum has more units in the sample than in the population"
-        faults.add("fpc", what, remedy="Give the number of first-stage units, not of persons.")
+        faults.add("fpc", what, hint="Give the number of first-stage units, not of persons.")
     return SamplingStage(unit, stratum, np.minimum(fraction, 1.0), multiplier)
 
 
@@ -264,7 +264,7 @@ def _fractions(faults: Faults, values: Any, n: int) -> np.ndarray:
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        faults.add("fpc", "is not a number", remedy="Give sampling fractions or numbers of units.")
+        faults.add("fpc", "is not a number", hint="Give sampling fractions or numbers of units.")
         return np.zeros(n)
     if column.ndim == 0:
         column = np.full(n, float(column))
@@ -280,5 +280,5 @@ def _codes(faults: Faults, values: Any, name: str, n: int) -> np.ndarray:
     if not check_length(faults, name, len(series), n, "row"):
         return np.zeros(n, dtype=np.int64)
     codes, distinct = encode(series)
-    faults.add_where(codes < 0, name, "is missing", remedy="Fill it.")
+    faults.add_where(codes < 0, name, "is missing", hint="Fill it.")
     return cell_ids(codes[:, None], [len(distinct)])[0]

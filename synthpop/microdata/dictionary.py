@@ -110,17 +110,17 @@ class Variable:
         faults = Faults("dictionary")
         entries = {item.name for item in fields(cls)} - {"name"}
         for key in entry.keys() - entries:
-            faults.add(f"{name}.{key}", "is unknown", remedy=did_you_mean(key, sorted(entries)))
+            faults.add(f"{name}.{key}", "is unknown", hint=did_you_mean(key, sorted(entries)))
         for key, allowed in (("measure", MEASURES), ("kind", KINDS)):
             if entry.get(key) is not None and entry[key] not in allowed:
-                remedy = f"There are: {', '.join(allowed)}."
-                faults.add(f"{name}.{key}", f"{entry[key]!r} is not allowed", remedy=remedy)
+                hint = f"There are: {', '.join(allowed)}."
+                faults.add(f"{name}.{key}", f"{entry[key]!r} is not allowed", hint=hint)
         values = dict(entry)
         for key in ("values", "missing", "missing_ranges"):
             pairs = _pairs(entry.get(key, ()))
             if pairs is None:
-                remedy = 'Give [[1, "male"], ...].'
-                faults.add(f"{name}.{key}", "is not a list of pairs", remedy=remedy)
+                hint = 'Give [[1, "male"], ...].'
+                faults.add(f"{name}.{key}", "is not a list of pairs", hint=hint)
             else:
                 values[key] = pairs
         faults.raise_if_any()
@@ -210,7 +210,7 @@ class Dictionary:
         faults = Faults("dictionary")
         for name, entry in entries.items():
             if not isinstance(entry, dict):
-                faults.add(name, "is not a table", remedy=f"Begin it with [{name}].")
+                faults.add(name, "is not a table", hint=f"Begin it with [{name}].")
         faults.raise_if_any()
         return cls.from_dict(entries)
 
@@ -247,10 +247,10 @@ class Dictionary:
         faults = Faults("dictionary")
         for column in table.columns:
             if column not in _COLUMNS:
-                faults.add(str(column), "is unknown", remedy=did_you_mean(column, _COLUMNS))
+                faults.add(str(column), "is unknown", hint=did_you_mean(column, _COLUMNS))
         if "variable" not in table.columns:
             what = "is not a column of the table"
-            faults.add("variable", what, remedy="Name the variables there.")
+            faults.add("variable", what, hint="Name the variables there.")
         faults.raise_if_any()
         entries: dict[str, dict[str, Any]] = {}
         for row in table.to_dict("records"):
@@ -258,7 +258,7 @@ class Dictionary:
             name = str(cells.pop("variable", ""))
             if not name or name in entries:
                 what = "stands in the table twice" if name else "a row has no variable"
-                faults.add(name or "variable", what, remedy="Give one row a variable.")
+                faults.add(name or "variable", what, hint="Give one row a variable.")
                 continue
             entries[name] = _entry_of_row(faults, name, cells)
         with faults.gathering():
@@ -331,8 +331,8 @@ def with_dictionary(frame: Frame, dictionary: Dictionary) -> Frame:
 
 def _described(table: Any, dictionary: Dictionary) -> Any:
     if not hasattr(table, "replace_schema_metadata"):
-        what, remedy = "has no room for it", "Give a pandas DataFrame or an Arrow table."
-        raise InputError.of("dictionary", type(table).__name__, what, remedy=remedy)
+        what, hint = "has no room for it", "Give a pandas DataFrame or an Arrow table."
+        raise InputError.of("dictionary", type(table).__name__, what, hint=hint)
     metadata = schema_metadata(dictionary.only(table.schema.names)) or {}
     return table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
 

@@ -38,8 +38,8 @@ def check_workers(workers: Workers) -> None:
         or (kind == "dask" and number.startswith("//") and len(number) > 2)
     )
     if not is_understood:
-        remedy = 'Give a number of threads, "processes:4" or "dask://host:port".'
-        raise InputError.of("workers", "workers", f"{workers!r} is not understood", remedy)
+        hint = 'Give a number of threads, "processes:4" or "dask://host:port".'
+        raise InputError.of("workers", "workers", f"{workers!r} is not understood", hint)
 
 
 def threads(workers: Workers) -> int:

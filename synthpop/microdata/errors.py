@@ -70,7 +70,7 @@ class Fault:
     # row positions (0-based), the first few; empty when the fault is not about rows
     rows: tuple[int, ...] = ()
     n_rows: int = 0  # how many rows are affected in all
-    remedy: str = ""  # what to do about it
+    hint: str = ""  # what to do about it
     line: int = 0  # line of the run file; 0 where it is not known
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class Fault:
             ellipsis = ", ..." if self.n_rows > len(self.rows) else ""
             noun = "row" if self.n_rows == 1 else "rows"
             text += f" ({self.n_rows} {noun}: {', '.join(map(str, self.rows))}{ellipsis})"
-        return f"{text}. {self.remedy}" if self.remedy else text
+        return f"{text}. {self.hint}" if self.hint else text
 
 
 class InputError(MicrodataError, ValueError):
@@ -99,10 +99,10 @@ class InputError(MicrodataError, ValueError):
         super().__init__("\n".join([head, *(f"  - {fault}" for fault in self.faults)]))
 
     @classmethod
-    def of(cls, subject: str, where: str, what: str, remedy: str = "", *, rows: Any = ()) -> Self:
+    def of(cls, subject: str, where: str, what: str, hint: str = "", *, rows: Any = ()) -> Self:
         """Return the error of a single fault."""
         faults = Faults(subject)
-        faults.add(where, what, rows=rows, remedy=remedy)
+        faults.add(where, what, rows=rows, hint=hint)
         return cls(subject, faults.found)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, tuple[Fault, ...]]]:
@@ -136,18 +136,18 @@ class Faults:
         what: str,
         *,
         rows: Sequence[int] | np.ndarray | Iterable[int] = (),
-        remedy: str = "",
+        hint: str = "",
     ) -> None:
         """Note one fault; `rows` are positions, of which the first few are shown."""
         positions: Any = rows if hasattr(rows, "__getitem__") else list(rows)
         shown = tuple(int(row) for row in positions[:SHOWN_ROWS])
-        self.found.append(Fault(where, what, shown, len(positions), remedy))
+        self.found.append(Fault(where, what, shown, len(positions), hint))
 
-    def add_where(self, rows: np.ndarray, where: str, what: str, *, remedy: str = "") -> bool:
+    def add_where(self, rows: np.ndarray, where: str, what: str, *, hint: str = "") -> bool:
         """Note one fault of the rows, bool, shape (n,), if there are any; return whether."""
         positions = rows.nonzero()[0]
         if len(positions):
-            self.add(where, what, rows=positions, remedy=remedy)
+            self.add(where, what, rows=positions, hint=hint)
         return len(positions) > 0
 
     @contextmanager
@@ -173,7 +173,7 @@ class Faults:
 
 
 def did_you_mean(name: object, allowed: Iterable[object]) -> str:
-    """Return a remedy sentence that lists the allowed names, the nearest first."""
+    """Return a hint that lists the allowed names, the nearest first."""
     names = [str(item) for item in allowed]
     close = get_close_matches(str(name), names, n=1)
     listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")

@@ -100,8 +100,8 @@ def read_table(
             options["user_missing"] = user_missing
         frame = READERS[suffix](file, **options)
     except ImportError as problem:
-        remedy = "Install the extra: pip install 'synthpop-riskeval[survey-files]'."
-        raise _fault(file, f"needs the package {problem.name}", remedy) from None
+        hint = "Install the extra: pip install 'synthpop-riskeval[survey-files]'."
+        raise _fault(file, f"needs the package {problem.name}", hint) from None
     except DAMAGED as problem:
         if isinstance(problem, InputError):
             raise
@@ -168,8 +168,8 @@ def write_table(
     if kind not in WRITERS:
         raise OutputError(f"{file}: tables are written as {', '.join(WRITERS)}.")
     if dta_version is not None and not (kind == ".dta" and dta_version in DTA_VERSIONS):
-        remedy = f"Give {DTA_VERSIONS[0]} to {DTA_VERSIONS[-1]}, for .dta only."
-        raise _fault(file, f"dta_version {dta_version!r}", remedy)
+        hint = f"Give {DTA_VERSIONS[0]} to {DTA_VERSIONS[-1]}, for .dta only."
+        raise _fault(file, f"dta_version {dta_version!r}", hint)
     table = with_whole_numbers(as_frame(frame, "table"))
     is_text = kind in (".csv", ".tsv")
     table = without_formulas(table) if safe_csv and is_text else table
@@ -261,8 +261,8 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _fault(path: Path, what: str, remedy: str) -> InputError:
-    return InputError.of("survey file", str(path), what, remedy)
+def _fault(path: Path, what: str, hint: str) -> InputError:
+    return InputError.of("survey file", str(path), what, hint)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

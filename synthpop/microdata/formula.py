@@ -117,7 +117,7 @@ def read_formula(
             raise _Unreadable("it is not text")
         return _Reader(text, allowed).formula()
     except _Unreadable as problem:
-        faults.add(argument, f"{shown!r} cannot be read: {problem}", remedy=REMEDY)
+        faults.add(argument, f"{shown!r} cannot be read: {problem}", hint=REMEDY)
         return None
 
 

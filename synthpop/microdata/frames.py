@@ -115,7 +115,7 @@ def check_size(
     }
     for adjective, is_wrong in problems.items():
         if is_wrong.any():
-            remedy = "Repair it, make it missing or give another unit."
+            hint = "Repair it, make it missing or give another unit."
             rows = np.flatnonzero(is_wrong) + first_row
-            faults.add(where, f"{what} is {adjective}", rows=rows, remedy=remedy)
+            faults.add(where, f"{what} is {adjective}", rows=rows, hint=hint)
     return len(faults.found) == n_faults

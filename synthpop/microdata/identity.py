@@ -179,8 +179,8 @@ class _State:
             self.text(repr(value))
         else:
             what = "nothing tells this object from others of its class"
-            remedy = "Give it attributes, or run without a folder."
-            raise InputError.of("identity", type(value).__qualname__, what, remedy)
+            hint = "Give it attributes, or run without a folder."
+            raise InputError.of("identity", type(value).__qualname__, what, hint)
 
 
 _KINDS: tuple[tuple[Any, Any], ...] = (

@@ -89,20 +89,20 @@ def read_method(
     name = options.pop(TYPE, None) if isinstance(value, Mapping) else value
     if not isinstance(name, str) or name not in methods:
         shown = type(value).__name__ if isinstance(value, Method) else repr(name)
-        faults.add(where, f"{shown} is not allowed", remedy=did_you_mean(name, list(methods)))
+        faults.add(where, f"{shown} is not allowed", hint=did_you_mean(name, list(methods)))
         return None
     method = methods[name]
     allowed = [option.name for option in _options(method)]
     unknown = [option for option in options if option not in allowed]
     for option in unknown:
         only = join(map(repr, allowed)) or "none"
-        faults.add(where, f"{option!r} is not an option of {name!r}", remedy=f"It has {only}.")
+        faults.add(where, f"{option!r} is not an option of {name!r}", hint=f"It has {only}.")
     missing = [
         option.name for option in _options(method)
         if option.default is MISSING and option.name not in options
     ]  # fmt: skip
     for option in missing:
-        faults.add(where, f"{name!r} needs {option!r}", remedy=f"Give it as {option} = ...")
+        faults.add(where, f"{name!r} needs {option!r}", hint=f"Give it as {option} = ...")
     if unknown or missing:
         return None
     return _checked(faults, where, method(**options))

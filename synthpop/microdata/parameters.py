@@ -1,6 +1,6 @@
 """Declarative checks of arguments: one table beside each function or options class.
 
-As scikit-learn's ``_parameter_constraints``, but every fault of a call is noted, with its remedy::
+As scikit-learn's ``_parameter_constraints``, but every fault of a call is noted, with its hint::
 
     PARAMETERS = {
         "cooling": Between(0, 1, open="both"),
@@ -50,7 +50,7 @@ class Constraint(ABC):
 
     def note(self, faults: Faults, where: str, value: object) -> None:
         """Note that a value is not allowed."""
-        faults.add(where, f"is {_shown(value)}", remedy=f"Give {self.wanted}.")
+        faults.add(where, f"is {_shown(value)}", hint=f"Give {self.wanted}.")
 
     def __or__(self, other: Constraint) -> Constraint:
         return Either((*_alternatives(self), *_alternatives(other)))
@@ -122,9 +122,7 @@ class OneOf(Constraint):
 
     def note(self, faults: Faults, where: str, value: object) -> None:
         """Note the value with the nearest allowed one."""
-        faults.add(
-            where, f"{_shown(value)} is not allowed", remedy=did_you_mean(value, self.values)
-        )
+        faults.add(where, f"{_shown(value)} is not allowed", hint=did_you_mean(value, self.values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ class ParetoTail(Tail):
         for name in ("threshold", "shape"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
-                faults.add(name, f"is {value}", remedy="It must be positive.")
+                faults.add(name, f"is {value}", hint="It must be positive.")
         faults.raise_if_any()
 
     def cdf(self, values: npt.ArrayLike) -> np.ndarray:
@@ -219,13 +219,13 @@ def fit_pareto(
     faults = Faults("Pareto tail")
     check_choice(faults, "method", method, tuple(ESTIMATORS))
     if k is not None and threshold is not None:
-        faults.add("k, threshold", "both are given", remedy="Give one of them.")
+        faults.add("k, threshold", "both are given", hint="Give one of them.")
     if weights is not None and method in ("wml", "qq", "ls", "tm"):
-        faults.add("weights", f"{method} has no weighted form", remedy="Use pdc, ise or hill.")
+        faults.add("weights", f"{method} has no weighted form", hint="Use pdc, ise or hill.")
     if not cutoff > 0:
-        faults.add("cutoff", f"is {cutoff}", remedy="Give a positive number.")
+        faults.add("cutoff", f"is {cutoff}", hint="Give a positive number.")
     if not 0 <= trim < 0.5:
-        faults.add("trim", f"is {trim}", remedy="Give a share below one half.")
+        faults.add("trim", f"is {trim}", hint="Give a share below one half.")
     faults.raise_if_any()
     x, w, _ = clean(values, weights)
     order = np.argsort(x)
@@ -246,21 +246,21 @@ def _tail_start(
     n = len(x)
     if k is not None:
         if not 2 <= k < n:
-            faults.add("k", f"{k} of {n} values", remedy=f"Give a number between 2 and {n - 1}.")
+            faults.add("k", f"{k} of {n} values", hint=f"Give a number between 2 and {n - 1}.")
             return 0, 1.0
         start, x0 = n - k, float(x[n - k - 1])
     else:
         x0 = van_kerm_threshold(x, w) if threshold is None else threshold
         start = int(np.searchsorted(x, x0, side="right"))
         if n - start < 2:
-            faults.add("threshold", f"{plural(n - start, 'value')} above it", remedy="Lower it.")
+            faults.add("threshold", f"{plural(n - start, 'value')} above it", hint="Lower it.")
             return 0, 1.0
     if x[-1] <= x0:
-        remedy = "The values are too much alike to have a tail."
-        faults.add("values", f"none lies above the threshold of {x0:g}", remedy=remedy)
+        hint = "The values are too much alike to have a tail."
+        faults.add("values", f"none lies above the threshold of {x0:g}", hint=hint)
         return 0, 1.0
     if not x0 > 0:
-        faults.add("threshold", f"is {x0:g}", remedy="It must be positive.")
+        faults.add("threshold", f"is {x0:g}", hint="It must be positive.")
         return 0, 1.0
     return start, x0
 

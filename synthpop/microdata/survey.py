@@ -146,7 +146,7 @@ class Survey(Result):
         """Check what can be checked with the columns that are there, and list all of it."""
         faults = Faults("survey")
         if len(self.frame) == 0:
-            faults.add("data", "there are no rows", remedy="Give at least one person.")
+            faults.add("data", "there are no rows", hint="Give at least one person.")
         roles = self._present_roles(faults)
         weights = None
         for role in ("weight", "household_weight"):
@@ -169,7 +169,7 @@ class Survey(Result):
         roles: dict[str, str] = {}
         for role, name in self.roles.named().items():
             if not isinstance(name, str):
-                faults.add(role, f"is {name!r}", remedy="Give the name of a column.")
+                faults.add(role, f"is {name!r}", hint="Give the name of a column.")
             elif check_columns(faults, self.frame, [name], role):
                 roles[role] = name
         return roles
@@ -177,7 +177,7 @@ class Survey(Result):
     def _check_households(self, faults: Faults, roles: dict[str, str]) -> None:
         """Check what must be equal within a household; rows without an id are left out."""
         household = pd.factorize(self.frame[roles["household"]])[0]
-        for role, remedy in (
+        for role, hint in (
             ("strata", "All members of a household must lie in one stratum."),
             ("household_weight", "All members must carry the same household weight."),
         ):
@@ -188,15 +188,15 @@ class Survey(Result):
             if len(rows):
                 n_households = len(np.unique(household[rows]))
                 what = f"changes within {plural(n_households, 'household')}"
-                faults.add(name, what, rows=rows, remedy=remedy)
+                faults.add(name, what, rows=rows, hint=hint)
         size = roles.get("household_size")
         if size is not None:
             stated = pd.to_numeric(self.frame[size].astype(object), errors="coerce").to_numpy(float)
             counted = np.bincount(household[household >= 0], minlength=1)
             differs = (household >= 0) & ~(stated == counted[household])
             what = "does not equal the number of rows of the household"
-            remedy = "Complete the households, or leave household_size out to count rows."
-            faults.add_where(differs, size, what, remedy=remedy)
+            hint = "Complete the households, or leave household_size out to count rows."
+            faults.add_where(differs, size, what, hint=hint)
 
     def _differs_within_household(self, name: str) -> np.ndarray:
         codes = encode(self.frame[name])[0]
@@ -208,8 +208,8 @@ class Survey(Result):
         is_repeated = self.frame.duplicated(subset=names, keep="first").to_numpy()
         is_repeated = is_repeated & self.frame[names].notna().all(axis=1).to_numpy()
         what = "persons are in the file more than once"
-        remedy = "Drop the repeated rows or correct the ids."
-        faults.add_where(is_repeated, str(self.roles.person), what, remedy=remedy)
+        hint = "Drop the repeated rows or correct the ids."
+        faults.add_where(is_repeated, str(self.roles.person), what, hint=hint)
 
     @property
     def n_persons(self) -> int:
@@ -257,9 +257,9 @@ class Survey(Result):
         differs = self._differs_within_household(name)
         if differs.any():
             what = "weights differ between the members of a household"
-            remedy = "Name the column of household weights with household_weight, or set it to "
-            remedy += f"{MEAN_OF_MEMBERS!r}."
-            raise InputError.of("survey", name, what, remedy, rows=np.flatnonzero(differs))
+            hint = "Name the column of household weights with household_weight, or set it to "
+            hint += f"{MEAN_OF_MEMBERS!r}."
+            raise InputError.of("survey", name, what, hint, rows=np.flatnonzero(differs))
         first = self.household_order[self.household_offsets[:-1]]
         return self.frame[name].to_numpy(dtype=np.float64)[first]
 

@@ -36,4 +36,4 @@ def check_complete(faults: Faults, frame: pd.DataFrame, name: str | None, role: 
     """Note a column with missing values."""
     if name is not None:
         missing = frame[name].isna().to_numpy()
-        faults.add_where(missing, name, f"{role} is missing", remedy="Every row needs one.")
+        faults.add_where(missing, name, f"{role} is missing", hint="Every row needs one.")

@@ -59,7 +59,7 @@ class GpdTail(Tail):
         if not np.isfinite([self.location, self.shape]).all():
             faults.add("location, shape", "are not finite")
         if not (np.isfinite(self.scale) and self.scale > 0):
-            faults.add("scale", f"is {self.scale}", remedy="It must be positive.")
+            faults.add("scale", f"is {self.scale}", hint="It must be positive.")
         faults.raise_if_any()
 
     def cdf(self, values: npt.ArrayLike) -> np.ndarray:
@@ -154,7 +154,7 @@ def fit_gpd(
     faults = Faults("generalised Pareto tail")
     check_choice(faults, "method", method, tuple(ESTIMATORS))
     if not np.isfinite(threshold):
-        faults.add("threshold", f"is {threshold}", remedy="Give a finite number.")
+        faults.add("threshold", f"is {threshold}", hint="Give a finite number.")
     faults.raise_if_any()
     x, w, _ = clean(values, weights)
     above = x > threshold
@@ -162,8 +162,8 @@ def fit_gpd(
     w = np.ones(len(y)) if w is None else w[above]
     if len(y) == 0 or np.isinf(y).any():
         what = "no value is above it" if len(y) == 0 else "infinite values are above it"
-        remedy = "Choose another threshold or drop these values."
-        raise InputError.of("generalised Pareto tail", "threshold", what, remedy)
+        hint = "Choose another threshold or drop these values."
+        raise InputError.of("generalised Pareto tail", "threshold", what, hint)
     sequence = [method, *[name for name in ("pwm", "moments") if name != method], "exponential"]
     for used in sequence:
         estimate = ESTIMATORS[used](y, w)

@@ -1,4 +1,4 @@
-"""Reading TOML files that people write: every fault at once, with place and remedy."""
+"""Reading TOML files that people write: every fault at once, with place and hint."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def read_toml(path: Path | str) -> Document:
         text = file.read_text(encoding="utf-8-sig")
         return Document(tomllib.loads(text), text)
     except FileNotFoundError:
-        faults.add(str(file), "there is no such file", remedy="Check the path.")
+        faults.add(str(file), "there is no such file", hint="Check the path.")
     except OSError as problem:
         faults.add(str(file), f"cannot be read: {problem.strerror or problem}")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        remedy = ""
+        hint = ""
         if any(word in str(problem) for word in ("escape", "Unescaped", "hex value")):
-            remedy = r"Write paths of Windows in single quotes: 'C:\data\survey.csv'."
-        faults.add(str(file), f"is not TOML: {problem}", remedy=remedy)
+            hint = r"Write paths of Windows in single quotes: 'C:\data\survey.csv'."
+        faults.add(str(file), f"is not TOML: {problem}", hint=hint)
     except RecursionError:
-        faults.add(str(file), "is nested too deeply", remedy="A run file has three levels.")
+        faults.add(str(file), "is nested too deeply", hint="A run file has three levels.")
     except ValueError as problem:  # a path with NUL, a number of thousands of digits
-        faults.add(str(file), f"cannot be read: {problem}", remedy="Check path and numbers.")
+        faults.add(str(file), f"cannot be read: {problem}", hint="Check path and numbers.")
     raise RunFileError(faults.subject, faults.found)
 
 
@@ -60,7 +60,7 @@ def check_sections(faults: Faults, data: Mapping[str, Any], known: list[str]) ->
     """Note tables that are unknown."""
     for key in data:
         if key not in known:
-            faults.add(f"[{key}]", "is unknown", remedy=did_you_mean(key, known))
+            faults.add(f"[{key}]", "is unknown", hint=did_you_mean(key, known))
 
 
 def read_run_file(path: Path | str, sections: list[str]) -> tuple[Document, Faults]:
@@ -90,7 +90,7 @@ def read_values(faults: Faults, data: Mapping[str, Any], name: str) -> dict[str,
 
 
 def _in_words(error: Any) -> tuple[str, str]:
-    """Return what is wrong with a value, and the remedy, without the words of the library."""
+    """Return what is wrong with a value, and a hint, without the words of the library."""
     kind, value, context = error["type"], error.get("input"), error.get("ctx", {})
     if kind == "missing":
         return "is not given", ""
@@ -123,7 +123,7 @@ def validate(faults: Faults, where: str, cls: type[Any], data: Any) -> Any:
     if isinstance(data, Mapping):
         for key in data:
             if key not in known:
-                faults.add(f"{where} {key}", "is unknown", remedy=did_you_mean(key, known))
+                faults.add(f"{where} {key}", "is unknown", hint=did_you_mean(key, known))
         data = {key: value for key, value in data.items() if key in known}
     try:
         return TypeAdapter(cls).validate_python(data)
@@ -134,6 +134,6 @@ def validate(faults: Faults, where: str, cls: type[Any], data: Any) -> Any:
                 faults.add(f"{where} {'.'.join(place)}".strip(), "is unknown")
                 continue
             key = ".".join(name for name in place if name in known)
-            what, remedy = _in_words(error)
-            faults.add(f"{where} {key}".strip(), what, remedy=remedy)
+            what, hint = _in_words(error)
+            faults.add(f"{where} {key}".strip(), what, hint=hint)
     return None

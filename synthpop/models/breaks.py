@@ -83,10 +83,10 @@ def breaks(
         probs = STEPS if equidist else TAIL_STEPS
     probabilities = np.sort(np.asarray(probs, dtype=np.float64))
     if not bool(np.all((probabilities >= 0) & (probabilities <= 1))):
-        faults.add("probs", "not between 0 and 1", remedy="Give shares, not percent.")
+        faults.add("probs", "not between 0 and 1", hint="Give shares, not percent.")
     x, w, _ = clean(values, weights)
     if len(x) == 0:
-        faults.add("values", "are all missing", remedy="Leave the variable out.")
+        faults.add("values", "are all missing", hint="Leave the variable out.")
     faults.raise_if_any()
     if strata is not None:
         x, w = _group_means(values, weights, strata)
@@ -107,11 +107,11 @@ def _group_means(
     code = np.zeros(len(group), dtype=np.int64)
     if len(group) != len(x):
         what = f"{plural(len(group), 'group')} for {plural(len(x), 'value')}"
-        faults.add("strata", what, remedy="One a row.")
+        faults.add("strata", what, hint="One a row.")
     try:
         code = np.unique(group, return_inverse=True)[1].reshape(-1)
     except TypeError:
-        faults.add("strata", "are missing or of mixed types", remedy="Give ids of one type.")
+        faults.add("strata", "are missing or of mixed types", hint="Give ids of one type.")
     faults.raise_if_any()
     usable = ~np.isnan(x) & (w > 0)
     total = np.bincount(code[usable], weights=w[usable], minlength=code.max() + 1)

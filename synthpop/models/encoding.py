@@ -118,31 +118,31 @@ def value_digits(name: str, values: np.ndarray) -> Encoding:
     return Encoding(name, len(numbers), breaks, numbers)
 
 
-def strides(coding: Sequence[Encoding]) -> tuple[list[int], int]:
+def strides(encodings: Sequence[Encoding]) -> tuple[list[int], int]:
     """Return the stride of each predictor and the number of cell codes in all.
 
     Raises InputError: there are more than 2**62 cell codes.
     """
     steps, total = [], 1
-    for digits in coding:
+    for digits in encodings:
         steps.append(total)
         total *= digits.size
     if total > MOST_CELLS:
         what = (
-            f"{len(coding)} variables have {float(total):.2g} combinations of classes, more than "
-            f"the {float(MOST_CELLS):.2g} that can be told apart"
+            f"{len(encodings)} variables have {float(total):.2g} combinations of classes, "
+            f"more than the {float(MOST_CELLS):.2g} that can be told apart"
         )
         raise InputError.of("recipe", "predictors", what, "Name fewer predictors.")
     return steps, total
 
 
-def cell_codes(coding: Sequence[Encoding], columns: Sequence[np.ndarray], n: int) -> np.ndarray:
+def cell_codes(encodings: Sequence[Encoding], columns: Sequence[np.ndarray], n: int) -> np.ndarray:
     """Return the cell code of each person, shape (n,); int32 where it suffices."""
     from synthpop.kernels.cells import add_classes, add_codes, add_table
 
-    steps, total = strides(coding)
+    steps, total = strides(encodings)
     cells = np.zeros(n, dtype=np.int32 if total < 2**31 else np.int64)
-    for digits, step, values in zip(coding, steps, columns, strict=True):
+    for digits, step, values in zip(encodings, steps, columns, strict=True):
         stride = cells.dtype.type(step)
         values = values.view()
         values.flags.writeable = False  # one compiled form for columns of surveys and of blocks
@@ -171,11 +171,11 @@ def _table(breaks: np.ndarray, values: np.ndarray) -> tuple[int, np.ndarray | No
     return low, 1 + np.searchsorted(breaks, np.arange(low, high + 1), side="left")
 
 
-def split_cells(cells: np.ndarray, coding: Sequence[Encoding]) -> np.ndarray:
+def split_cells(cells: np.ndarray, encodings: Sequence[Encoding]) -> np.ndarray:
     """Return the digits of cell codes, shape (c, m)."""
     remaining = cells.astype(np.int64)
-    digits = np.empty((len(cells), len(coding)), dtype=np.int64)
-    for j, item in enumerate(coding):
+    digits = np.empty((len(cells), len(encodings)), dtype=np.int64)
+    for j, item in enumerate(encodings):
         rest = remaining // item.size
         digits[:, j] = remaining - rest * item.size  # quicker than the remainder of a division
         remaining = rest

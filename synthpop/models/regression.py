@@ -277,6 +277,6 @@ def _fit_weighted(estimator: Any, x: np.ndarray, y: np.ndarray, weights: np.ndar
         estimator.fit(x, y, sample_weight=weights)
     except ValueError as problem:
         what = f"cannot be fitted: {problem}"
-        remedy = "Choose another regressor, or other values for it."
+        hint = "Choose another regressor, or other values for it."
         name = type(estimator).__name__
-        raise InputError.of("regressor", name, what, remedy) from problem
+        raise InputError.of("regressor", name, what, hint) from problem

@@ -136,11 +136,11 @@ def check_run(workers: Any, out: Any, on_event: Any) -> None:
     with faults.gathering():
         check_workers(workers)
     if not (out is None or isinstance(out, (str, os.PathLike, BucketPath))):
-        remedy = "Give the path of a folder, or none to hold the population in memory."
-        faults.add("out", f"is {out!r}", remedy=remedy)
+        hint = "Give the path of a folder, or none to hold the population in memory."
+        faults.add("out", f"is {out!r}", hint=hint)
     if not (on_event is None or callable(on_event)):
-        remedy = "Give a function of one event, or leave it out."
-        faults.add("on_event", f"is {on_event!r}", remedy=remedy)
+        hint = "Give a function of one event, or leave it out."
+        faults.add("on_event", f"is {on_event!r}", hint=hint)
     faults.raise_if_any()
 
 
@@ -190,10 +190,10 @@ def chosen_strata(
     several = isinstance(strata, Iterable) and not isinstance(strata, (str, bytes))
     wanted = list(strata) if several else [strata]
     if name is None:
-        remedy = "Give the survey its column of strata, or leave strata out."
-        faults.add("strata", "the survey has no strata", remedy=remedy)
+        hint = "Give the survey its column of strata, or leave strata out."
+        faults.add("strata", "the survey has no strata", hint=hint)
     elif not wanted:
-        faults.add("strata", "is an empty list", remedy="Name a stratum, or leave it out.")
+        faults.add("strata", "is an empty list", hint="Name a stratum, or leave it out.")
     texts = [level_text(level) for level in levels]
     places = set()
     for level in wanted if name is not None else ():
@@ -203,6 +203,6 @@ def chosen_strata(
             places.add(texts.index(level_text(level)))
         else:
             what = f"{level!r} is not a level of {name!r}"
-            faults.add("strata", what, remedy=did_you_mean(level, levels))
+            faults.add("strata", what, hint=did_you_mean(level, levels))
     faults.raise_if_any()
     return sorted(places)

@@ -350,6 +350,6 @@ class FittedPipeline(FittedRecipe):
             return list(range(len(self.sample.strata_levels)))
         if self.population_stages:
             what = f"cannot be chosen: {self.population_stages[0].label} needs the whole population"
-            remedy = "Leave it out, or take such steps out of the recipe."
-            raise InputError.of("simulate", "strata", what, remedy)
+            hint = "Leave it out, or take such steps out of the recipe."
+            raise InputError.of("simulate", "strata", what, hint)
         return chosen_strata(strata, self.sample.strata_levels, self.sample.strata_name)

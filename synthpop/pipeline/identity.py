@@ -36,5 +36,5 @@ def check_described(learned: object) -> None:
     """Refuse to write what cannot be told from another run."""
     if not learned:
         what = "holds a model that cannot be described, so that its folder could be mixed up"
-        remedy = "Use an estimator that can be copied, or leave out."
-        raise InputError.of("simulate", "recipe", what, remedy)
+        hint = "Use an estimator that can be copied, or leave out."
+        raise InputError.of("simulate", "recipe", what, hint)

@@ -40,8 +40,8 @@ def with_annealing(
     """
     if any(isinstance(step, Anneal) for step in recipe):
         what = "are given, and the recipe has a step Anneal"
-        remedy = "Give the totals in one of the two places."
-        raise InputError.of("recipe", "known_totals", what, remedy)
+        hint = "Give the totals in one of the two places."
+        raise InputError.of("recipe", "known_totals", what, hint)
     named = {name for margin in margins for name in (*margin.columns, margin.variable) if name}
     split = strata if strata and all(strata in margin.columns for margin in margins) else None
     makers = [k for k, step in enumerate(recipe) if named & set(step.provides)]

@@ -118,16 +118,16 @@ def _warn_of_memory(
     if persons <= PERSONS_AT_ONCE:
         return
     size = persons * (2 * sum(item.dtype.itemsize for item in fields) + STEP_BYTES)
-    remedy = ""
+    hint = ""
     if layout.strata is not None:
-        remedy = (
+        hint = (
             f" Where it works within {layout.strata.name}, or within areas that an earlier step "
             "made there, a few strata at a time are in memory."
         )
     warnings.warn(
         MicrodataWarning(
             f"{step.label} needs the whole population in memory: about "
-            f"{number_text(size / 1e9, 2)} GB for {plural(persons, 'person')}.{remedy}"
+            f"{number_text(size / 1e9, 2)} GB for {plural(persons, 'person')}.{hint}"
         ),
         stacklevel=5,
     )

@@ -93,8 +93,8 @@ class BootstrapReplicates:
             except InputError as problem:
                 problems.append(str(problem))
         what = f"{MOST_ATTEMPTS} bootstrap samples cannot be calibrated or fitted: {problems[0]}"
-        remedy = "Use coarser margins, or fewer strata in the recipe."
-        raise InputError.of(f"replicate {number}", "refit", what, remedy)
+        hint = "Use coarser margins, or fewer strata in the recipe."
+        raise InputError.of(f"replicate {number}", "refit", what, hint)
 
     def survey(self, number: int, attempt: int = 0) -> Survey:
         """Return one bootstrap sample of the survey, calibrated where there are margins."""
@@ -130,9 +130,9 @@ def check_design(survey: Survey) -> None:
             torn = units.unit != units.unit[first][survey.household_index]
             if torn.any():
                 what = "differs between the members of a household"
-                remedy = "A primary sampling unit holds whole households."
+                hint = "A primary sampling unit holds whole households."
                 rows = np.flatnonzero(torn)
-                faults.add(str(survey.roles.psu), what, rows=rows, remedy=remedy)
+                faults.add(str(survey.roles.psu), what, rows=rows, hint=hint)
     faults.raise_if_any()
 
 
@@ -162,15 +162,15 @@ def in_order(
 def check_refit(faults: Faults, refit: object, margins: object) -> tuple[Margin, ...]:
     """Note a refit or margins that are not understood; return the margins."""
     if refit is not None and refit not in REFITS:
-        faults.add("refit", f"{refit!r} is not allowed", remedy='Give "bootstrap", or nothing.')
+        faults.add("refit", f"{refit!r} is not allowed", hint='Give "bootstrap", or nothing.')
     if margins is None:
         return ()
     listed: Sequence[Any] = [margins] if isinstance(margins, Margin) else list(margins)  # type: ignore[call-overload]
     if refit is None:
         what = "change nothing without refit"
-        faults.add("margins", what, remedy='Give refit="bootstrap", or leave them out.')
+        faults.add("margins", what, hint='Give refit="bootstrap", or leave them out.')
     for margin in listed:
         if not isinstance(margin, Margin):
             what = f"{type(margin).__name__} is not a Margin"
-            faults.add("margins", what, remedy="Give Margin(...)")
+            faults.add("margins", what, hint="Give Margin(...)")
     return tuple(listed)

@@ -79,7 +79,7 @@ def household_table(
     faults = Faults("households")
     for name in further_columns if not only_shared else ():
         if name in differing:
-            faults.add(name, "differs between members of a household", remedy="Leave it out.")
+            faults.add(name, "differs between members of a household", hint="Leave it out.")
     faults.raise_if_any()
     names = [name for name in [*head, *further_columns] if name not in differing]
     if not first_members:

@@ -338,7 +338,7 @@ class Population(Result):
         faults = Faults("population")
         for name in columns:
             if name not in by_name:
-                faults.add(name, "is not a column", remedy=did_you_mean(name, by_name))
+                faults.add(name, "is not a column", hint=did_you_mean(name, by_name))
         faults.raise_if_any()
         return [by_name[name] for name in dict.fromkeys(columns)]
 

@@ -150,8 +150,8 @@ def _check_claim(root: Place, identity: RunIdentity) -> None:
                 raise
             other_files = [item for item in root.iterdir() if item.name != LOCK]
             if not all(is_temporary(item, "manifest[.]json") for item in other_files):
-                remedy = "Choose another folder."
-                raise OutputError(f"{root} is not empty and holds no run. {remedy}") from None
+                hint = "Choose another folder."
+                raise OutputError(f"{root} is not empty and holds no run. {hint}") from None
         write_manifest(root, Manifest(identity, RUNNING))
         return
     difference = identity.differences(manifest.identity)
@@ -203,8 +203,8 @@ def read_manifest(root: Place) -> Manifest:
     except FileNotFoundError:
         raise OutputError(f"{root} holds no population: {MANIFEST} is not there.") from None
     except ManifestError as fault:
-        remedy = "Restore the file, or run again into this folder."
-        raise OutputError(f"{path} is not a manifest of a population: {fault}. {remedy}") from None
+        hint = "Restore the file, or run again into this folder."
+        raise OutputError(f"{path} is not a manifest of a population: {fault}. {hint}") from None
     except (OSError, ValueError) as problem:
         raise OutputError(f"{path} cannot be read: {problem}.") from None
 

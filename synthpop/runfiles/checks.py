@@ -234,7 +234,7 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
         for name in names:
             if name not in variables:
                 what = f"{name!r} is not in survey and population alike"
-                faults.add(f"[risk] {key}", what, remedy=did_you_mean(name, variables))
+                faults.add(f"[risk] {key}", what, hint=did_you_mean(name, variables))
     faults.raise_if_any()
 
 
@@ -245,18 +245,16 @@ def check_targets(plan: RunFile, out: Place, *, out_is_given: bool, anywhere: bo
     """
     faults = faults_of("run file", plan.source)
     report = out / plan.report.file
-    remedy = "Give --anywhere if you trust the run file."
+    hint = "Give --anywhere if you trust the run file."
     if not anywhere:
         if not out_is_given and not lies_below(out, plan.folder):
-            faults.add(
-                "[run] out", f"{out} is outside of the folder of the run file", remedy=remedy
-            )
+            faults.add("[run] out", f"{out} is outside of the folder of the run file", hint=hint)
         if not lies_below(report, out):
             what = f"{report} is outside of the folder of the population"
-            faults.add("[report] file", what, remedy=remedy)
+            faults.add("[report] file", what, hint=hint)
         elif report.exists() and not _is_our_page(report):
             what = f"{report} is there already and no report of synthpop"
-            faults.add("[report] file", what, remedy="Choose another name.")
+            faults.add("[report] file", what, hint="Choose another name.")
     faults.raise_if_any()
 
 

@@ -45,8 +45,8 @@ def read_eu_silc(paths: Sequence[Path]) -> pd.DataFrame:
     income reference period (RX020), or year of the survey less year of birth less one.
     """
     if len(paths) not in (1, len(FILES)):
-        remedy = "Give D, H, R and P in this order, or one joined file."
-        raise InputError.of("EU-SILC", "files", f"{len(paths)} files are given", remedy)
+        hint = "Give D, H, R and P in this order, or one joined file."
+        raise InputError.of("EU-SILC", "files", f"{len(paths)} files are given", hint)
     tables = [_lower(read_table(Path(path))) for path in paths]
     if len(tables) == 1:
         return _variables(tables[0])
@@ -66,12 +66,12 @@ def _lower(table: pd.DataFrame) -> pd.DataFrame:
 def _check_key(faults: Faults, name: str, table: pd.DataFrame) -> None:
     key = KEYS[name][0]
     if key not in table.columns:
-        remedy = "Give the files in the order D, H, R, P."
-        faults.add(f"file {name}", f"has no column {key.upper()}", remedy=remedy)
+        hint = "Give the files in the order D, H, R, P."
+        faults.add(f"file {name}", f"has no column {key.upper()}", hint=hint)
     elif table[key].duplicated().any():
         rows = table.index[table[key].duplicated()].tolist()[:5]
         faults.add(f"file {name}", f"{key.upper()} occurs twice", rows=rows,
-                   remedy="Give the file of one year and country.")  # fmt: skip
+                   hint="Give the file of one year and country.")  # fmt: skip
 
 
 def _joined(named: dict[str, pd.DataFrame]) -> pd.DataFrame:

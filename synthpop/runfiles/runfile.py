@@ -80,7 +80,7 @@ def parse_runfile(
 def _rules(faults: Faults, rules: Any) -> tuple[str, ...]:
     """Return the edit rules, each a text that can be parsed."""
     if not isinstance(rules, list) or not all(isinstance(text, str) for text in rules):
-        faults.add("rules", f"are {rules!r}", remedy='Give a list of texts: rules = ["..."].')
+        faults.add("rules", f"are {rules!r}", hint='Give a list of texts: rules = ["..."].')
         return ()
     try:
         parse_rules(rules)
@@ -93,16 +93,16 @@ def _check_survey(faults: Faults, survey: SurveyInput) -> None:
     sources = (survey.file is not None, survey.population is not None, survey.demo)
     if sum(sources) != 1:
         what = "needs file, population or demo = true"
-        faults.add("[survey]", what, remedy="Give exactly one of them.")
+        faults.add("[survey]", what, hint="Give exactly one of them.")
     if survey.file is not None and survey.weight is None and not survey.unweighted:
-        remedy = "Name the column of weights, or set unweighted = true: every row counts 1."
-        faults.add("[survey] weight", "is not given", remedy=remedy)
+        hint = "Name the column of weights, or set unweighted = true: every row counts 1."
+        faults.add("[survey] weight", "is not given", hint=hint)
     if survey.unweighted and (survey.weight is not None or survey.file is None):
         what = "is for a file without a column of weights"
-        faults.add("[survey] unweighted", what, remedy="Leave it out, or leave weight out.")
+        faults.add("[survey] unweighted", what, hint="Leave it out, or leave weight out.")
     if survey.population is not None and survey.given_roles():
         what = f"a population has its roles: {', '.join(survey.given_roles())} cannot be given"
-        faults.add("[survey] population", what, remedy="Leave them out.")
+        faults.add("[survey] population", what, hint="Leave them out.")
 
 
 def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:

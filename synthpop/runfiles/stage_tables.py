@@ -23,7 +23,7 @@ from synthpop.stages.registry import STAGES
 def read_margins(faults: Faults, where: str, items: Any, folder: Path) -> tuple[Margin, ...]:
     """Return tables of known totals; note what is wrong with them."""
     if not isinstance(items, list):
-        faults.add(where, f"is {items!r}", remedy="Give a list of tables.")
+        faults.add(where, f"is {items!r}", hint="Give a list of tables.")
         return ()
     margins = []
     for number, item in enumerate(items, 1):
@@ -34,14 +34,14 @@ def read_margins(faults: Faults, where: str, items: Any, folder: Path) -> tuple[
         except InputError as problem:
             for fault in problem.faults:
                 at = f"{place} {fault.where}"
-                faults.add(at, fault.what, rows=fault.rows, remedy=fault.remedy)
+                faults.add(at, fault.what, rows=fault.rows, hint=fault.hint)
     return tuple(margin for margin in margins if margin is not None)
 
 
 def read_stages(faults: Faults, tables: Any, folder: Path) -> tuple[Any, ...]:
     """Read the stages, None for one that cannot be read; a file that only calibrates has none."""
     if not isinstance(tables, list) or not tables:
-        faults.add("[[stage]]", "there is none", remedy='Begin with type = "structure".')
+        faults.add("[[stage]]", "there is none", hint='Begin with type = "structure".')
         return ()
     return tuple(_read_stage(faults, k, table, folder) for k, table in enumerate(tables, 1))
 
@@ -55,7 +55,7 @@ def _read_stage(faults: Faults, number: int, table: Any, folder: Path) -> Any:
     where = f"[[stage]] {number} ({kind})"
     if not isinstance(kind, str) or kind not in STAGES:
         what = f"type {kind!r} is unknown" if kind else "has no type"
-        faults.add(where, what, remedy=did_you_mean(kind, STAGES))
+        faults.add(where, what, hint=did_you_mean(kind, STAGES))
         return None
     cls = STAGES[kind]
     options = _nested(faults, where, cls, options)
@@ -71,8 +71,8 @@ def _with_margins(
     items = options.pop("margins", [])
     checked = validate(faults, where, stage_model(cls), options)
     if not isinstance(items, list) or not items:
-        remedy = 'For instance margins = [{file = "totals.csv"}].'
-        faults.add(f"{where} margins", "there are none", remedy=remedy)
+        hint = 'For instance margins = [{file = "totals.csv"}].'
+        faults.add(f"{where} margins", "there are none", hint=hint)
         return None
     margins = read_margins(faults, f"{where} margins", items, folder)
     if checked is None or len(margins) < len(items):
@@ -138,8 +138,8 @@ def _nested(faults: Faults, where: str, cls: type[Any], table: Mapping[str, Any]
     for name, kinds in getattr(cls, "OPTION_TYPES", {}).items():
         inside = _option_names(kinds) - _option_names(cls)
         for key in [key for key in options if key in inside]:
-            remedy = f"Give it there: {name} = {{..., {key} = {options.pop(key)!r}}}."
-            faults.add(f"{where} {key}", f"is an option of {name}", remedy=remedy)
+            hint = f"Give it there: {name} = {{..., {key} = {options.pop(key)!r}}}."
+            faults.add(f"{where} {key}", f"is an option of {name}", hint=hint)
         if not isinstance(options.get(name), Mapping):
             continue
         inner, at = dict(options.pop(name)), f"{where} {name}"
@@ -149,7 +149,7 @@ def _nested(faults: Faults, where: str, cls: type[Any], table: Mapping[str, Any]
             make = kinds.get(kind) if isinstance(kind, str) else None
         if make is None:
             what = f"type {kind!r} is unknown" if kind else "has no type"
-            faults.add(at, what, remedy=did_you_mean(kind, kinds))
+            faults.add(at, what, hint=did_you_mean(kind, kinds))
             continue
         value = _options(faults, at, make, inner)
         if value is not None:
@@ -162,7 +162,7 @@ def _options(faults: Faults, where: str, make: Callable[..., Any], table: dict[s
     if isinstance(make, partial):
         first = fields(make.func)[0].name  # type: ignore[arg-type]
         if first in table:
-            faults.add(f"{where} {first}", "is told by the type", remedy="Leave it out.")
+            faults.add(f"{where} {first}", "is told by the type", hint="Leave it out.")
             return None
         return _options(faults, where, make.func, {first: make.args[0], **table})
     return validate(faults, where, make, _nested(faults, where, make, table))  # type: ignore[arg-type]

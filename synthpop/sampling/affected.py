@@ -26,20 +26,20 @@ def probabilities_of_rows(step: Any, frame: pd.DataFrame) -> np.ndarray:
             faults.add("rate", f"gave {p.shape} numbers for {plural(n, 'row')}")
     elif isinstance(rate, Mapping):
         if by is None:
-            remedy = "Name the column of the levels in rate."
-            raise InputError.of(step.name, "by", "is not given", remedy)
+            hint = "Name the column of the levels in rate."
+            raise InputError.of(step.name, "by", "is not given", hint)
         check_columns(faults, frame, [by], "by")
         faults.raise_if_any()
         levels = list(pd.unique(frame[by].dropna()))
         for level in levels:
             if level not in rate:
-                faults.add("rate", f"level {level!r} has none", remedy=did_you_mean(level, rate))
+                faults.add("rate", f"level {level!r} has none", hint=did_you_mean(level, rate))
         faults.raise_if_any()
         p = frame[by].map(dict(rate)).astype(np.float64).fillna(0.0).to_numpy()
     else:
         p = np.full(n, float(rate))
     if not bool(np.all((p >= 0) & (p <= 1))):
-        faults.add("rate", "is not between 0 and 1", remedy="Give shares, not percent.")
+        faults.add("rate", "is not between 0 and 1", hint="Give shares, not percent.")
     faults.raise_if_any()
     return p
 
@@ -63,6 +63,6 @@ def frame_to_change(step: Any, survey: Survey) -> pd.DataFrame:
     check_columns(faults, survey.frame, step.columns, "columns")
     for column in step.columns:
         if column in survey.roles.named().values():
-            faults.add(column, "has a role in the survey", remedy="Leave it as it is.")
+            faults.add(column, "has a role in the survey", hint="Leave it as it is.")
     faults.raise_if_any()
     return survey.frame.copy(deep=False)

@@ -49,13 +49,13 @@ def allocate(
     faults = Faults("allocation")
     share, room = as_numbers(faults, shares, "shares"), as_numbers(faults, sizes, "sizes")
     if not faults and not bool(np.all(np.isfinite(room) & (room >= 0))):
-        faults.add("sizes", "are missing or negative", remedy="Give the units of each stratum.")
+        faults.add("sizes", "are missing or negative", hint="Give the units of each stratum.")
     if not faults and len(share) != len(room):
         what = f"are {len(share)}, the sizes {len(room)}"
-        faults.add("shares", what, remedy="Give one share and one size a stratum.")
+        faults.add("shares", what, hint="Give one share and one size a stratum.")
     if not faults and (room > MOST_UNITS).any():
         what = f"are above {count(MOST_UNITS)}"
-        faults.add("sizes", what, remedy="Give the units of each stratum.")
+        faults.add("sizes", what, hint="Give the units of each stratum.")
     faults.raise_if_any()
     limit = room.astype(np.int64)
     floor = np.minimum(minimum, limit)
@@ -66,7 +66,7 @@ def allocate(
             "n",
             f"{plural(n, 'unit')} cannot be spread: strata hold {int(limit.sum())}, minima add up "
             f"to {int(floor.sum())}",
-            remedy="Change n or minimum.",
+            hint="Change n or minimum.",
         )
     faults.raise_if_any()
     result = np.zeros(len(share))

@@ -55,8 +55,8 @@ class ContaminateAtRandom:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", listed_names(self.columns))
         if not self.sd >= 0:
-            remedy = "Give a number that is not negative."
-            raise InputError.of(self.name, "sd", f"is {self.sd}", remedy)
+            hint = "Give a number that is not negative."
+            raise InputError.of(self.name, "sd", f"is {self.sd}", hint)
 
     def apply(self, survey: Survey, rng: np.random.Generator) -> Survey:
         """Return the contaminated survey."""

@@ -245,7 +245,7 @@ def joint_probabilities_of(population: Any, design: Any) -> np.ndarray:
     """
     sampler = prepare(population, design)
     if sampler.source.n > MOST_PAIRS:
-        what, remedy = f"has {plural(sampler.source.n, 'row')}", f"At most {count(MOST_PAIRS)}."
-        raise InputError.of("joint probabilities", "population", what, remedy)
+        what, hint = f"has {plural(sampler.source.n, 'row')}", f"At most {count(MOST_PAIRS)}."
+        raise InputError.of("joint probabilities", "population", what, hint)
     assert sampler.plan is not None
     return sampler.plan.joint()

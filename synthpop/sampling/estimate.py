@@ -117,19 +117,19 @@ def horvitz_thompson(
     p = as_numbers(faults, probabilities, "probabilities")
     n = len(y)
     if np.isnan(y).any():
-        faults.add("values", "are missing", rows=np.flatnonzero(np.isnan(y)), remedy="Impute them.")
+        faults.add("values", "are missing", rows=np.flatnonzero(np.isnan(y)), hint="Impute them.")
     if len(p) != n:
-        faults.add("probabilities", f"{len(p)} for {plural(n, 'value')}", remedy="Give one a unit.")
+        faults.add("probabilities", f"{len(p)} for {plural(n, 'value')}", hint="Give one a unit.")
     elif not bool(np.all((p > 0) & (p <= 1 + 1e-9))):
         faults.add("probabilities", "are not between 0 and 1")
     elif not bool(np.all(np.abs(y[~np.isnan(y)]) <= LARGEST * p[~np.isnan(y)])):
         what = "are infinite or too large: their squares have no number"
-        faults.add("values", what, remedy="Give them in a larger unit.")
+        faults.add("values", what, hint="Give them in a larger unit.")
     pairs = None if joint is None else np.asarray(joint, dtype=np.float64)
     if pairs is not None and pairs.shape != (n, n):
-        faults.add("joint", f"has shape {pairs.shape}", remedy=f"Give ({n}, {n}).")
+        faults.add("joint", f"has shape {pairs.shape}", hint=f"Give ({n}, {n}).")
     elif pairs is not None and not bool(np.all(pairs > 0)):
-        faults.add("joint", "has pairs that cannot be drawn", remedy="Use 'deville'.")
+        faults.add("joint", "has pairs that cannot be drawn", hint="Use 'deville'.")
     estimator = method or ("deville" if pairs is None else "sen-yates-grundy")
     check_choice(faults, "method", estimator, (*WITH_PAIRS, *APPROXIMATIONS))
     if estimator in WITH_PAIRS and pairs is None:

@@ -48,8 +48,8 @@ class Plan(Protocol):
 def unknown_joint(design: str) -> InputError:
     """Return the error of a design that has no known second-order probabilities."""
     what = f"{design} has no known joint inclusion probabilities"
-    remedy = "Use simple random, stratified, conditional-poisson, sampford or tille sampling."
-    return InputError.of("joint probabilities", "design", what, remedy)
+    hint = "Use simple random, stratified, conditional-poisson, sampford or tille sampling."
+    return InputError.of("joint probabilities", "design", what, hint)
 
 
 def _in_order(positions: np.ndarray, p: np.ndarray) -> Selection:
@@ -296,8 +296,8 @@ class CollectPlan(_PlanOfClusters):
             total = np.bincount(self._cluster, weights=log_none, minlength=self.clusters.n)
             return np.asarray(-np.expm1(total))
         what = "has no known probability of drawing any member of a group"
-        remedy = "Use SimpleRandom, or Poisson sampling, or draw with replacement."
-        raise InputError.of("sample of collected groups", "design", what, remedy)
+        hint = "Use SimpleRandom, or Poisson sampling, or draw with replacement."
+        raise InputError.of("sample of collected groups", "design", what, hint)
 
     def draw(self, rng: np.random.Generator) -> Selection:
         """Return all units of the clusters with a drawn unit."""

@@ -88,8 +88,8 @@ def _inside(faults: Faults, probabilities: npt.ArrayLike, fixed: bool) -> tuple[
         faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(is_invalid))
     total = float(p[~is_invalid].sum())
     if fixed and not faults and not is_invalid.any() and abs(total - round(total)) > 1e-6:
-        remedy = "A sample of fixed size needs a whole number."
-        faults.add("probabilities", f"sum to {total:.6g}", remedy=remedy)
+        hint = "A sample of fixed size needs a whole number."
+        faults.add("probabilities", f"sum to {total:.6g}", hint=hint)
     faults.raise_if_any()
     return np.clip(p, 0.0, 1.0), round(total)
 

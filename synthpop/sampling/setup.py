@@ -81,8 +81,8 @@ class SampleSetup(Result):
         source = open_source(population, columns)
         if source.n != self.n_population:
             what = f"has {plural(source.n, 'row')}, the samples were drawn from {self.n_population}"
-            remedy = "Give the population of the set-up."
-            raise InputError.of("sample set-up", "population", what, remedy)
+            hint = "Give the population of the set-up."
+            raise InputError.of("sample set-up", "population", what, hint)
         return Sampler(
             source, None, **self.roles, strata_names=self.strata_names, replace=self.replace
         )

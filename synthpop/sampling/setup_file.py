@@ -48,8 +48,8 @@ def read_setup(path: Path | str) -> SampleSetup:
         if record.pop("samples") != _hash_of(samples):
             raise ValueError("samples")
     except (OSError, KeyError, ValueError, AttributeError, pa.ArrowException) as problem:
-        what, remedy = "is not a sample set-up, or damaged", "Write one with SampleSetup.write."
-        raise InputError.of("sample set-up", str(path), what, remedy) from problem
+        what, hint = "is not a sample set-up, or damaged", "Write one with SampleSetup.write."
+        raise InputError.of("sample set-up", str(path), what, hint) from problem
     for name in ("strata_names", "replace"):
         record[name] = tuple(record[name])
     return SampleSetup(samples, **record)

@@ -92,7 +92,7 @@ def open_source(population: Any, columns: Sequence[str] | None = None) -> Sampli
         faults = Faults("population")
         for name in columns:
             if name not in present:
-                faults.add(name, "is not a column", remedy=did_you_mean(name, present))
+                faults.add(name, "is not a column", hint=did_you_mean(name, present))
         faults.raise_if_any()
     if frame is None:
         return PopulationSource(population, columns)
@@ -178,8 +178,8 @@ class ClusterSource:
         values = units.column(name, "unit")
         rows = np.flatnonzero(values.isna().to_numpy())
         if len(rows):
-            remedy = "Every row needs one."
-            raise InputError.of("design", name, "unit is missing", remedy, rows=rows)
+            hint = "Every row needs one."
+            raise InputError.of("design", name, "unit is missing", hint, rows=rows)
         code = pd.factorize(values)[0]
         grouped = bool(np.all(code[1:] >= code[:-1]))
         self.units = units
@@ -211,8 +211,8 @@ class ClusterSource:
             return first
         if not pd.api.types.is_numeric_dtype(values.dtype):
             what = "differs between the members of a drawn unit"
-            remedy = "Strata must not cut through units."
-            raise InputError.of("design", name, what, remedy, rows=np.flatnonzero(~is_same))
+            hint = "Strata must not cut through units."
+            raise InputError.of("design", name, what, hint, rows=np.flatnonzero(~is_same))
         return pd.Series(np.add.reduceat(numbers.astype(np.float64), self.offsets[:-1]), name=name)
 
     def take(self, rows: np.ndarray) -> pd.DataFrame:

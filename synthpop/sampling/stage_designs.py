@@ -89,8 +89,8 @@ class TwoStage:
             raise InputError.of(subject, "first", what, "Give Cluster(unit, design).")
         if self.first.collect or getattr(self.first.design, "replace", False):
             what = "collects groups, or draws with replacement"
-            remedy = "Draw first-stage units as such and without replacement."
-            raise InputError.of(subject, "first", what, remedy)
+            hint = "Draw first-stage units as such and without replacement."
+            raise InputError.of(subject, "first", what, hint)
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
@@ -137,8 +137,8 @@ class Stratified:
 
     def __post_init__(self) -> None:
         if not self.by:
-            remedy = "Name the column of strata."
-            raise InputError.of("stratified sample", "by", "is not given", remedy)
+            hint = "Name the column of strata."
+            raise InputError.of("stratified sample", "by", "is not given", hint)
 
     @property
     def names(self) -> list[str]:
@@ -172,7 +172,7 @@ class Stratified:
             n_units = size_of(design)
             if n_units is not None and n_units > room and not with_replacement(design):
                 what = f"has {plural(room, 'unit')}, {n_units} are wanted"
-                faults.add(f"stratum {label!r}", what, remedy="Fewer.")
+                faults.add(f"stratum {label!r}", what, hint="Fewer.")
             elif not faults:
                 plans.append(design.plan(units))
         faults.raise_if_any()
@@ -194,11 +194,11 @@ def _check_strata(wanted: Mapping[Any, Any], labels: list[Any]) -> None:
     faults = Faults("stratified sample")
     for label in labels:
         if label not in wanted:
-            faults.add(f"stratum {label!r}", "has no design", remedy="Give 0 to leave it out.")
+            faults.add(f"stratum {label!r}", "has no design", hint="Give 0 to leave it out.")
     for label in wanted:
         if label not in labels:
-            remedy = did_you_mean(label, labels)
-            faults.add(f"stratum {label!r}", "is not in the population", remedy=remedy)
+            hint = did_you_mean(label, labels)
+            faults.add(f"stratum {label!r}", "is not in the population", hint=hint)
     faults.raise_if_any()
 
 

@@ -168,7 +168,7 @@ def _truth_of(
             values.update(true_values(survey, {name: estimator}, level))
         except Exception as problem:  # noqa: BLE001  (functions of the user)
             what = f"fails on the population itself: {first_line(problem)}"
-            faults.add(f"estimator {name}", what, remedy="Repair it, or give the true values.")
+            faults.add(f"estimator {name}", what, hint="Repair it, or give the true values.")
     faults.raise_if_any()
     return values
 
@@ -256,19 +256,19 @@ def _check(
     with faults.gathering():
         check_workers(workers)
     if not named:
-        faults.add("estimators", "there are none", remedy="Give functions of a survey.")
+        faults.add("estimators", "there are none", hint="Give functions of a survey.")
     for name, function in named.items():
         if not callable(function):
-            faults.add(name, "is not a function", remedy="Give a function of a survey.")
+            faults.add(name, "is not a function", hint="Give a function of a survey.")
     check(faults, PARAMETERS, {"repetitions": repetitions, "level": level})
     if isinstance(design, SampleSetup):
         if Whole(1).allows(repetitions) and repetitions > design.n_samples:
             what = f"is {repetitions}, the set-up has {plural(design.n_samples, 'sample')}"
-            faults.add("repetitions", what, remedy="Give as many or fewer.")
+            faults.add("repetitions", what, hint="Give as many or fewer.")
         if callable(population):
-            faults.add("design", "samples of another population", remedy="Give a design, or None.")
+            faults.add("design", "samples of another population", hint="Give a design, or None.")
     if not callable(population) and design is None:
-        faults.add("design", "is not given", remedy="Give SimpleRandom(n) ...")
+        faults.add("design", "is not given", hint="Give SimpleRandom(n) ...")
     faults.raise_if_any()
 
 

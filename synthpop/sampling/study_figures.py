@@ -48,10 +48,10 @@ def draw_study(
     all_domains = list(dict.fromkeys(study.estimates["domain"]))
     for domain in domains or ():
         if domain not in all_domains:
-            faults.add("domains", f"{domain!r} is none", remedy=f"There are {all_domains}.")
+            faults.add("domains", f"{domain!r} is none", hint=f"There are {all_domains}.")
     if kind != "curve" and study.grid:
         what = f"several levels of {' and '.join(study.grid)}"
-        faults.add("study", what, remedy="Choose one with study.at(...), or draw a curve.")
+        faults.add("study", what, hint="Choose one with study.at(...), or draw a curve.")
     faults.raise_if_any()
     if kind == "curve":
         return _curves(study, measure, over, domains)

@@ -100,10 +100,10 @@ class Study(Result):
         """
         faults = Faults("curves")
         if measure not in MEASURES:
-            faults.add("measure", f"{measure!r} is none", remedy=f"Choose of {MEASURES}.")
+            faults.add("measure", f"{measure!r} is none", hint=f"Choose of {MEASURES}.")
         if over not in self.grid:
-            remedy = f"Give simulate_study a mapping of levels as {over}."
-            faults.add("over", f"the study has no levels of {over!r}", remedy=remedy)
+            hint = f"Give simulate_study a mapping of levels as {over}."
+            faults.add("over", f"the study has no levels of {over!r}", hint=hint)
         faults.raise_if_any()
         column = self.table[measure]
         other_names = [name for name in column.index.names if name != over]
@@ -118,7 +118,7 @@ class Study(Result):
                 continue
             levels = list(dict.fromkeys(estimates[name])) if name in self.grid else []
             if label not in levels:
-                faults.add(name, f"{label!r} is not a level", remedy=f"There are {levels}.")
+                faults.add(name, f"{label!r} is not a level", hint=f"There are {levels}.")
                 continue
             estimates = estimates[estimates[name] == label].drop(columns=name)
             failures = failures[failures[name].isna() | (failures[name] == label)]

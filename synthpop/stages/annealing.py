@@ -153,18 +153,18 @@ class Anneal(PopulationStage):
             for margin in margins:
                 if self.split not in margin.columns:
                     what = f"margin {margin.label} has no column {self.split!r}, the split"
-                    remedy = "Give the margin by region too, or leave split out."
-                    faults.add(self.label, what, remedy=remedy)
+                    hint = "Give the margin by region too, or leave split out."
+                    faults.add(self.label, what, hint=hint)
 
     def _expect_upper(self, faults: Faults, schema: PopulationSchema) -> None:
         if self.split is None:
-            remedy = "Give split too."
-            faults.add(f"{self.label}: split_upper", "has no meaning without split", remedy=remedy)
+            hint = "Give split too."
+            faults.add(f"{self.label}: split_upper", "has no meaning without split", hint=hint)
         elif self.split_upper != "all":
             check_region(faults, self.label, str(self.split_upper), "split_upper", schema)
         elif schema.strata not in (None, self.split):
             what = f"would take households out of their {schema.strata!r}"
-            faults.add(f"{self.label}: split_upper", what, remedy="Name a column of larger areas.")
+            faults.add(f"{self.label}: split_upper", what, hint="Name a column of larger areas.")
 
     def finish(self, frame: pd.DataFrame, run: PopulationRun) -> Finished:
         """Recalibrate the population of a recipe, or a part of it."""

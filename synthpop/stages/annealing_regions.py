@@ -66,8 +66,8 @@ def control_regions(
     for m, columns in enumerate(controls.columns):
         if split not in columns:
             what = f"has no column {split!r}, by which the population is split"
-            remedy = "Give the margin by region too, or leave split out."
-            faults.add(controls.names[m], what, remedy=remedy)
+            hint = "Give the margin by region too, or leave split out."
+            faults.add(controls.names[m], what, hint=hint)
             parts.append(np.zeros(int((controls.margin == m).sum()), dtype=np.int64))
         else:
             parts.append(controls.keys[m][:, columns.index(split)])
@@ -82,7 +82,7 @@ def control_regions(
 def note_absent_region(label: str, total: float, faults: Faults) -> None:
     """Note a total of a region that the population does not have."""
     what = f"total {number_text(total, 6)}, but the population has no such region"
-    faults.add(label, what, remedy="Leave it out, or rename the region.")
+    faults.add(label, what, hint="Leave it out, or rename the region.")
 
 
 def regions_of(
@@ -251,8 +251,8 @@ def check_sizes(
                 f"the totals ask for {plural(n_needed, 'household')}, and {donors_text} may stand "
                 f"{max_copies} times each"
             )
-            remedy = "Simulate a larger population, join regions, or give a larger max_copies."
-            faults.add(f"region {levels[number]}", what, remedy=remedy)
+            hint = "Simulate a larger population, join regions, or give a larger max_copies."
+            faults.add(f"region {levels[number]}", what, hint=hint)
     return n_now, n_asked
 
 
@@ -263,8 +263,8 @@ def check_scale(now: int, asked: int, faults: Faults) -> None:
             f"the known totals ask for {plural(asked, 'household')}, the population has "
             f"{plural(now, 'household')} ({asked / now:.3g} times as many)"
         )
-        remedy = f"Simulate with a scale of {asked / now:.3g} times the present one, "
-        faults.add("margins", what, remedy=remedy + "or give totals of this population.")
+        hint = f"Simulate with a scale of {asked / now:.3g} times the present one, "
+        faults.add("margins", what, hint=hint + "or give totals of this population.")
 
 
 def search_regions(

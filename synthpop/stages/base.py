@@ -213,11 +213,11 @@ def check_in_survey(faults: Faults, label: str, names: Sequence[str], schema: Sc
     for name in names:
         if name not in schema.survey:
             what = f"variable {name!r} is not a column of the survey"
-            faults.add(label, what, remedy=did_you_mean(name, schema.survey))
+            faults.add(label, what, hint=did_you_mean(name, schema.survey))
 
 
 def check_numeric_field(faults: Faults, label: str, name: str, schema: Schema) -> None:
     """Note a column of the survey that is there but not numeric."""
     field = schema.survey.get(name)
     if field is not None and field.kind != "numeric":
-        faults.add(label, f"{name!r} is not numeric", remedy="Use Categorical, or convert it.")
+        faults.add(label, f"{name!r} is not numeric", hint="Use Categorical, or convert it.")

@@ -96,10 +96,10 @@ def check_size(sizes: np.ndarray, totals: np.ndarray, scale: float, rows_per_blo
         blocks = float((households / np.maximum(1, rows_per_block // sizes)).sum())
     if not persons <= MOST_PERSONS:
         what = f"the population would have {persons:.3g} persons, more than {count(MOST_PERSONS)}"
-        faults.add("scale", what, remedy="Check the weights, or give a smaller scale.")
+        faults.add("scale", what, hint="Check the weights, or give a smaller scale.")
     if not blocks <= MOST_BLOCKS:
         what = f"the population would have {blocks:.3g} blocks, more than {count(MOST_BLOCKS)}"
-        faults.add("rows_per_block", what, remedy="Give more rows per block.")
+        faults.add("rows_per_block", what, hint="Give more rows per block.")
     faults.raise_if_any()
 
 

@@ -18,8 +18,8 @@ from synthpop.conditional.class_models import (
     fit_fallbacks,
 )
 from synthpop.conditional.coded_sample import code_sample
-from synthpop.conditional.coding import make_design
 from synthpop.conditional.distribution import ClassDistribution, draw_levels
+from synthpop.conditional.encodings import make_design
 from synthpop.conditional.household_values import (
     drawn_by_household,
     first_members_of_sample,
@@ -145,7 +145,7 @@ class Categorical(ClassStage):
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         if not self.provides:
-            faults.add(self.label, "has no name", remedy="Name a column of the survey.")
+            faults.add(self.label, "has no name", hint="Name a column of the survey.")
             return
         ClassStage.check(self, faults, schema)
         check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)
@@ -161,21 +161,21 @@ class Categorical(ClassStage):
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
         n_levels = len(field.levels)
-        coding, sample, make_up = code_sample(
+        encodings, sample, make_up = code_sample(
             self, sample, classes - 1, without=classes == 0, conditions=self.conditions,
             n_levels=n_levels,
         )  # fmt: skip
-        design = make_design(sample, coding, classes, n_levels + 1)
+        design = make_design(sample, encodings, classes, n_levels + 1)
         seed = int(rng.integers(2**31))
         sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
-        if knows_first(coding):
-            sequence = with_targets(without_members_before(sequence, coding), design)
+        if knows_first(encodings):
+            sequence = with_targets(without_members_before(sequence, encodings), design)
         class_notes = fit_fallbacks(self.label, sequence, classes, sample)
         return CategoricalModel(
             fields=(field,),
-            coding=coding,
+            encodings=encodings,
             sequence=sequence,
-            allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
+            allowed=compile_rules(self.label, self.impossible, field, encodings, sample, classes),
             strata_levels=strata_levels,
             fallbacks=(*notes, *notes_by_level(class_notes, sample, self.by)),
             make_up=make_up,
@@ -219,9 +219,9 @@ class Categorical(ClassStage):
         if model.make_up is not None:
             block = model.make_up.of_block(block)
         draw = partial(self._simulate, model, rng=rng)
-        if knows_first(model.coding):
+        if knows_first(model.encodings):
             first = len(model.fields[0].levels)
-            return drawn_given_members(block, self.variable, model.coding, draw, first)
+            return drawn_given_members(block, self.variable, model.encodings, draw, first)
         return drawn_by_household(block, draw) if self.by_household == "shared" else draw(block)
 
     def _simulate(

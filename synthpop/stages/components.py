@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding, make_coding
-from synthpop.conditional.draw import spread
+from synthpop.conditional.draw import systematic_uniforms
+from synthpop.conditional.encodings import Encodings, make_encodings
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import DENSE_CELLS
@@ -121,7 +121,7 @@ class Components(BlockStage):
         check_choice(faults, f"{self.label}: shares", self.shares, SHARES)
         check(faults, {"decimals": DECIMALS, "unsplit": Flag()}, self, label=self.label)
         if len(self.parts) < 2 or len(set(self.parts)) != len(self.parts):
-            faults.add(self.label, "needs two or more distinct parts", remedy="See parts.")
+            faults.add(self.label, "needs two or more distinct parts", hint="See parts.")
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
@@ -143,15 +143,15 @@ class Components(BlockStage):
             what = f"{why} for everybody: there are no fractions"
             raise InputError.of("recipe", self.label, what, "Leave the step out.")
         terms = [(name,) for name in self.by]
-        coding = make_coding(sample, terms, probs=DECILES_AND_TAILS)
-        if strides(coding.variables)[1] > DENSE_CELLS:
+        encodings = make_encodings(sample, terms, probs=DECILES_AND_TAILS)
+        if strides(encodings.variables)[1] > DENSE_CELLS:
             what = (
-                f"by has {count_text(strides(coding.variables)[1])} cells, more than "
+                f"by has {count_text(strides(encodings.variables)[1])} cells, more than "
                 f"{count_text(DENSE_CELLS)}"
             )
-            remedy = "Condition on fewer variables or classes."
-            raise InputError.of("recipe", self.label, what, remedy)
-        cells = coding.cells(sample.columns, sample.n_persons)
+            hint = "Condition on fewer variables or classes."
+            raise InputError.of("recipe", self.label, what, hint)
+        cells = encodings.cells(sample.columns, sample.n_persons)
         ordered = tuple(
             sample.fields[n].kind == "numeric" or sample.fields[n].ordered for n in self.by
         )
@@ -172,7 +172,7 @@ class Components(BlockStage):
         decimals = decimals_of(parts.ravel()) if self.decimals == "survey" else self.decimals
         places = None if decimals is None else int(decimals)
         return ComponentsModel(
-            fields, coding, ordered, *donors, concentration, sample.strata_levels, field, notes,
+            fields, encodings, ordered, *donors, concentration, sample.strata_levels, field, notes,
             places,
         )  # fmt: skip
 
@@ -183,8 +183,8 @@ class Components(BlockStage):
         if len(rows_off):
             largest = f"largest difference {gap[rows_off].max():g}"
             what = f"parts do not add up to {self.total!r} ({largest})"
-            remedy = "Correct the total or name all its parts."
-            raise InputError.of("recipe", self.label, what, remedy, rows=np.sort(where[rows_off]))
+            hint = "Correct the total or name all its parts."
+            raise InputError.of("recipe", self.label, what, hint, rows=np.sort(where[rows_off]))
 
     def observed(self, model: ComponentsModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
@@ -199,11 +199,11 @@ class Components(BlockStage):
         n = block.n_persons
         totals = numbers(model.total, block.columns[self.total]).astype(np.float64)
         out = np.empty((len(self.parts), n))
-        cells = model.coding.cells(block.columns, n)
+        cells = model.encodings.cells(block.columns, n)
         of_cell = _donors_of_block(model, cells, totals, block, self.label, self.empty)
         groups = np.empty(n, dtype=np.int64)
         find_groups(totals, cells, of_cell, model.first, model.limits, groups)
-        uniforms = spread(groups, len(model.limits) + 1, rng)
+        uniforms = systematic_uniforms(groups, len(model.limits) + 1, rng)
         donors = np.empty(n, dtype=np.int64)
         split_totals(
             totals, groups, model.starts, model.cumulative, model.fractions, uniforms, donors, out
@@ -231,7 +231,7 @@ class ComponentsModel(StageModel):
     """Donors, those of a cell, and of a group within it, side by side."""
 
     fields: tuple[Field, ...]
-    coding: Coding
+    encodings: Encodings
     ordered: tuple[bool, ...]
     group_cells: np.ndarray  # int array, shape (c,): code of each cell with donors of one sign
     # int array, shape (c,): 0 for donors with a negative total, 1 for a positive one
@@ -329,7 +329,7 @@ def _donors_of_block(
     rule: str,
 ) -> np.ndarray:
     """Cell with donors for each cell code and sign of the total, shape (2, codes)."""
-    n_codes = strides(model.coding.variables)[1]
+    n_codes = strides(model.encodings.variables)[1]
     groups = np.full((2, n_codes), -1, dtype=np.int64)
     groups[model.group_signs, model.group_cells] = np.arange(len(model.group_cells))
     stratum = str(model.strata_levels[block.stratum])
@@ -362,8 +362,8 @@ def _nearest(
     reach = 0.0
     if len(candidates) == 0:  # no donor of this sign at all: donors of the other sign
         candidates, reach = np.arange(len(model.group_cells)), np.inf
-    empty_digits = split_cells(empty, model.coding.variables)
-    candidate_digits = split_cells(model.group_cells[candidates], model.coding.variables)
+    empty_digits = split_cells(empty, model.encodings.variables)
+    candidate_digits = split_cells(model.group_cells[candidates], model.encodings.variables)
     size = model.n_donors[candidates]
     distance = np.zeros((len(empty), len(candidates)))
     first_agreeing = np.full(distance.shape, len(model.ordered))

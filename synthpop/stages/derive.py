@@ -115,8 +115,8 @@ class Derive(BlockStage):
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         if (self.source is None) == (self.expression is None):
-            what, remedy = "needs either source or expression", "Give one of them."
-            faults.add(self.label, what, remedy=remedy)
+            what, hint = "needs either source or expression", "Give one of them."
+            faults.add(self.label, what, hint=hint)
             return
         if self.expression is not None:
             self._check_expression(faults, schema)
@@ -124,11 +124,11 @@ class Derive(BlockStage):
         for option in ("within", "aggregate"):
             if getattr(self, option) is not None:
                 what = f"{option} has no meaning without an expression"
-                faults.add(self.label, what, remedy="Leave it out.")
+                faults.add(self.label, what, hint="Leave it out.")
         assert self.source is not None
         check_available(faults, self.label, [self.source], schema, "source")
         if (self.breaks is None) == (self.mapping is None):
-            faults.add(self.label, "needs either breaks or mapping", remedy="Give one of them.")
+            faults.add(self.label, "needs either breaks or mapping", hint="Give one of them.")
         if self.breaks is not None:
             self._check_breaks(faults, schema)
         if self.mapping is not None:
@@ -137,12 +137,12 @@ class Derive(BlockStage):
     def _check_expression(self, faults: Faults, schema: Schema) -> None:
         if self.mapping is not None:
             what = "mapping has no meaning with an expression"
-            faults.add(self.label, what, remedy="Leave it out, or give breaks.")
+            faults.add(self.label, what, hint="Leave it out, or give breaks.")
         options = {"within": OneOf(None, "household"), "aggregate": OneOf(None, *AGGREGATES)}
         check(faults, options, self, label=self.label)
         if (self.within is None) != (self.aggregate is None):
-            what, remedy = "within and aggregate go together", "Give both, or none."
-            faults.add(self.label, what, remedy=remedy)
+            what, hint = "within and aggregate go together", "Give both, or none."
+            faults.add(self.label, what, hint=hint)
         if self.breaks is not None:
             self._check_breaks(faults, schema)
         known = {name: schema.survey.get(name) for name in schema.available}
@@ -153,37 +153,37 @@ class Derive(BlockStage):
 
     def _check_breaks(self, faults: Faults, schema: Schema) -> None:
         if not _are_numbers(self.breaks):
-            remedy = "Give two or more numbers."
-            faults.add(self.label, f"breaks = {self.breaks!r} are not numbers", remedy=remedy)
+            hint = "Give two or more numbers."
+            faults.add(self.label, f"breaks = {self.breaks!r} are not numbers", hint=hint)
             return
         limits = np.asarray(self.breaks, dtype=np.float64)
         if len(limits) < 2 or not np.all(np.diff(limits) > 0):
-            faults.add(self.label, "breaks do not increase", remedy="Give two or more limits.")
+            faults.add(self.label, "breaks do not increase", hint="Give two or more limits.")
         if self.labels is not None and len(self.labels) != len(limits) - 1:
             classes = plural(len(limits) - 1, "class", "classes")
             what = f"{plural(len(self.labels), 'label')} for {classes}"
-            faults.add(self.label, what, remedy="Give one label for each class.")
+            faults.add(self.label, what, hint="Give one label for each class.")
         if self.labels is not None and len(set(self.labels)) != len(self.labels):
-            faults.add(self.label, "labels are not distinct", remedy="Rename the repeated ones.")
+            faults.add(self.label, "labels are not distinct", hint="Rename the repeated ones.")
         field = None if self.source is None else schema.survey.get(self.source)
         if field is not None and field.kind != "numeric":
-            faults.add(self.label, f"{self.source!r} is not numeric", remedy="Use mapping.")
+            faults.add(self.label, f"{self.source!r} is not numeric", hint="Use mapping.")
 
     def _check_mapping(self, faults: Faults, schema: Schema) -> None:
         field = None if self.source is None else schema.survey.get(self.source)
         if self.labels is not None:
-            faults.add(self.label, "labels go with breaks", remedy="Put the names into mapping.")
+            faults.add(self.label, "labels go with breaks", hint="Put the names into mapping.")
         if field is not None and field.kind != "categorical":
-            faults.add(self.label, f"{self.source!r} is numeric", remedy="Use breaks.")
+            faults.add(self.label, f"{self.source!r} is numeric", hint="Use breaks.")
         if field is None or field.kind != "categorical":
             return
         for level, new in (self.mapping or {}).items():
             if new is None or new != new:
                 what = f"mapping has no new value for {level!r}"
-                faults.add(self.label, what, remedy="Leave it out of mapping: it becomes missing.")
+                faults.add(self.label, what, hint="Leave it out of mapping: it becomes missing.")
             if level not in field.levels:
                 what = f"mapping names the level {level!r} that {self.source!r} does not have"
-                faults.add(self.label, what, remedy=did_you_mean(level, field.levels))
+                faults.add(self.label, what, hint=did_you_mean(level, field.levels))
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""

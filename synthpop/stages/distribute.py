@@ -110,7 +110,7 @@ class Distribute(PopulationStage):
         for level in schema.levels.get(self.within, ()):
             if levels and level_text(level) not in levels:
                 what = f"region {level!r} has no area in any table"
-                faults.add(self.label, what, remedy="Give its areas.")
+                faults.add(self.label, what, hint="Give its areas.")
 
     def finish(self, frame: pd.DataFrame, run: PopulationRun) -> Finished:
         """Distribute the population of a recipe, or a part of it."""
@@ -183,8 +183,8 @@ class Distribute(PopulationStage):
         self, table: PopulationTable, faults: Faults, run: PopulationRun
     ) -> Distributed:
         if self.name in table.frame.columns:
-            remedy = "Choose another name for the areas."
-            faults.add(self.name, "is already a column", remedy=remedy)
+            hint = "Choose another name for the areas."
+            faults.add(self.name, "is already a column", hint=hint)
         items = margin_list(self.margins)
         for margin in items:
             _check_margin(margin, self.name, self.within, faults)
@@ -270,14 +270,14 @@ def distribute(
 def _check_margin(margin: Margin, name: str, within: str, faults: Faults) -> None:
     for column in (within, name):
         if column not in margin.columns:
-            remedy = "Give region and area of every total."
-            faults.add(margin.label, f"has no column {column!r}", remedy=remedy)
+            hint = "Give region and area of every total."
+            faults.add(margin.label, f"has no column {column!r}", hint=hint)
         elif margin.frame[column].isna().any():
             rows = np.flatnonzero(margin.frame[column].isna())
-            faults.add(margin.label, f"{column} is missing", rows=rows, remedy="Correct it.")
+            faults.add(margin.label, f"{column} is missing", rows=rows, hint="Correct it.")
     if margin.variable is not None:
         what = "areas take counts, not sums of a variable"
-        faults.add(margin.label, what, remedy="Leave variable out.")
+        faults.add(margin.label, what, hint="Leave variable out.")
     if margin.importance is not None:
-        remedy = "Leave importance out."
-        faults.add(margin.label, "all tables of areas count alike", remedy=remedy)
+        hint = "Leave importance out."
+        faults.add(margin.label, "all tables of areas count alike", hint=hint)

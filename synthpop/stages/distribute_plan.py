@@ -75,7 +75,7 @@ class AreaPlan:
             level = self.table.levels[number]
             if int(number) not in self.areas:
                 what = f"region {level!r} has no area in any table"
-                faults.add(self.within, what, remedy="Give its areas.")
+                faults.add(self.within, what, hint="Give its areas.")
         for k in np.flatnonzero(~np.isin(self.region_of_control, self.table.region)):
             if self.controls.targets[k] > 0 and not part:
                 note_absent(self.controls.label(int(k)), faults)
@@ -84,7 +84,7 @@ class AreaPlan:
             present += np.bincount(cells[cells >= 0], minlength=len(present))
         for k in np.flatnonzero((present > 0) & (self.controls.targets <= 0)):
             what = f"totals of all areas are 0, but the data have {count_text(present[k])} persons"
-            faults.add(self.controls.label(int(k)), what, remedy="Correct the table.")
+            faults.add(self.controls.label(int(k)), what, hint="Correct the table.")
 
     def run(self, workers: int, seed: int, listener: Listener) -> Distributed:
         """Allot the households region by region."""
@@ -200,8 +200,8 @@ def all_areas(margins: Sequence[Margin], name: str, within: str) -> list[Any]:
 
 def note_absent(label: str, faults: Faults) -> None:
     """Note totals of a region that the population does not have."""
-    remedy = "Leave it out, or rename the region."
-    faults.add(label, "no such region in the data", remedy=remedy)
+    hint = "Leave it out, or rename the region."
+    faults.add(label, "no such region in the data", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

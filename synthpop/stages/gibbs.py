@@ -16,9 +16,9 @@ from synthpop.conditional.class_models import (
     fit_classes,
     fit_fallbacks,
 )
-from synthpop.conditional.coding import make_coding, make_design
 from synthpop.conditional.distribution import ClassDistribution, evaluate_cells
-from synthpop.conditional.draw import spread
+from synthpop.conditional.draw import systematic_uniforms
+from synthpop.conditional.encodings import make_design, make_encodings
 from synthpop.conditional.fallback import MARGINAL, cumulative
 from synthpop.conditional.predictors import Predictors, terms_of
 from synthpop.conditional.schema import Schema, check_available
@@ -99,7 +99,7 @@ class GibbsPass(BlockStage):
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         if not self.variables or len(set(self.variables)) < len(self.variables):
-            faults.add(self.label, "needs distinct variables", remedy="Name each once.")
+            faults.add(self.label, "needs distinct variables", hint="Name each once.")
         check_available(faults, self.label, self.variables, schema, "variable")
         check(faults, {"passes": Whole(1, MOST_TIMES)}, self, label=self.label)
         check_class_options(faults, self, schema)
@@ -125,13 +125,15 @@ class GibbsPass(BlockStage):
         rules = list(rules_for(name, sample.rules))
         conditions = [other for rule in rules for other in rule["when"]]
         classes = codes_of(sample, name, field).astype(np.int64) + 1
-        coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
-        design = make_design(sample, coding, classes, len(field.levels) + 1)
+        encodings = make_encodings(
+            sample, terms, conditions, numeric=self.numeric, without=classes == 0
+        )
+        design = make_design(sample, encodings, classes, len(field.levels) + 1)
         sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
         label = f"{self.label}: {name}"
-        allowed = compile_rules(label, rules, field, coding, sample, classes)
+        allowed = compile_rules(label, rules, field, encodings, sample, classes)
         notes = fit_fallbacks(label, sequence, classes, sample)
-        return ClassDistribution(coding, sequence, allowed), notes
+        return ClassDistribution(encodings, sequence, allowed), notes
 
     def simulate(
         self, model: GibbsPassModel, block: Block, rng: np.random.Generator
@@ -200,7 +202,7 @@ def _drawn(
 
     cells, row_of_cell, probabilities, step, _ = evaluate_cells(distribution, block, label)
     out = np.empty(block.n_persons, dtype=field.dtype)
-    uniforms = spread(row_of_cell[cells], len(probabilities), rng)
+    uniforms = systematic_uniforms(row_of_cell[cells], len(probabilities), rng)
     draw_classes(cells, row_of_cell, cumulative(probabilities), uniforms, MISSING, out)
     unchanged = (step >= MARGINAL)[row_of_cell[cells]]
     if unchanged.any():

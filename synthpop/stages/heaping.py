@@ -75,7 +75,7 @@ class CorrectHeaping(SurveyStage):
         columns = survey.frame.columns
         if n_columns(columns, self.name) != 1:
             what = f"{self.name!r} is not a column of the survey"
-            faults.add(self.label, what, remedy=did_you_mean(self.name, columns))
+            faults.add(self.label, what, hint=did_you_mean(self.name, columns))
         else:
             self._check_column(faults, survey)
         if self.by is not None:
@@ -85,19 +85,19 @@ class CorrectHeaping(SurveyStage):
             check_choice(faults, f"{self.label}, heaps", self.heaps, STEPS)
         elif self.window is None:
             what = "window is needed with a list of heaps"
-            faults.add(self.label, what, remedy="For instance (2, 2).")
+            faults.add(self.label, what, hint="For instance (2, 2).")
 
     def _check_column(self, faults: Faults, survey: Survey) -> None:
         column = survey.frame[self.name]
         if not is_number(column):
-            remedy = "Give ages in years."
-            faults.add(self.label, f"{self.name!r} is not numeric ({column.dtype})", remedy=remedy)
+            hint = "Give ages in years."
+            faults.add(self.label, f"{self.name!r} is not numeric ({column.dtype})", hint=hint)
         elif column.isna().all():
-            faults.add(self.label, f"no {self.name!r} is known", remedy="Leave the step out.")
+            faults.add(self.label, f"no {self.name!r} is known", hint="Leave the step out.")
         for role, name in survey.roles.named().items():
             if name == self.name:
-                remedy = "Name the column of ages."
-                faults.add(self.label, f"{name!r} is the {role} of the survey", remedy=remedy)
+                hint = "Name the column of ages."
+                faults.add(self.label, f"{name!r} is the {role} of the survey", hint=hint)
 
     def prepare(self, survey: Survey, seed: int) -> tuple[Survey, SurveyStepRecord]:
         """Return the survey with corrected ages, of the type they had, and what was done."""

@@ -76,19 +76,19 @@ class Impute(SurveyStage):
     def expect(self, faults: Faults, survey: Survey) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
         if not self.variables or len(set(self.variables)) < len(self.variables):
-            faults.add(self.label, "needs distinct variables", remedy="Name each once.")
+            faults.add(self.label, "needs distinct variables", hint="Name each once.")
         check_choice(faults, f"{self.label}: empty", self.empty, EMPTY)
         check_choice(faults, f"{self.label}: unit", self.unit, UNITS)
         if self.unit == "household" and survey.roles.household is None:
-            remedy = "Give the survey its household role, or use unit='person'."
-            faults.add(self.label, "the survey has no households", remedy=remedy)
+            hint = "Give the survey its household role, or use unit='person'."
+            faults.add(self.label, "the survey has no households", hint=hint)
         roles = {name: role for role, name in survey.roles.named().items()}
         for name in self.variables:
             if name in self.given:
-                faults.add(self.label, f"{name!r} is given by itself", remedy="Leave it out there.")
+                faults.add(self.label, f"{name!r} is given by itself", hint="Leave it out there.")
             if name in roles:
                 what = f"{name!r} is the {roles[name]} of the survey"
-                faults.add(self.label, what, remedy="It must be complete.")
+                faults.add(self.label, what, hint="It must be complete.")
         for name in dict.fromkeys([*self.variables, *self.given]):
             self._check_column(faults, survey, name)
 
@@ -96,7 +96,7 @@ class Impute(SurveyStage):
         columns = survey.frame.columns
         if n_columns(columns, name) != 1:
             what = f"{name!r} is not a column of the survey"
-            faults.add(self.label, what, remedy=did_you_mean(name, columns))
+            faults.add(self.label, what, hint=did_you_mean(name, columns))
             return
         try:
             _, codes = encode_column(survey.frame[name])
@@ -107,8 +107,8 @@ class Impute(SurveyStage):
             rows = _rows_that_disagree(survey, _missing(codes), survey.frame[name])
             if len(rows):
                 what = f"{name!r} has several values in a household"
-                remedy = "Use unit='person', or correct the values."
-                faults.add(self.label, what, rows=rows, remedy=remedy)
+                hint = "Use unit='person', or correct the values."
+                faults.add(self.label, what, rows=rows, hint=hint)
 
     def prepare(self, survey: Survey, seed: int) -> tuple[Survey, SurveyStepRecord]:
         """Return the survey with values filled, of the type they had, and what was done."""

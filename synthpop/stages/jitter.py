@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.coding import make_coding, sample_digits
+from synthpop.conditional.encodings import make_encodings, sample_digits
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.errors import InputError
@@ -120,10 +120,10 @@ def jitter_laws(
     Raises InputError: a number is not whole, or has values that are 1,000 or more apart.
     """
     coded = [(name,) for name in variables if sample.fields[name].kind == "categorical"]
-    coding = make_coding(sample, coded)
-    digits = sample_digits(sample, coding)
-    cell = coding.cells(sample.columns, sample.n_persons)
-    cells = np.unique(cell[distinct_cells(digits, coding.sizes)[0]])
+    encodings = make_encodings(sample, coded)
+    digits = sample_digits(sample, encodings)
+    cell = encodings.cells(sample.columns, sample.n_persons)
+    cells = np.unique(cell[distinct_cells(digits, encodings.sizes)[0]])
     kind = np.searchsorted(cells, cell)
     laws = []
     for name, width in widths.items():
@@ -133,7 +133,7 @@ def jitter_laws(
             _check_numbers(name, known)
             chain = _chain(numbers, kind, sample.offsets)
             limits = _limits(name, variables, sample)
-            law = _observed_law(name, int(width), coding.variables, cells, chain, limits)
+            law = _observed_law(name, int(width), encodings.variables, cells, chain, limits)
             laws.append(_fitted(law, chain, sample.weights[chain.rows]))
     return tuple(laws)
 

@@ -168,8 +168,8 @@ def check_region(
     check_available(faults, label, [name], schema.variables, role)
     if name in schema.varying:
         what = f"{role} {name!r} differs between members of a household"
-        remedy = "Name a column that all members share, such as the strata."
-        faults.add(label, what, remedy=remedy)
+        hint = "Name a column that all members share, such as the strata."
+        faults.add(label, what, hint=hint)
 
 
 def check_strata(
@@ -190,8 +190,8 @@ def check_strata(
         # where all levels are unknown, `check_margins` notes the column
         if unknown_levels and len(unknown_levels) < categories.nunique():
             what = f"there are totals of {name} {', '.join(map(str, unknown_levels[:SHOWN]))}"
-            remedy = "The survey has no such stratum: leave them out, or rename them."
-            faults.add(f"{label}, margin {margin.label}", what, remedy=remedy)
+            hint = "The survey has no such stratum: leave them out, or rename them."
+            faults.add(f"{label}, margin {margin.label}", what, hint=hint)
 
 
 def check_margins(
@@ -206,7 +206,7 @@ def check_margins(
     own_column: column that the step makes itself
     """
     if not margins:
-        faults.add(label, "has no margins", remedy="Give at least one Margin.")
+        faults.add(label, "has no margins", hint="Give at least one Margin.")
     for margin in margins:
         where = f"{label}, margin {margin.label}"
         columns = [name for name in margin.columns if name != own_column]
@@ -216,7 +216,7 @@ def check_margins(
             field = schema.variables.survey.get(margin.variable)
             if field is not None and field.kind != "numeric":
                 what = f"variable {margin.variable!r} is not numeric"
-                faults.add(where, what, remedy="Name a numeric variable, or count persons.")
+                faults.add(where, what, hint="Name a numeric variable, or count persons.")
         if margin.level == "household":
             _check_households(faults, where, margin, columns, schema)
         for name in columns:
@@ -227,14 +227,14 @@ def _check_households(
     faults: Faults, where: str, margin: Margin, columns: list[str], schema: PopulationSchema
 ) -> None:
     if not schema.households:
-        remedy = "Give the survey its household role, or use level='person'."
-        faults.add(where, "the survey has no households", remedy=remedy)
+        hint = "Give the survey its household role, or use level='person'."
+        faults.add(where, "the survey has no households", hint=hint)
     counted = [*columns, *([margin.variable] if margin.variable else [])]
     for name in counted:
         if name in schema.varying:
             what = f"{name!r} differs between members of a household"
-            remedy = "Count households by what all members share, or use level='person'."
-            faults.add(where, what, remedy=remedy)
+            hint = "Count households by what all members share, or use level='person'."
+            faults.add(where, what, hint=hint)
 
 
 def _check_values(
@@ -250,7 +250,7 @@ def _check_values(
         shown = ", ".join(map(str, values[:SHOWN]))
         examples = ", ".join(map(str, levels[: 2 * SHOWN]))
         faults.add(where, f"no value of {name!r} occurs in the survey ({shown})",
-                   remedy=f"There are: {examples or 'none'}.")  # fmt: skip
+                   hint=f"There are: {examples or 'none'}.")  # fmt: skip
 
 
 def known_levels(schema: Schema) -> dict[str, tuple[Any, ...]]:

@@ -80,12 +80,12 @@ def expanded(step: Any) -> Sequence[Any]:
 def _check_steps(recipe: Any) -> None:
     faults = Faults("recipe")
     if isinstance(recipe, (str, Mapping)) or not isinstance(recipe, Iterable):
-        faults.add("recipe", f"is a {type(recipe).__name__}", remedy="Give a list of steps.")
+        faults.add("recipe", f"is a {type(recipe).__name__}", hint="Give a list of steps.")
         faults.raise_if_any()
     for place, step in enumerate(recipe, 1):
         if not isinstance(step, (SurveyStage, BlockStage, PopulationStage)):
-            remedy = 'Give one with its options, as Structure(["age"]).'
-            faults.add(f"step {place}", f"{step!r} is not a step", remedy=remedy)
+            hint = 'Give one with its options, as Structure(["age"]).'
+            faults.add(f"step {place}", f"{step!r} is not a step", hint=hint)
     faults.raise_if_any()
 
 
@@ -97,20 +97,20 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     faults = Faults("recipe")
     if not isinstance(survey, Survey):
         what = f"is a {type(survey).__name__}"
-        faults.add("survey", what, remedy="Give a Survey, which knows the column of weights.")
+        faults.add("survey", what, hint="Give a Survey, which knows the column of weights.")
         faults.raise_if_any()
     steps = split_recipe(recipe)
     stages = steps.stages
     _check_places(faults, recipe)
     if not stages or not isinstance(stages[0], Structure):
-        faults.add("recipe", "does not begin with Structure", remedy="Put Structure first.")
+        faults.add("recipe", "does not begin with Structure", hint="Put Structure first.")
         if not stages:
             faults.raise_if_any()
     names = [step.label for step in steps.survey_stages]
     for survey_stage in steps.survey_stages:
         survey_stage.expect(faults, survey)
     for label in sorted({name for name in names if names.count(name) > 1}):
-        faults.add(label, "is in the recipe more than once", remedy="Leave one of them.")
+        faults.add(label, "is in the recipe more than once", hint="Leave one of them.")
     columns = _encode(faults, stages, survey)
     known: dict[str, Field | None] = dict.fromkeys(map(str, survey.frame.columns))
     known |= columns.fields
@@ -123,7 +123,7 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     schemas = [schema]
     for number, stage in enumerate(stages):
         if number and isinstance(stage, Structure):
-            faults.add("recipe", "has Structure twice", remedy="Join their variables.")
+            faults.add("recipe", "has Structure twice", hint="Join their variables.")
             schemas.append(schema)
             continue
         later = tuple(name for item in stages[number + 1 :] for name in item.provides)
@@ -146,14 +146,14 @@ def _check_places(faults: Faults, recipe: Sequence[Any]) -> None:
             before = [item for item in recipe[:place] if not isinstance(item, SurveyStage)]
             if before:
                 what = f"comes behind {before[0].label}, but it works on the survey"
-                remedy = "Put it at the beginning of the recipe, before Structure."
-                faults.add(step.label, what, remedy=remedy)
+                hint = "Put it at the beginning of the recipe, before Structure."
+                faults.add(step.label, what, hint=hint)
         elif isinstance(step, PopulationStage) and not any(
             isinstance(item, Structure) for item in recipe[:place]
         ):
             what = "comes before Structure, but it works on whole households"
-            remedy = "Put it behind the steps whose variables it uses."
-            faults.add(step.label, what, remedy=remedy)
+            hint = "Put it behind the steps whose variables it uses."
+            faults.add(step.label, what, hint=hint)
 
 
 def _check_names(faults: Faults, step: Any, names: set[str]) -> set[str]:
@@ -161,7 +161,7 @@ def _check_names(faults: Faults, step: Any, names: set[str]) -> set[str]:
     for name in step.provides:
         if name in names:
             what = f"makes {name!r}, which the population already has"
-            faults.add(step.label, what, remedy="Choose another name.")
+            faults.add(step.label, what, hint="Choose another name.")
     return set(step.provides)
 
 
@@ -169,22 +169,22 @@ def _check_revised(faults: Faults, step: BlockStage, before: Sequence[BlockStage
     """Note columns that cannot be drawn again, and steps that have used what would change."""
     revised = step.revises
     if revised and any(item.label == step.label for item in before):
-        faults.add(step.label, "is in the recipe more than once", remedy="Give more passes.")
+        faults.add(step.label, "is in the recipe more than once", hint="Give more passes.")
     for name in revised:
         maker = next((item for item in before if name in item.provides), None)
         if maker is not None and not maker.is_revisable:
             what = f"{name!r} cannot be drawn again: {maker.label} makes it"
-            faults.add(step.label, what, remedy="Name variables of Categorical.")
+            faults.add(step.label, what, hint="Name variables of Categorical.")
         form = None if maker is None else maker.by_household
         if form is not None:
             what = f"{name!r} is a variable of the household: its members would differ"
             if form in GIVEN_MEMBERS:
                 what = f"{name!r} is drawn given other members, which another draw forgets"
-            faults.add(step.label, what, remedy="Leave it out.")
+            faults.add(step.label, what, hint="Leave it out.")
         for item in before:
             if name in item.sources:
                 what = f"{item.label} before it has used {name!r}, which would change"
-                faults.add(step.label, what, remedy=f"Move it before {item.label}.")
+                faults.add(step.label, what, hint=f"Move it before {item.label}.")
 
 
 def _check_population_stages(
@@ -233,7 +233,7 @@ def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Col
     columns = Columns({}, {})
     for name in dict.fromkeys(names_read):
         if n_columns(survey.frame.columns, name) > 1:
-            faults.add(name, "several columns have this name", remedy="Rename them.")
+            faults.add(name, "several columns have this name", hint="Rename them.")
         elif name in survey.frame.columns:
             try:
                 columns.fields[name], columns.arrays[name] = encode_column(survey.frame[name])

@@ -16,8 +16,8 @@ from synthpop.conditional.class_models import (
     fit_classes,
     fit_fallbacks,
 )
-from synthpop.conditional.coding import Coding, make_coding, make_design
 from synthpop.conditional.distribution import ClassDistribution, draw_levels
+from synthpop.conditional.encodings import Encodings, make_design, make_encodings
 from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
     draw_others,
@@ -115,7 +115,7 @@ class Relation(ClassStage):
         for role, level in (("head", self.head), *(("direct", item) for item in self.direct)):
             if level not in field.levels:
                 what = f"{role} names the level {level!r} that {self.relationship!r} does not have"
-                faults.add(self.label, what, remedy=did_you_mean(level, field.levels))
+                faults.add(self.label, what, hint=did_you_mean(level, field.levels))
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> RelationModel:
         """Learn the model of heads and that of the others; `rng` seeds models that need it."""
@@ -129,10 +129,10 @@ class Relation(ClassStage):
         members = members_beside(heads, sample.offsets, np.isin(codes, relation[1]))
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         terms = terms_of(self.predictors, sample)
-        coding = make_coding(sample, terms, self.conditions, without=classes == 0, by=self.by)
+        encodings = make_encodings(sample, terms, self.conditions, without=classes == 0, by=self.by)
         wide, others_sample = with_members_before(
             self.by_household,
-            coding,
+            encodings,
             sample,
             classes - 1,
             members.others,
@@ -154,7 +154,7 @@ class Relation(ClassStage):
             )
             notes.append(Fallback(self.label, "all", what))
         seed, others = int(rng.integers(2**31)), None
-        of_heads, fallbacks = self._fit(field, coding, sample, classes, heads, "heads: ", seed)
+        of_heads, fallbacks = self._fit(field, encodings, sample, classes, heads, "heads: ", seed)
         notes += fallbacks
         if len(members.others):
             others, fallbacks = self._fit(
@@ -172,16 +172,22 @@ class Relation(ClassStage):
         )
 
     def _fit(
-        self, field: Field, coding: Coding, sample: Sample, classes: np.ndarray, rows: np.ndarray,
-        who: str, seed: int,
-    ) -> tuple[ClassDistribution, tuple[Fallback, ...]]:  # fmt: skip
+        self,
+        field: Field,
+        encodings: Encodings,
+        sample: Sample,
+        classes: np.ndarray,
+        rows: np.ndarray,
+        who: str,
+        seed: int,
+    ) -> tuple[ClassDistribution, tuple[Fallback, ...]]:
         """Learn the distribution of the members in some rows; `who` begins each fallback."""
-        design = make_design(sample, coding, classes, len(field.levels) + 1, rows)
+        design = make_design(sample, encodings, classes, len(field.levels) + 1, rows)
         sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
-        sequence = without_members_before(sequence, coding)
-        allowed = compile_rules(self.label, self.impossible, field, coding, sample, classes)
+        sequence = without_members_before(sequence, encodings)
+        allowed = compile_rules(self.label, self.impossible, field, encodings, sample, classes)
         notes = fit_fallbacks(self.label, sequence, classes, sample, rows, who)
-        return ClassDistribution(coding, sequence, allowed), notes
+        return ClassDistribution(encodings, sequence, allowed), notes
 
     def simulate(
         self, model: RelationModel, block: Block, rng: np.random.Generator
@@ -201,11 +207,13 @@ class Relation(ClassStage):
             )
             return {field.name: levels}
 
-        levels_of_heads = draw(model.heads, block_of(block, heads, model.heads.coding))
+        levels_of_heads = draw(model.heads, block_of(block, heads, model.heads.encodings))
         columns = {field.name: members.handed_on(levels_of_heads[field.name])}
         others = model.others
         if len(members.others) and others is not None:
-            draw_others(block, field.name, others.coding, partial(draw, others), members, columns)
+            draw_others(
+                block, field.name, others.encodings, partial(draw, others), members, columns
+            )
         return columns
 
     @property

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthpop.conditional.coding import make_coding, sample_digits
 from synthpop.conditional.donors import (
     ALONE,
     MOST_DONORS,
@@ -23,7 +22,8 @@ from synthpop.conditional.donors import (
     persons_of_kinds,
     shared_donors,
 )
-from synthpop.conditional.draw import spread
+from synthpop.conditional.draw import systematic_uniforms
+from synthpop.conditional.encodings import make_encodings, sample_digits
 from synthpop.conditional.fallback import cumulative
 from synthpop.conditional.pooling.choose import CHOICES
 from synthpop.conditional.schema import Schema
@@ -109,25 +109,25 @@ class Structure(BlockStage):
         number = isinstance(amount, Real) and not isinstance(amount, bool)
         if not (number and float(amount) >= 0) and amount not in POOLING:
             choices = ", ".join(f'"{choice}"' for choice in POOLING)
-            remedy = f"Give {choices} or a number of households."
-            faults.add(f"{self.label}: pooling", f"is {self.pooling!r}", remedy=remedy)
+            hint = f"Give {choices} or a number of households."
+            faults.add(f"{self.label}: pooling", f"is {self.pooling!r}", hint=hint)
         if len(set(self.variables)) != len(self.variables):
-            faults.add(self.label, "a variable is named twice", remedy="Name each once.")
+            faults.add(self.label, "a variable is named twice", hint="Name each once.")
         self._check_jitter(faults, schema)
 
     def _check_jitter(self, faults: Faults, schema: Schema) -> None:
         if not isinstance(self.jitter, (Mapping, NoneType)):
-            remedy = 'Give {"age": 2}, for instance.'
-            faults.add(f"{self.label}: jitter", f"is {self.jitter!r}", remedy=remedy)
+            hint = 'Give {"age": 2}, for instance.'
+            faults.add(f"{self.label}: jitter", f"is {self.jitter!r}", hint=hint)
             return
         for name, width in (self.jitter or {}).items():
             field = schema.survey.get(name)
             where = f"{self.label}: jitter of {name!r}"
             if name not in self.variables or (field is not None and field.kind != "numeric"):
                 what = "is not a number among the variables of the structure"
-                faults.add(where, what, remedy=did_you_mean(name, self.variables))
+                faults.add(where, what, hint=did_you_mean(name, self.variables))
             if not Whole(1).allows(width):
-                faults.add(where, f"is {width!r}", remedy="Give a whole number of 1 or more.")
+                faults.add(where, f"is {width!r}", hint="Give a whole number of 1 or more.")
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> StructureModel:
         """Estimate household counts and sort the donors."""
@@ -171,9 +171,9 @@ class Structure(BlockStage):
             what = f"more than {count_text(MOST_DONORS)} donors of all strata"
             note = Fallback(self.label, "all", f"{what}: those of the own stratum only")
             return own_households, ALONE, (note,)
-        coding = make_coding(sample, [(name,) for name in self.variables], probs=TWENTIETHS)
-        digits = sample_digits(sample, coding)
-        kind = distinct_cells(digits, coding.sizes)[1]
+        encodings = make_encodings(sample, [(name,) for name in self.variables], probs=TWENTIETHS)
+        digits = sample_digits(sample, encodings)
+        kind = distinct_cells(digits, encodings.sizes)[1]
         has_many_kinds = int(kind.max(initial=-1)) >= MOST_KINDS
         persons = persons_of_kinds(digits if has_many_kinds else kind[:, None], sample.offsets)
         households = DonorHouseholds(strata, sizes, weights, persons, len(levels), n_sizes)
@@ -213,7 +213,7 @@ class Structure(BlockStage):
         start = 0
         for size, count in zip(sizes, counts, strict=True):
             zeros = np.zeros(int(count), dtype=np.int64)
-            donors = _draw(model, block.stratum, int(size), spread(zeros, 1, rng))
+            donors = _draw(model, block.stratum, int(size), systematic_uniforms(zeros, 1, rng))
             expand(donors, int(size), model.offsets, start, rows)
             start += int(size) * int(count)
         columns = {}

@@ -224,9 +224,9 @@ def bootstrap(
         data, weights = survey.frame, survey.roles.weight if weights is None else weights
         if any(value is not None for value in (strata, cluster, fpc)):
             what = "has its design in its roles"
-            faults.add("data", what, remedy="Leave out strata, cluster and fpc.")
+            faults.add("data", what, hint="Leave out strata, cluster and fpc.")
     elif weights is None:
-        faults.add("weights", "are not given", remedy="Give one per row, or a Survey as data.")
+        faults.add("weights", "are not given", hint="Give one per row, or a Survey as data.")
         faults.raise_if_any()
     if isinstance(data, (list, tuple)):
         data = np.asarray(data)

@@ -98,7 +98,7 @@ def _column(faults: Faults, data: Any, value: Any, name: str) -> pd.Series:
     column = pd.Series(value).reset_index(drop=True)
     if len(column) != n:
         what = f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}"
-        faults.add(name, what, remedy="Give one value per row.")
+        faults.add(name, what, hint="Give one value per row.")
     return column
 
 

@@ -172,7 +172,7 @@ def _checked(
     q = _numbers(faults, estimates, "estimates")
     u = np.empty(0) if variances is None else _numbers(faults, variances, "variances")
     if q is not None and len(q) < 2:
-        faults.add("estimates", f"{plural(len(q), 'number')}", remedy="Give two or more.")
+        faults.add("estimates", f"{plural(len(q), 'number')}", hint="Give two or more.")
     if variances is None and kind in ("fully", "partially"):
         faults.add("variances", f"are needed for {kind} synthetic data")
     if variances is not None and q is not None and u is not None:
@@ -190,10 +190,10 @@ def _numbers(faults: Faults, values: Any, name: str) -> np.ndarray | None:
     try:
         column = np.asarray(values, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):
-        faults.add(name, "are not numbers", remedy="Give one number a data set.")
+        faults.add(name, "are not numbers", hint="Give one number a data set.")
         return None
     if not np.isfinite(column).all():
         rows = np.flatnonzero(~np.isfinite(column))
-        faults.add(name, "are missing or infinite", rows=rows, remedy="Leave these data sets out.")
+        faults.add(name, "are missing or infinite", rows=rows, hint="Leave these data sets out.")
         return None
     return column

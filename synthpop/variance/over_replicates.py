@@ -202,8 +202,8 @@ def _values(
         manifest = getattr(population, "manifest", None)
         if argument == "replicates" and manifest is not None and not _is_refit(manifest):
             what = "are populations of one fit: they show the noise of the simulation only"
-            remedy = 'Make them with fitted.replicates(n, refit="bootstrap").'
-            raise InputError.of("estimate over replicates", argument, what, remedy)
+            hint = 'Make them with fitted.replicates(n, refit="bootstrap").'
+            raise InputError.of("estimate over replicates", argument, what, hint)
         frame = population if manifest is None else population.frame(columns)
         scale = 1.0 if manifest is None else manifest.identity.scale
         rows.append(numbers_of_indicator(function(frame, np.full(len(frame), 1.0 / scale))))

@@ -103,7 +103,7 @@ class ReplicateWeights(Result):
         check(faults, {"level": Between(0, 1, open="both")}, {"level": level})
         if survey.n_persons != len(self.weights):
             what = f"has {plural(survey.n_persons, 'row')}, the weights have {len(self.weights)}"
-            faults.add("survey", what, remedy="Give the survey of the same rows.")
+            faults.add("survey", what, hint="Give the survey of the same rows.")
         faults.raise_if_any()
         start = pd.Series(numbers_of_indicator(function(survey.frame, survey.weights)))
         rows = []
@@ -190,7 +190,7 @@ def replicate_weights(
     faults = Faults("replicate weights")
     check(faults, PARAMETERS, {"method": method, "replicates": replicates, "fay": fay})
     if fay and method != "brr":
-        faults.add("fay", "has a meaning with method 'brr' only", remedy="Leave it out.")
+        faults.add("fay", "has a meaning with method 'brr' only", hint="Leave it out.")
     faults.raise_if_any()
     units = survey.sampled_units
     if method == "bootstrap":
@@ -236,8 +236,8 @@ def _balanced(units: SampledUnits, fay: float) -> tuple[np.ndarray, float, np.nd
     sizes = np.bincount(units.stratum)
     if (sizes != 2).any():
         what = f"{plural(int((sizes != 2).sum()), 'stratum has', 'strata have')} not two units"
-        remedy = "Use 'jackknife' or 'bootstrap', or join strata."
-        raise InputError.of("replicate weights", "method", what, remedy)
+        hint = "Use 'jackknife' or 'bootstrap', or join strata."
+        raise InputError.of("replicate weights", "method", what, hint)
     n_replicates = 1 << len(sizes).bit_length()  # more than strata: the first column is 1
     signs = hadamard(n_replicates)[:, 1 : len(sizes) + 1].T
     order = np.argsort(units.stratum, kind="stable")
@@ -316,7 +316,7 @@ def replicate_weights_from(
     if isinstance(columns, str):
         columns = [name for name in data.columns if str(name).startswith(columns)]
     if len(columns) < 2:
-        faults.add("columns", plural(len(columns), "column"), remedy="Name two or more.")
+        faults.add("columns", plural(len(columns), "column"), hint="Name two or more.")
     are_there = check_columns(faults, data, columns, "columns")
     are_there = are_there and check_numeric(faults, data, list(columns), "replicate weight")
     faults.raise_if_any()
@@ -329,7 +329,7 @@ def replicate_weights_from(
     factor = np.ones(n_replicates) if scales is None else np.asarray(scales, dtype=np.float64)
     if factor.shape != (n_replicates,):
         what = f"{len(factor)} for {plural(n_replicates, 'replicate')}"
-        faults.add("scales", what, remedy="Give one a replicate.")
+        faults.add("scales", what, hint="Give one a replicate.")
     faults.raise_if_any()
     usual = {
         "bootstrap": 1 / (n_replicates - 1),

@@ -92,8 +92,8 @@ class Attribution(CountingResult, TableResult):
         """Return one measure by name."""
         values = self.table.loc[self.table["measure"] == measure, "value"]
         if values.empty:
-            remedy = f"There are: {[*self.table['measure']]}."
-            raise InputError.of("Attribution", measure, "no such measure", remedy)
+            hint = f"There are: {[*self.table['measure']]}."
+            raise InputError.of("Attribution", measure, "no such measure", hint)
         return float(values.iloc[0])
 
     def summary(self) -> str:

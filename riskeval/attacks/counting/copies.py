@@ -282,7 +282,7 @@ def _blocks(synthetic: Any, marks: Marks) -> Iterator[pd.DataFrame]:
 def _check_amounts(faults: Faults, frame: pd.DataFrame, marks: Marks, role: str) -> None:
     for name in marks.amounts:
         if name in frame and not is_number(frame[name]):
-            faults.add(name, f"is not a number in the {role}", remedy="Make it one, as elsewhere.")
+            faults.add(name, f"is not a number in the {role}", hint="Make it one, as elsewhere.")
 
 
 def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) -> np.ndarray:

@@ -295,8 +295,8 @@ def _read_exclusions(
     good = []
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 3:
-            remedy = "Give (key, level of the key, level of the target)."
-            faults.add("exclude_pairs", f"{pair!r} is not three values", remedy=remedy)
+            hint = "Give (key, level of the key, level of the target)."
+            faults.add("exclude_pairs", f"{pair!r} is not three values", hint=hint)
         elif pair[0] not in counting.request.keys:
             faults.add("exclude_pairs", f"{pair[0]!r} is not a key")
         else:

@@ -143,7 +143,7 @@ def read_counting(
     faults = Faults(name)
     if len(request.targets) != n_targets:
         what = f"{len(request.targets)} targets are given, {n_targets} wanted"
-        faults.add("target", what, remedy="Name what the intruder looks for.")
+        faults.add("target", what, hint="Name what the intruder looks for.")
     further = check_intervals(faults, draws, confidence, options["replicates"])
     check(faults, {"n_groups": Whole(2) | NONE}, options)
     faults.raise_if_any()

@@ -135,7 +135,7 @@ def membership(
         most_synthetic=most_synthetic, workers=workers,
     )  # fmt: skip
     if isinstance(most_records, int) and most_records < LEAST:
-        faults.add("most_records", f"is {most_records}", remedy=f"Give {LEAST} or more.")
+        faults.add("most_records", f"is {most_records}", hint=f"Give {LEAST} or more.")
     files = read_nearness(
         faults, request, {"original": original, "holdout": holdout}, synthetic,
         least={"holdout": LEAST}, most_synthetic=most_synthetic, seed=seed,

@@ -171,7 +171,7 @@ class _Numbers(_Target):
             rows = np.flatnonzero(lower > upper) + offset
             if len(rows):
                 what = f"lower bound is above the upper bound {bounds[1]!r}"
-                faults.add(bounds[0], what, rows=rows, remedy="Name the lower bound first.")
+                faults.add(bounds[0], what, rows=rows, hint="Name the lower bound first.")
         faults.raise_if_any()
         return (values, lower, upper), ~np.isnan(values)
 

@@ -69,8 +69,8 @@ def check_model(faults: Faults, model: Any, numeric: bool, categorical: bool) ->
     from sklearn.base import is_classifier, is_regressor
 
     if not (hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")):
-        remedy = f"There are: {', '.join(MODELS)}; or give an estimator of scikit-learn."
-        faults.add("model", f"{model!r} is not a model", remedy=remedy)
+        hint = f"There are: {', '.join(MODELS)}; or give an estimator of scikit-learn."
+        faults.add("model", f"{model!r} is not a model", hint=hint)
         return
     for wrong, what in (
         (numeric and not is_regressor(model), "a regressor for a target of numbers"),
@@ -80,7 +80,7 @@ def check_model(faults: Faults, model: Any, numeric: bool, categorical: bool) ->
             faults.add("model", f"{type(model).__name__} is not {what}")
     if "sample_weight" not in signature(model.fit).parameters:
         what = f"{type(model).__name__} does not take weights, so it cannot count persons"
-        faults.add("model", what, remedy="Give an estimator whose fit has sample_weight.")
+        faults.add("model", what, hint="Give an estimator whose fit has sample_weight.")
 
 
 def learner(model: Any, n_keys: int, categorical: bool, rng: np.random.Generator) -> Learner:

@@ -168,7 +168,7 @@ open_interval, holdout, model
     faults = Faults("scenario_replicates")
     check(faults, {"confidence": SHARE}, {"confidence": confidence})
     if isinstance(populations, (pd.DataFrame, str)) or not isinstance(populations, Iterable):
-        faults.add("populations", "is not a collection of populations", remedy="Give a list.")
+        faults.add("populations", "is not a collection of populations", hint="Give a list.")
     faults.raise_if_any()
     used = resolve_seed(seed)
     tables: list[pd.DataFrame] = []

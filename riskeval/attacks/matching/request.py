@@ -160,7 +160,7 @@ def _scenario(
             faults.raise_if_any()
             raise
     if not scenario.targets and not faults:
-        faults.add("target", "is not given", remedy="Name the column the intruder looks for.")
+        faults.add("target", "is not given", hint="Name the column the intruder looks for.")
     return scenario
 
 
@@ -208,8 +208,8 @@ def _pairs(faults: Faults, intervals: Any, targets: tuple[str, ...]) -> dict[str
     if intervals is None:
         return {}
     if not isinstance(intervals, Mapping) and len(targets) > 1:
-        remedy = "Give a mapping of target to (lower, upper)."
-        faults.add("intervals", "one pair is given for several targets", remedy=remedy)
+        hint = "Give a mapping of target to (lower, upper)."
+        faults.add("intervals", "one pair is given for several targets", hint=hint)
         return {}
     if not isinstance(intervals, Mapping):
         intervals = dict.fromkeys(targets, intervals)
@@ -217,18 +217,18 @@ def _pairs(faults: Faults, intervals: Any, targets: tuple[str, ...]) -> dict[str
     for name, pair in intervals.items():
         if name not in targets:
             what = f"{name!r} is not a target"
-            faults.add("intervals", what, remedy=did_you_mean(name, targets))
+            faults.add("intervals", what, hint=did_you_mean(name, targets))
         elif isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2:
             pairs[name] = (pair[0], pair[1])
         else:
-            remedy = "Give the names of two population columns: (lower, upper)."
-            faults.add("intervals", f"{pair!r} is not a pair", remedy=remedy)
+            hint = "Give the names of two population columns: (lower, upper)."
+            faults.add("intervals", f"{pair!r} is not a pair", hint=hint)
     return pairs
 
 
 def _check_scenarios(faults: Faults, scenarios: tuple[int, ...], without: list[str]) -> None:
     if not scenarios:
-        faults.add("scenarios", "no scenario is given", remedy="There are: 1, 2, 3, 4, 5.")
+        faults.add("scenarios", "no scenario is given", hint="There are: 1, 2, 3, 4, 5.")
     for number in dict.fromkeys(scenarios):
         check_choice(faults, "scenarios", number, ALL_SCENARIOS)
         if scenarios.count(number) > 1:
@@ -239,7 +239,7 @@ def _check_scenarios(faults: Faults, scenarios: tuple[int, ...], without: list[s
             "intervals",
             f"scenarios {' and '.join(map(str, lacking))} need intervals, none are given "
             f"for {', '.join(without)}",
-            remedy="Name the population columns with the bounds each value was drawn from.",
+            hint="Name the population columns with the bounds each value was drawn from.",
         )
 
 
@@ -249,10 +249,10 @@ def _check_uniqueness(faults: Faults, scenario: Scenario, uniqueness: Any) -> No
         return
     fields = ("tau1", "n_sample_uniques", "chosen", "keys")
     if not all(hasattr(uniqueness, name) for name in fields):
-        remedy = "Give the result of population_uniqueness."
-        faults.add("uniqueness", f"{uniqueness!r} is not an estimate", remedy=remedy)
+        hint = "Give the result of population_uniqueness."
+        faults.add("uniqueness", f"{uniqueness!r} is not an estimate", hint=hint)
     elif set(uniqueness.keys) != set(scenario.keys):
         what = f"is for the keys {', '.join(uniqueness.keys)}, not {', '.join(scenario.keys)}"
-        faults.add("uniqueness", what, remedy="Estimate it with the keys of the intruder.")
+        faults.add("uniqueness", what, hint="Estimate it with the keys of the intruder.")
     if scenario.unit == "household":
         faults.add("uniqueness", "is for persons, the attack is on households")

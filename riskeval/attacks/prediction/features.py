@@ -21,7 +21,7 @@ def check_size(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: 
             rows = np.flatnonzero(np.abs(as_numbers(frame[name])) > LARGEST)
             if len(rows):
                 what = f"number of the {role} is infinite or above 3e38"
-                faults.add(name, what, rows=rows, remedy="Make it missing, or change the unit.")
+                faults.add(name, what, rows=rows, hint="Make it missing, or change the unit.")
 
 
 class Features:

@@ -281,14 +281,14 @@ def _attempt(trial: RapidTrial, model: TargetModel, n_models: int) -> _Attempt:
 def _check(faults: Faults, request: AttackRequest, model: Any) -> None:
     if len(request.targets) != 1:
         what = f"{len(request.targets)} targets are given, 1 wanted"
-        faults.add("target", what, remedy="Name what the intruder looks for.")
+        faults.add("target", what, hint="Name what the intruder looks for.")
     for name in request.categorical:
         if name not in request.variables:
             faults.add("categorical", f"{name!r} is neither a key nor the target")
     if isinstance(model, str):
         check_choice(faults, "model", model, MODELS)
     elif not (hasattr(model, "fit") and hasattr(model, "predict")):
-        faults.add("model", f"{model!r} is not an estimator", remedy=f"There are: {MODELS}.")
+        faults.add("model", f"{model!r} is not an estimator", hint=f"There are: {MODELS}.")
 
 
 def _files(

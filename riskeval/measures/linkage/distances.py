@@ -63,8 +63,8 @@ def rank_by_tree(
     patterns, patterns_x = patterns_of(x)
     if len(patterns_x) * len(patterns_y) > MOST_PATTERNS:
         what = f"are missing in {count(len(patterns_x))} x {count(len(patterns_y))} combinations"
-        remedy = 'Use method="gower", or fewer variables.'
-        raise InputError.of("record_linkage", "variables", what, remedy)
+        hint = 'Use method="gower", or fewer variables.'
+        raise InputError.of("record_linkage", "variables", what, hint)
     for released in asked:
         for original in patterns:
             shared = np.flatnonzero(patterns_y[released[0]] & patterns_x[original[0]])

@@ -276,7 +276,7 @@ def _check_options(faults: Faults, options: Mapping[str, Any]) -> None:
     ]
     for name, is_set, used_by in unused:
         if is_set and method in METHODS and method not in used_by:
-            faults.add(name, f"is not used by method {method!r}", remedy="Leave it out.")
+            faults.add(name, f"is not used by method {method!r}", hint="Leave it out.")
 
 
 def _mapping(value: object) -> Any:

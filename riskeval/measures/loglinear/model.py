@@ -202,12 +202,12 @@ def loglinear_risk(
     }  # fmt: skip
     check(faults, PARAMETERS, options)
     if dispersion is not None and distribution == "poisson":
-        remedy = "Leave it out, or choose another distribution."
-        faults.add("dispersion", "has no meaning for Poisson counts", remedy=remedy)
+        hint = "Leave it out, or choose another distribution."
+        faults.add("dispersion", "has no meaning for Poisson counts", hint=hint)
     if household is not None:
         check_columns(faults, frame, [household], "household")
     if not isinstance(bound, (int, float, np.number)) or not bound >= 1:
-        faults.add("bound", f"is {bound!r}", remedy="Give a number of records, 1 or more.")
+        faults.add("bound", f"is {bound!r}", hint="Give a number of records, 1 or more.")
     terms: list[Term] = [frozenset([j]) for j in range(len(keys))]
     categorical: set[int] = set()
     if formula is not None and keys:

@@ -198,14 +198,14 @@ def _read(
     faults = Faults("model choice")
     check_choice(faults, "criterion", criterion, ("tau1", "tau2"))
     if max_interactions is not None and max_interactions < 0:
-        faults.add("max_interactions", f"is {max_interactions}", remedy="Give 0 or more.")
+        faults.add("max_interactions", f"is {max_interactions}", hint="Give 0 or more.")
     table = read_cells(faults, frame, keys, weights, least=2)
     cells = prod(table.sizes)
     if cells > MOST_CELLS:
         faults.add(
             "keys",
             f"span {plural(cells, 'cell')}, at most {count(MOST_CELLS)} can be summed over",
-            remedy="Use fewer or coarser keys.",
+            hint="Use fewer or coarser keys.",
         )
     pi = table.total / table.population
     if not pi < 1:

@@ -52,7 +52,7 @@ def read_cells(
     if len(frame) == 0:
         faults.add("data", "has no rows")
     if weights is None:
-        faults.add("weights", "are needed", remedy="Name the column of sampling weights.")
+        faults.add("weights", "are needed", hint="Name the column of sampling weights.")
     values = read_weights(faults, frame, weights)
     if exist and not faults and frame[list(keys)].isna().any(axis=1).all():
         faults.add("data", "has no record with all keys")
@@ -108,7 +108,7 @@ def check_size(
                 "formula",
                 f"ties {', '.join(table.names[j] for j in keys)} together: "
                 f"{plural(cells, 'cell')}, at most {count(most)} can be held",
-                remedy="Use fewer interactions or coarser keys.",
+                hint="Use fewer interactions or coarser keys.",
             )
     width = sum(
         prod(1 if numbers[j] is not None else table.sizes[j] for j in term) for term in terms
@@ -118,7 +118,7 @@ def check_size(
             "formula",
             f"has {count(width)} parameters, at most {count(fitting.MOST_PARAMETERS)} can be "
             "fitted here",
-            remedy="Use coarser keys, or method 'poisson', 'pseudo-ml' or 'ipf'.",
+            hint="Use coarser keys, or method 'poisson', 'pseudo-ml' or 'ipf'.",
         )
 
 

@@ -109,8 +109,8 @@ def scenarios(request: JobRequest) -> Any:
 
     state = request.project.create
     if not state.keys or not state.target:
-        remedy = "Choose what the intruder knows."
-        raise InputError.of("scenarios", "keys and target", "are not chosen", remedy)
+        hint = "Choose what the intruder knows."
+        raise InputError.of("scenarios", "keys and target", "are not chosen", hint)
     survey, population = made_population(request)
     risk = intruder_scenarios(
         survey.frame, population, list(state.keys), state.target, weights=survey.weights,
@@ -140,8 +140,8 @@ def export(request: JobRequest) -> Any:
 
     suffix = request.arguments.get("format", FORMATS[0])
     if suffix not in FORMATS:
-        remedy = f"There are: {FORMATS}."
-        raise InputError.of("export", "format", f"{suffix!r} is not written", remedy)
+        hint = f"There are: {FORMATS}."
+        raise InputError.of("export", "format", f"{suffix!r} is not written", hint)
     _, population = made_population(request)
     n = request.arguments.get("n")
     if n:

@@ -94,8 +94,8 @@ def add_stage(state: CreateState, kind: str) -> CreateState:
     from synthpop.stages.registry import STAGES
 
     if kind not in STAGES:
-        remedy = f"There are: {', '.join(STAGES)}."
-        raise InputError.of("project", "stage", f"{kind!r} is unknown", remedy)
+        hint = f"There are: {', '.join(STAGES)}."
+        raise InputError.of("project", "stage", f"{kind!r} is unknown", hint)
     return state.model_copy(update={"stages": (*state.stages, {"type": kind})})
 
 

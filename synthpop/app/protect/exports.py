@@ -105,10 +105,10 @@ def run_file_text(state: ProtectState) -> str:
 
     source, faults = opened(state.source, "file"), Faults("run file")
     if state.subset or state.sample is not None:
-        faults.add("records", "were chosen", remedy="Take the script, or open a file of them.")
+        faults.add("records", "were chosen", hint="Take the script, or open a file of them.")
     for name, changed in (("labels", source.labels), ("types", _typing(source))):
         if changed:
-            faults.add(name, "were changed", remedy="Take the script.")
+            faults.add(name, "were changed", hint="Take the script.")
     faults.raise_if_any()
 
     document = {
@@ -137,8 +137,8 @@ def _toml(verb: str, name: str, value: Any) -> Any:
     is_number = isinstance(value, (int, float)) and not math.isnan(value)
     if is_number or isinstance(value, str):
         return value
-    what, remedy = "cannot stand in a run file", "Take the script instead."
-    raise InputError.of("run file", f"{verb}: {name}", what, remedy)
+    what, hint = "cannot stand in a run file", "Take the script instead."
+    raise InputError.of("run file", f"{verb}: {name}", what, hint)
 
 
 def run_file(request: JobRequest) -> Any:
@@ -163,8 +163,8 @@ def export(request: JobRequest) -> Any:
     state = request.project.protect
     suffix = request.arguments.get("format") or format_of(state)
     if suffix not in FORMATS:
-        remedy = f"There are: {', '.join(FORMATS)}."
-        raise InputError.of("export", "format", f"{suffix!r} is not written", remedy)
+        hint = f"There are: {', '.join(FORMATS)}."
+        raise InputError.of("export", "format", f"{suffix!r} is not written", hint)
     session = session_of(request.workspace, state)
     name = f"{stem(state)}-protected{suffix}"
     released = release_file(

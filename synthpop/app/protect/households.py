@@ -61,8 +61,8 @@ def merge(request: JobRequest) -> Any:
     """Give the members of each household its protected values; returns the step."""
     state = request.project.protect
     if state.persons is None:
-        remedy = "Take it out of the file of persons first."
-        raise InputError.of("household file", "file", "is not open", remedy)
+        hint = "Take it out of the file of persons first."
+        raise InputError.of("household file", "file", "is not open", hint)
     household = str(state.persons.roles.household)
     before, table = original(request.workspace, state), session_of(request.workspace, state).data
     changed = [name for name in table if name != household and not table[name].equals(before[name])]

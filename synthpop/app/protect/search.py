@@ -108,10 +108,10 @@ def search(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
         try:
             values[name] = float(entries.get(name, ""))
         except ValueError:
-            faults.add(name, "is not given", remedy="Fill it in.")
+            faults.add(name, "is not given", hint="Fill it in.")
             continue
         if not least <= values[name] <= most:
-            faults.add(name, f"is {values[name]:g}", remedy=f"Give {least} to {most}.")
+            faults.add(name, f"is {values[name]:g}", hint=f"Give {least} to {most}.")
     faults.raise_if_any()
     return [ask("protect.search", **values)]
 

@@ -60,9 +60,7 @@ def check_rules_of_recipe(
             broken_by(nobody, rule)
         except InputError as problem:
             for fault in problem.faults:
-                faults.add(
-                    f"rule {rule.text!r}", f"{fault.where} {fault.what}", remedy=fault.remedy
-                )
+                faults.add(f"rule {rule.text!r}", f"{fault.where} {fault.what}", hint=fault.hint)
 
 
 def plan_rules(
@@ -199,7 +197,7 @@ def draw_within_rules(
     rows = np.arange(block.n_persons)
     for _ in range(ROUNDS if step else 0):
         rows = _of_same_households(block.offsets, broken)
-        households = part_of(block, rows)
+        households = block_rows(block, rows)
         drawn = stages[step].simulate(models[step], households, rng)
         for name, values in drawn.items():
             new[name][rows] = values
@@ -228,7 +226,7 @@ def _of_same_households(offsets: np.ndarray, persons: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.repeat(is_in_household, np.diff(offsets)))
 
 
-def part_of(block: Block, rows: np.ndarray) -> Block:
+def block_rows(block: Block, rows: np.ndarray) -> Block:
     """Return the block of some whole households; what it records goes nowhere."""
     household = np.repeat(np.arange(block.n_households), np.diff(block.offsets))[rows]
     sizes = np.unique(household, return_counts=True)[1]
@@ -261,7 +259,7 @@ class _Look:
             if name not in self.plan.candidates or name not in new:
                 continue
             rows = _of_same_households(block.offsets, broken)
-            part = part_of(block, rows)
+            part = block_rows(block, rows)
             broken_rows = np.flatnonzero(broken[rows])
             best, distance = new[name][rows][broken_rows], np.full(len(broken_rows), np.inf)
             categorical = self.plan.fields[name].kind == "categorical"

@@ -68,8 +68,8 @@ class People:
             names = ", ".join(name for name, _ in places)
             raise _fault(text, f"is a level of several categories: {names}", "Name the column.")
         levels = [level_text(x) for field in self.fields.values() for x in field.levels]
-        remedy = did_you_mean(text, [*levels, *self.columns])
-        raise _fault(text, "is neither a column nor a level of a category", remedy)
+        hint = did_you_mean(text, [*levels, *self.columns])
+        raise _fault(text, "is neither a column nor a level of a category", hint)
 
     def column(self, name: Name) -> tuple[Field, np.ndarray] | None:
         """Return a column, of the person or of a member of the household; None for a level."""
@@ -94,8 +94,8 @@ class People:
         return np.where(has_member, member_values.astype(np.float64), np.nan)
 
 
-def _fault(text: str, what: str, remedy: str) -> InputError:
-    return InputError.of("rules", repr(text), what, remedy)
+def _fault(text: str, what: str, hint: str) -> InputError:
+    return InputError.of("rules", repr(text), what, hint)
 
 
 def condition_of(people: People, node: Node) -> np.ndarray:

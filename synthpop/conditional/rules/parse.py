@@ -82,8 +82,8 @@ def parse_expression(text: str) -> Node:
 
 
 def _fault(text: str, what: str) -> InputError:
-    remedy = 'Write it like "spouse: age >= 16" or "pension = 0 if age < 55".'
-    return InputError.of("rules", f"rule {text!r}", what, remedy)
+    hint = 'Write it like "spouse: age >= 16" or "pension = 0 if age < 55".'
+    return InputError.of("rules", f"rule {text!r}", what, hint)
 
 
 def _tokens(text: str) -> list[Token]:

@@ -106,10 +106,10 @@ def _of_households(
         numbers = pd.Series(values).to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         numbers = np.full(len(code), np.nan)
-        faults.add(name, "has values that are not numbers", remedy="Give numbers.")
-    remedy = "Give every person a household."
-    faults.add_where(code < 0, "household", "has missing ids", remedy=remedy)
+        faults.add(name, "has values that are not numbers", hint="Give numbers.")
+    hint = "Give every person a household."
+    faults.add_where(code < 0, "household", "has missing ids", hint=hint)
     if len(numbers) != len(code):
         what = f"has {len(numbers)} values for {len(code)} household ids"
-        faults.add(name, what, remedy="Give one value for each person.")
+        faults.add(name, what, hint="Give one value for each person.")
     return code, numbers

@@ -60,7 +60,7 @@ def prepare(
     if not isinstance(values, pd.Series):
         values = np.asarray(values)
         if values.ndim != 1:
-            faults.add("values", f"have {values.ndim} dimensions", remedy="Give one column.")
+            faults.add("values", f"have {values.ndim} dimensions", hint="Give one column.")
             faults.raise_if_any()
     series = pd.Series(values)
     n = len(series)
@@ -267,7 +267,7 @@ def gender_pay_gap(
         women = next(level for level in present if level != men)
     for name, level in (("men", men), ("women", women)):
         if level not in present:
-            faults.add(name, f"{level!r} is not a gender here", remedy=did_you_mean(level, present))
+            faults.add(name, f"{level!r} is not a gender here", hint=did_you_mean(level, present))
     check_length(faults, "gender", len(column), len(np.asarray(values)))
     faults.raise_if_any()
     data = prepare(faults, values, weights, by)
@@ -335,7 +335,7 @@ def quantile(
     """
     faults = Faults("quantile")
     if not 0 <= p <= 1:
-        faults.add("p", f"is {p}", remedy="Give a share between 0 and 1.")
+        faults.add("p", f"is {p}", hint="Give a share between 0 and 1.")
     data = prepare(faults, values, weights, by)
     return local_indicator(
         "quantile",

@@ -37,13 +37,13 @@ def _line(
 ) -> tuple[Sorted, float, Callable[[], Line]]:
     """Rows, the poverty line, and a function that returns the line with its influence."""
     if not (isinstance(p, (int, float)) and p > 0):
-        faults.add("p", f"is {p!r}", remedy="Give a share of the median such as 0.6.")
+        faults.add("p", f"is {p!r}", hint="Give a share of the median such as 0.6.")
     if threshold is not None and not threshold > 0:
-        faults.add("threshold", f"is {threshold}", remedy="It must be positive.")
+        faults.add("threshold", f"is {threshold}", hint="It must be positive.")
     check_choice(faults, "line", line, LINES)
     if line == "domain" and (by is None or threshold is not None):
         what = "'domain' needs domains and no given threshold"
-        faults.add("line", what, remedy="Give by, and leave threshold out.")
+        faults.add("line", what, hint="Give by, and leave threshold out.")
     data = prepare(faults, values, weights, by)
     if threshold is not None:
         fixed = float(threshold)

@@ -105,7 +105,7 @@ def over_years(
         columns[name] = pd.Series(column).reset_index(drop=True)
         check_length(faults, name, len(columns[name]), len(series))
     if not faults and not columns["years"].notna().any():
-        faults.add("years", "there are none", remedy="Give the year of each value.")
+        faults.add("years", "there are none", hint="Give the year of each value.")
     faults.raise_if_any()
     tables = {}
     for year, rows in columns["years"].groupby(columns["years"]).groups.items():

@@ -188,10 +188,10 @@ class Indicator(Result):
         faults = Faults(self.name)
         for name, value in design.items():
             if value is not None:
-                faults.add(name, "is given besides survey", remedy="Give one of them.")
+                faults.add(name, "is given besides survey", hint="Give one of them.")
         if survey.n_persons != n:
             what = f"has {survey.n_persons} rows, the indicator has {n}"
-            faults.add("survey", what, remedy="Give the survey of the same rows.")
+            faults.add("survey", what, hint="Give the survey of the same rows.")
         faults.raise_if_any()
         return survey.sampled_units
 

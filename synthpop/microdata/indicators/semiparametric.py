@@ -171,7 +171,7 @@ def pareto_tail(
     """
     faults = Faults("Pareto tail")
     if not 0 < alpha < 1:
-        faults.add("alpha", f"is {alpha}", remedy="Give a small share such as 0.01.")
+        faults.add("alpha", f"is {alpha}", hint="Give a small share such as 0.01.")
     clean(values, weights)
     x = np.asarray(values, dtype=np.float64)
     w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)

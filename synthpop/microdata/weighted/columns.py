@@ -47,7 +47,7 @@ def clean(
 def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
     """Return a column of any library as float64, missing values as NaN; note what is no number."""
     if np.iscomplexobj(values):
-        faults.add(name, "are complex numbers", remedy="Give real numbers.")
+        faults.add(name, "are complex numbers", hint="Give real numbers.")
         return np.empty(0)
     try:
         if type(values).__module__.startswith("pandas"):
@@ -55,10 +55,10 @@ def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
         else:
             x = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        faults.add(name, "are not numbers", remedy="Give an array of numbers.")
+        faults.add(name, "are not numbers", hint="Give an array of numbers.")
         return np.empty(0)
     if x.ndim != 1:
-        faults.add(name, f"have {x.ndim} dimensions", remedy="Give one column.")
+        faults.add(name, f"have {x.ndim} dimensions", hint="Give one column.")
         return np.empty(0)
     return x
 
@@ -67,7 +67,7 @@ def check_length(faults: Faults, name: str, n: int, expected: int, noun: str = "
     """Note a column with another number of entries than there are rows or values."""
     if n != expected:
         what = f"{plural(n, 'entry', 'entries')} for {plural(expected, noun)}"
-        faults.add(name, what, remedy="Give one value per row.")
+        faults.add(name, what, hint="Give one value per row.")
     return n == expected
 
 
@@ -78,7 +78,7 @@ def checked_weights(
     w = as_numbers(faults, weights, "weights")
     if len(w) != n and not faults:
         what = f"{len(w)} weights for {plural(n, noun)}"
-        faults.add("weights", what, remedy="Give one value per row.")
+        faults.add("weights", what, hint="Give one value per row.")
     faults.add_where(~np.isfinite(w), "weights", "missing or infinite")
     faults.add_where(w < 0, "weights", "negative")
     return w

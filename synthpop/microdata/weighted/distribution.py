@@ -59,7 +59,7 @@ def distribution(
         w = checked_weights(faults, weights, len(numbers))
     if by is not None and np.shape(by) != numbers.shape:
         what = f"has shape {np.shape(by)} for {len(numbers)} values"
-        faults.add("by", what, remedy="Give one level for each value.")
+        faults.add("by", what, hint="Give one level for each value.")
     points = None if at is None else as_numbers(faults, at, "at")
     faults.raise_if_any()
     groups = pd.Categorical(np.full(len(numbers), "all") if by is None else by)

@@ -178,7 +178,7 @@ def _one_pair(
     b = a if y is x else as_numbers(faults, y, "y")
     w = None if weights is None else checked_weights(faults, weights, len(a))
     if len(a) != len(b) and not faults:
-        faults.add("y", f"{plural(len(b), 'value')} for {len(a)} of x", remedy="Give pairs.")
+        faults.add("y", f"{plural(len(b), 'value')} for {len(a)} of x", hint="Give pairs.")
     faults.raise_if_any()
     keep = ~np.isnan(a)
     if b is not a:

@@ -55,7 +55,7 @@ def quantile(
     faults = Faults("weighted quantile")
     p = np.asarray(probs, dtype=np.float64)
     if not bool(np.all((p >= 0) & (p <= 1))):
-        faults.add("probs", "not between 0 and 1", remedy="Give shares, not percent.")
+        faults.add("probs", "not between 0 and 1", hint="Give shares, not percent.")
     check_choice(faults, "definition", definition, ("reached", "exceeded"))
     faults.raise_if_any()
     x, w, _ = clean(values, weights, missing)

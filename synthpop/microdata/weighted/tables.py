@@ -61,8 +61,8 @@ def table(
     check_choice(faults, "missing", missing, ("drop", "level"))
     frame = data if isinstance(data, pd.DataFrame) else to_pandas(data)
     if frame is None and getattr(data, "ndim", 1) != 1:
-        remedy = "Give a frame or a column."
-        raise InputError.of("weighted table", "data", "is not a column", remedy)
+        hint = "Give a frame or a column."
+        raise InputError.of("weighted table", "data", "is not a column", hint)
     frame = pd.Series(data).to_frame() if frame is None else frame
     w = np.ones(len(frame)) if weights is None else checked_weights(faults, weights, len(frame))
     faults.raise_if_any()
@@ -70,7 +70,7 @@ def table(
     n_cells = math.prod(len(values) + 1 for _, values in coded)
     if n_cells > MOST_CELLS:
         what = f"the table would have {count(n_cells)} cells"
-        faults.add("data", what, remedy="Give fewer columns, or columns with fewer levels.")
+        faults.add("data", what, hint="Give fewer columns, or columns with fewer levels.")
     faults.raise_if_any()
     cell = np.zeros(len(frame), dtype=np.int64)
     keep = np.ones(len(frame), dtype=bool)
@@ -136,7 +136,7 @@ def contingency(
     check_choice(faults, "correction", correction, ("none", "yates"))
     if len(x) != len(y):
         what = f"there are {len(x)} and {plural(len(y), 'value')}: no pairs"
-        faults.add("x, y", what, remedy="Give one value of each for every row.")
+        faults.add("x, y", what, hint="Give one value of each for every row.")
     faults.raise_if_any()
     frame = pd.DataFrame({"x": pd.Series(x).to_numpy(), "y": pd.Series(y).to_numpy()})
     counts = table(frame, weights, decimals=decimals).unstack().to_numpy()

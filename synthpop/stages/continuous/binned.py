@@ -51,10 +51,10 @@ def check_ends(
     faults = Faults("recipe")
     if upper is not None and len(present) and 2 * (present > upper).sum() > len(present):
         what = f"upper is {upper:g}, and {int((present > upper).sum())} of {len(present)} sample "
-        faults.add(label, f"{what}values are larger", remedy="Give a larger value.")
+        faults.add(label, f"{what}values are larger", hint="Give a larger value.")
     if threshold is not None and not ((present > threshold).any() and (present < threshold).any()):
         what = f"threshold is {threshold:g}, but no sample values lie on both sides of it"
-        faults.add(label, what, remedy="Give a value that some sample values exceed.")
+        faults.add(label, what, hint="Give a value that some sample values exceed.")
     faults.raise_if_any()
 
 

@@ -169,24 +169,24 @@ class Binned(ValueMethod):
             return
         if not isinstance(self.tail, (Gpd, Pareto)) and self.tail not in TAILS:
             what = f"{self.tail!r} is not allowed"
-            faults.add(f"{label}: tail", what, remedy=did_you_mean(self.tail, [None, *TAILS]))
+            faults.add(f"{label}: tail", what, hint=did_you_mean(self.tail, [None, *TAILS]))
         elif isinstance(self.tail, (Gpd, Pareto)):
             self.tail.check(faults, f"{label}: tail")
             if self.tail.threshold is not None and self.breaks is not None:
-                remedy = "Make the threshold the last but one break."
-                faults.add(label, "has both breaks and threshold", remedy=remedy)
+                hint = "Make the threshold the last but one break."
+                faults.add(label, "has both breaks and threshold", hint=hint)
             if self.tail.upper is not None and self.upper is not None:
-                faults.add(label, "has upper twice", remedy="Give it to the tail alone.")
+                faults.add(label, "has upper twice", hint="Give it to the tail alone.")
 
     def _check_breaks(self, faults: Faults, label: str) -> None:
         limits = np.asarray(self.breaks, dtype=np.float64)
         if len(limits) < 2 or not np.all(np.diff(limits) > 0):
-            faults.add(label, "breaks do not increase", remedy="Give two or more limits.")
+            faults.add(label, "breaks do not increase", hint="Give two or more limits.")
         elif not np.isfinite(limits[:-1]).all():
-            faults.add(label, "breaks are infinite", remedy="Only the last may be.")
+            faults.add(label, "breaks are infinite", hint="Only the last may be.")
         elif np.isinf(limits[-1]) and self.tail is None and self.upper is None:
             what = "the last of breaks is infinite: there are no uniform draws up to there"
-            faults.add(label, what, remedy="Set tail, or upper, or a finite limit.")
+            faults.add(label, what, hint="Set tail, or upper, or a finite limit.")
 
     def classes(
         self, values: np.ndarray, weights: np.ndarray, rows: np.ndarray, label: str

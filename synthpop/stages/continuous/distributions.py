@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
-from synthpop.conditional.draw import spread
+from synthpop.conditional.draw import systematic_uniforms
+from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.fallback import STEPS
 from synthpop.conditional.predictors import of_levels
 from synthpop.microdata.block import Block, Fallback
@@ -212,7 +212,7 @@ def draw_values(
     n = len(rows)
     if rule.draw in ("poisson", "negative-binomial"):
         return rule.from_model(_draw_counts(rule, distributions, rows, rng))
-    uniforms = spread(rows, len(distributions.centre), rng)
+    uniforms = systematic_uniforms(rows, len(distributions.centre), rng)
     if rule.draw == "leaves":
         out = _from_leaves(distributions, rows, uniforms, rng.random(n))
         return np.clip(out, rule.lower, rule.upper)
@@ -273,10 +273,10 @@ def _counts_below(
     return np.clip(out, 0.0, np.floor(most))
 
 
-def codes_of_rows(coding: Coding, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
+def codes_of_rows(encodings: Encodings, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
     """Return the cell code of each row of the distribution table, shape (c,)."""
     codes = np.zeros(n_rows, dtype=np.int64)
-    codes[rows] = coding.cells(block.columns, block.n_persons)
+    codes[rows] = encodings.cells(block.columns, block.n_persons)
     return codes
 
 

@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.coding import Coding
 from synthpop.conditional.distribution import evaluate_cells
+from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.fallback import LevelFactors, RememberingSequence
 from synthpop.microdata.block import Block
 from synthpop.microdata.errors import InputError
@@ -62,18 +62,18 @@ class GroupMeans:
     # tilted
     rates: np.ndarray
 
-    def groups_of(self, coding: Coding, codes: np.ndarray) -> np.ndarray:
+    def groups_of(self, encodings: Encodings, codes: np.ndarray) -> np.ndarray:
         """Return the digit of the category of coded rows."""
-        return coding.term_digits(codes)[:, self.term]
+        return encodings.term_digits(codes)[:, self.term]
 
     def groups_and_places(
-        self, coding: Coding, codes: np.ndarray, cumulative: np.ndarray, rows: np.ndarray
+        self, encodings: Encodings, codes: np.ndarray, cumulative: np.ndarray, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return group of each person, and its place such that alike persons are neighbours.
 
         Rows of the distribution table, shape (c, R), are sorted by group, then by expected value.
         """
-        group = self.groups_of(coding, codes)
+        group = self.groups_of(encodings, codes)
         shares = np.diff(cumulative, axis=1, prepend=0.0)
         expected = (shares * self.class_means[group]).sum(axis=1)
         place = np.empty(len(codes), dtype=np.int64)
@@ -106,7 +106,7 @@ class GroupMeans:
 
 def group_means(
     name: str,
-    coding: Coding,
+    encodings: Encodings,
     digits: np.ndarray,
     values: np.ndarray,
     classes: np.ndarray,
@@ -120,12 +120,12 @@ def group_means(
     values, classes, weights: arrays, shape (n,); NaN is missing, and no value of a group
     """
     # 1. The mean of each group.
-    term = _term_of(name, coding, label)
+    term = _term_of(name, encodings, label)
     usable = ~np.isnan(values) & (weights > 0)
     group, values, classes, weights = (
         x[usable] for x in (digits[:, term], values, classes, weights)
     )
-    size, n_classes = coding.sizes[term], len(within.steps)
+    size, n_classes = encodings.sizes[term], len(within.steps)
     targets = _means(group, values, weights, size)
     targets[np.bincount(group, minlength=size) < FEWEST_VALUES] = np.nan
     # 2. The mean of each group in each class, drawn towards that of the class.
@@ -144,9 +144,9 @@ def group_means(
     return GroupMeans(term, targets, means, rates)
 
 
-def _term_of(name: str, coding: Coding, label: str) -> int:
-    for t, term in enumerate(coding.terms):
-        variable = coding.variables[term[0]]
+def _term_of(name: str, encodings: Encodings, label: str) -> int:
+    for t, term in enumerate(encodings.terms):
+        variable = encodings.variables[term[0]]
         if len(term) == 1 and variable.name == name and variable.numbers is None:
             return t
     what = f"means_by names {name!r}, which is not a predictor by its levels"
@@ -167,7 +167,7 @@ def calibrate_means(
 ) -> Any:
     """Return a model whose group means are those of the survey in a pilot population.
 
-    model: with `coding`, `sequence` and `means`; with factors of its groups one round is enough
+    model: with `encodings`, `sequence` and `means`; with factors of its groups one round is enough
     simulate: function of a model, a block and a function that gets each part of the block as it is
         drawn
     """
@@ -190,8 +190,8 @@ def _expected(model: Any, part: Block, label: str) -> tuple[np.ndarray, np.ndarr
     unadjusted = replace(model, sequence=replace(model.sequence, level_factors=None))
     cells, row_of_cell, shares, *_ = evaluate_cells(unadjusted, part, label)
     rows = row_of_cell[cells]
-    codes = codes_of_rows(model.coding, part, rows, len(shares))
-    groups = model.means.groups_of(model.coding, codes)
+    codes = codes_of_rows(model.encodings, part, rows, len(shares))
+    groups = model.means.groups_of(model.encodings, codes)
     return np.bincount(rows, minlength=len(shares)), shares, groups
 
 

@@ -66,20 +66,18 @@ upper=None, intervals=None, within_class='steps')
     if of_tail and isinstance(tail, str) and tail in TAILS:
         wanted["tail"] = TAILS[tail](**of_tail)
     elif of_tail:
-        faults.add(f"{label}: {min(of_tail)}", "needs a tail", remedy='Give tail = "gpd".')
+        faults.add(f"{label}: {min(of_tail)}", "needs a tail", hint='Give tail = "gpd".')
     value_rule = value_method(method)
     if value_rule is None or isinstance(method, ValueMethod):
         what = "stands beside an object of options" if value_rule is not None else "has no method"
-        faults.add(f"{label}: {min(options)}", what, remedy="Give it to the method itself.")
+        faults.add(f"{label}: {min(options)}", what, hint="Give it to the method itself.")
     faults.raise_if_any()
     assert value_rule is not None
     names = {option.name for option in fields(value_rule)}
     for name, value in wanted.items():
         if name not in names and value is not None and value is not False:
-            remedy = f"It has {', '.join(sorted(names))}."
-            faults.add(
-                f"{label}: {name}", f"is not an option of {value_rule.type!r}", remedy=remedy
-            )
+            hint = f"It has {', '.join(sorted(names))}."
+            faults.add(f"{label}: {name}", f"is not an option of {value_rule.type!r}", hint=hint)
     faults.raise_if_any()
     return replace(value_rule, **{name: value for name, value in wanted.items() if name in names})
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.distribution import ClassDistribution, distribution_table
-from synthpop.conditional.draw import spread
+from synthpop.conditional.draw import systematic_uniforms
 from synthpop.conditional.make_up import MakeUp
 from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.dataset import Field
@@ -111,17 +111,17 @@ def draw_persons(
     rows = row_of_cell[cells]
     groups = None
     if model.means is None or sequences is None:
-        uniforms = spread(rows, len(table), rng)
+        uniforms = systematic_uniforms(rows, len(table), rng)
     else:
-        codes = codes_of_rows(model.coding, block, rows, len(table))
-        groups, places = model.means.groups_and_places(model.coding, codes, table, rows)
+        codes = codes_of_rows(model.encodings, block, rows, len(table))
+        groups, places = model.means.groups_and_places(model.encodings, codes, table, rows)
         top_shares = (1.0 - table[:, -2])[rows]
         uniforms = sequences.class_uniforms(groups, places, top_shares, rng)
     draw_classes(cells, row_of_cell, table, uniforms, 0, classes)
     # 2. A value inside the class, and of the last class from the tail.
     top = np.flatnonzero(classes == len(model.low) - 1)
     if model.means is None or sequences is None or groups is None:
-        inside = spread(classes, len(model.low), rng)
+        inside = systematic_uniforms(classes, len(model.low), rng)
         values = model.within_class.draw(classes, inside)
     else:
         inside = sequences.value_uniforms(model.means.cells(classes, groups), rng)
@@ -130,7 +130,7 @@ def draw_persons(
         values[top] = model.tail.draw(inside[top], None if groups is None else groups[top])
     # 3. The last class from the regression.
     if model.values is not None:
-        codes = codes_of_rows(model.coding, block, rows, len(table))
+        codes = codes_of_rows(model.encodings, block, rows, len(table))
         values[top] = _draw_modelled(model, block, codes, rows[top], rng, label=label, by=by)
     # 4. Decimals as the survey has them; no value leaves its class.
     if model.decimals is not None:
@@ -156,15 +156,15 @@ def _draw_modelled(
 ) -> np.ndarray:
     """Draw the values of the persons in the modelled class, once per row evaluated."""
     assert model.values is not None
-    groups = model.coding.group_of(codes, block.stratum)
+    groups = model.encodings.group_of(codes, block.stratum)
     values = np.empty(len(rows))
     for group in np.unique(groups[rows]).tolist():
         persons = np.flatnonzero(groups[rows] == group)
         cells, row = np.unique(rows[persons], return_inverse=True)
         distributions = distributions_of_cells(
-            model.values, group, model.coding.term_digits(codes[cells])
+            model.values, group, model.encodings.term_digits(codes[cells])
         )
-        level = str((model.coding.groups or model.strata_levels)[group])
+        level = str((model.encodings.groups or model.strata_levels)[group])
         separate = model.values.by_stratum[group] is not None
         record_steps(block, label, level, distributions, row, separate, by)
         values[persons] = draw_values(model.values.rule, distributions, row, rng)

@@ -54,10 +54,10 @@ class _Around(ValueMethod):
         """Note options that cannot work."""
         check(faults, self.PARAMETERS, self, label=label)
         if not _two_shares(self.trim):
-            remedy = "Give two shares, 0 or more, together below 1."
-            faults.add(label, f"trim is {self.trim}", remedy=remedy)
+            hint = "Give two shares, 0 or more, together below 1."
+            faults.add(label, f"trim is {self.trim}", hint=hint)
         if self.constant is not None and not self.log:
-            faults.add(label, "constant has no meaning without log", remedy="Set log = true.")
+            faults.add(label, "constant has no meaning without log", hint="Set log = true.")
 
     def rule(
         self, values: np.ndarray, weights: np.ndarray, rows: np.ndarray, label: str
@@ -155,17 +155,17 @@ class Regressed(_Around):
         _Around.check(self, faults, label)
         if self.residuals == "leaves" and not self._has_leaves():
             what = "residuals are leaves, but the method is not a tree or forest"
-            faults.add(label, what, remedy='Use method "tree" or "forest", or other residuals.')
+            faults.add(label, what, hint='Use method "tree" or "forest", or other residuals.')
         where, name = f"{label}: method", type(self.model).__name__
         if isinstance(self.model, str) or not hasattr(self.model, "fit"):
             if not (isinstance(self.model, str) and self.model in REGRESSIONS):
-                remedy = did_you_mean(self.model, [*REGRESSIONS, "a scikit-learn regressor"])
-                faults.add(where, f"{self.model!r} is not allowed", remedy=remedy)
+                hint = did_you_mean(self.model, [*REGRESSIONS, "a scikit-learn regressor"])
+                faults.add(where, f"{self.model!r} is not allowed", hint=hint)
         elif not hasattr(self.model, "predict") or hasattr(self.model, "predict_proba"):
-            faults.add(where, f"{name} is not a regressor", remedy="Give one, or use Categorical.")
+            faults.add(where, f"{name} is not a regressor", hint="Give one, or use Categorical.")
         elif "sample_weight" not in signature(self.model.fit).parameters:
             what = f"{name}.fit takes no sample_weight: survey weights would be ignored"
-            faults.add(where, what, remedy="Choose a regressor that takes weights.")
+            faults.add(where, what, hint="Choose a regressor that takes weights.")
 
     def _has_leaves(self) -> bool:
         trees = isinstance(self.model, str) and self.model in ("tree", "forest")
@@ -296,8 +296,8 @@ class Counted(ValueMethod):
         faulty_rows = np.flatnonzero((values < 0) | (values != np.round(values)))
         if len(faulty_rows):
             what = f"{len(faulty_rows)} sample values are not whole numbers from 0 on"
-            remedy = 'Round them, or use method "regression".'
-            raise InputError.of("recipe", label, what, remedy, rows=rows[faulty_rows])
+            hint = 'Round them, or use method "regression".'
+            raise InputError.of("recipe", label, what, hint, rows=rows[faulty_rows])
         shift = int(bool(self.zeros))
         return ValueRule("counts", self.distribution, shift=shift, lower=float(shift), upper=upper)
 
@@ -309,5 +309,5 @@ def _bounds(values: np.ndarray, bound: float | None, label: str) -> tuple[float,
     return lower, upper
 
 
-def _fail(label: str, what: str, remedy: str) -> None:
-    raise InputError.of("recipe", label, what, remedy)
+def _fail(label: str, what: str, hint: str) -> None:
+    raise InputError.of("recipe", label, what, hint)

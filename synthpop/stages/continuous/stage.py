@@ -18,7 +18,7 @@ from synthpop.conditional.class_models import (
     pooling_options,
 )
 from synthpop.conditional.coded_sample import code_sample
-from synthpop.conditional.coding import make_design
+from synthpop.conditional.encodings import make_design
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign
 from synthpop.conditional.household_values import (
     FORMS,
@@ -189,8 +189,8 @@ class Continuous(BlockStage):
         check_numeric_field(faults, self.label, self.name, schema)
         check_class_options(faults, self, schema)
         if value_method(self.method) is None:
-            remedy = did_you_mean(self.method, [*METHODS, "a scikit-learn regressor"])
-            faults.add(f"{self.label}: method", f"{self.method!r} is not allowed", remedy=remedy)
+            hint = did_you_mean(self.method, [*METHODS, "a scikit-learn regressor"])
+            faults.add(f"{self.label}: method", f"{self.method!r} is not allowed", hint=hint)
         self.draws.check(faults, self.label)
         options = {
             "by_household": OneOf(None, *GIVEN_MEMBERS, *FORMS),
@@ -203,24 +203,24 @@ class Continuous(BlockStage):
     def _check_together(self, faults: Faults) -> None:
         intervals, amount = self.draws.intervals, pooling_options(self.pooling).amount
         if intervals is not None and len({self.name, *intervals}) != 3:
-            remedy = "Give (lower, upper)."
-            faults.add(self.label, "intervals needs two names of its own", remedy=remedy)
+            hint = "Give (lower, upper)."
+            faults.add(self.label, "intervals needs two names of its own", hint=hint)
         if intervals is not None and self.by_household in JOINED:
             what = f"intervals has no meaning with by_household = {self.by_household!r}"
-            faults.add(self.label, what, remedy="Leave one of them out.")
+            faults.add(self.label, what, hint="Leave one of them out.")
         if self.means_by is not None and (
             self.draws.type != "binned" or self.by_household in FORMS
         ):
             what = "means_by has a meaning for the method binned and values of persons only"
-            faults.add(self.label, what, remedy="Leave it out.")
+            faults.add(self.label, what, hint="Leave it out.")
         if self.draws.learns and amount not in (None, "none", "complete"):
             what = f"partial pooling ({amount!r}) has no meaning for the method {self.draws.type}"
-            remedy = (
+            hint = (
                 'Set pooling = "none" or "complete", or leave it out: then the classes (missing, '
                 "zero, other) are pooled by cross-validation and each stratum has a regressor of "
                 "its own."
             )
-            faults.add(f"{self.label}: pooling", what, remedy=remedy)
+            faults.add(f"{self.label}: pooling", what, hint=hint)
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
@@ -240,12 +240,12 @@ class Continuous(BlockStage):
         # 2. Classes of values, and the predictors as codes.
         classes = self.draws.classes(values, sample.weights, sample.rows, self.label)
         without = np.isnan(values)
-        coding, sample, make_up = code_sample(self, sample, values, without=without)
-        design = make_design(sample, coding, classes.codes, len(classes.low))
+        encodings, sample, make_up = code_sample(self, sample, values, without=without)
+        design = make_design(sample, encodings, classes.codes, len(classes.low))
         # 3. The distribution of the classes given the predictors.
         seed = int(rng.spawn(1)[0].integers(2**31))
         sequence = fit_classes("multinomial", design, self.pooling, self.predictors, seed=seed)
-        sequence = without_members_before(sequence, coding)
+        sequence = without_members_before(sequence, encodings)
         # 4. The last class: a tail, or a regression.
         low = float(classes.low[-1])
         tail, tail_notes = self.draws.top_class(values, sample.weights, low, self.label)
@@ -257,7 +257,7 @@ class Continuous(BlockStage):
         means = None
         if self.means_by is not None:
             args = (capped, classes.codes, sample.weights, within, self.label)
-            means = group_means(self.means_by, coding, design.digits, *args)
+            means = group_means(self.means_by, encodings, design.digits, *args)
             top = classes.codes == len(classes.low) - 1
             means, tail = means.with_top(tail, design.digits[top], capped[top], sample.weights[top])
         class_notes = self._notes(classes, sequence, sample)
@@ -271,7 +271,7 @@ class Continuous(BlockStage):
         )
         return ContinuousModel(
             fields=new_fields(self.provides, sample.fields[self.name], has_fractions=fractions),
-            coding=coding,
+            encodings=encodings,
             sequence=sequence,
             allowed=None,
             low=classes.low,
@@ -371,8 +371,8 @@ class Continuous(BlockStage):
     def _of_units(
         self, model: ContinuousModel, block: Block, draw: Draw, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        if knows_first(model.coding):
-            return drawn_given_members(block, self.name, model.coding, draw, FIRST)
+        if knows_first(model.encodings):
+            return drawn_given_members(block, self.name, model.encodings, draw, FIRST)
         if self.by_household not in FORMS:
             return draw(block)
         if self.by_household == "shared":

@@ -14,7 +14,7 @@ def test_example_of_faults_gathering() -> None:
 
 def test_example_of_faults() -> None:
     faults = Faults("survey")
-    faults.add("rb050", "weight is not positive", rows=[3, 8], remedy="Drop these rows.")
+    faults.add("rb050", "weight is not positive", rows=[3, 8], hint="Drop these rows.")
     assert bool(faults)
 
 

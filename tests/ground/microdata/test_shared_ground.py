@@ -26,7 +26,7 @@ from synthpop.microdata.streams import Streams, resolve_seed
 
 def test_an_error_lists_every_fault_with_rows_and_remedy() -> None:
     faults = Faults("survey")
-    faults.add("w", "weight is zero", rows=np.arange(9), remedy="Drop them.")
+    faults.add("w", "weight is zero", rows=np.arange(9), hint="Drop them.")
     faults.add("age", "is missing")
     with pytest.raises(InputError) as caught:
         faults.raise_if_any()

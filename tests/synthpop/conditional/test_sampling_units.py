@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, cross_validate
-from synthpop.evaluation.holdout import deal
+from synthpop.evaluation.holdout import assign_households
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.survey import Survey as SurveyClass
 from synthpop.microdata.survey import unit_of_households
@@ -53,7 +53,7 @@ def test_folds_hold_whole_units() -> None:
     sample = Pipeline([Structure(["sex"])]).fit(survey, seed=1).sample
     assert sample.units is not None
     np.testing.assert_array_equal(sample.units, units)
-    fold = deal(sample, 5, np.random.default_rng(1))
+    fold = assign_households(sample, 5, np.random.default_rng(1))
     table = pd.crosstab(sample.units, fold)
     assert (table > 0).sum(axis=1).eq(1).all()
     assert (table.sum() > 0).all()

@@ -24,7 +24,7 @@ from synthpop import (
 )
 from synthpop.evaluation.candidates import grid
 from synthpop.evaluation.crossvalidation import beside_the_best
-from synthpop.evaluation.holdout import deal, part_of
+from synthpop.evaluation.holdout import assign_households, subsample
 from synthpop.evaluation.scores import (
     brier_scores,
     crps_of_draws,
@@ -92,12 +92,12 @@ def prepared(survey: Survey):
 
 def test_folds_hold_whole_households_and_spread_over_strata() -> None:
     sample = prepared(small_survey())
-    fold = deal(sample, 4, np.random.default_rng(1))
+    fold = assign_households(sample, 4, np.random.default_rng(1))
     assert np.ptp(np.bincount(fold)) <= 1
     strata = sample.strata[sample.offsets[:-1]]
     for stratum in range(3):
         assert np.ptp(np.bincount(fold[strata == stratum], minlength=4)) <= 1
-    part = part_of(sample, fold == 2)
+    part = subsample(sample, fold == 2)
     assert part.n_persons == np.diff(sample.offsets)[fold == 2].sum() == part.offsets[-1]
     np.testing.assert_array_equal(part.household_weights, sample.household_weights[fold == 2])
     np.testing.assert_array_equal(
@@ -139,7 +139,7 @@ def test_the_table_is_that_of_a_naive_version() -> None:
     )
     found = cross_validate(survey, "status", [stage], folds=3, seed=5)
     sample = prepared(survey)
-    fold = deal(sample, 3, Streams(5).at("cross-validation", "folds", 3))
+    fold = assign_households(sample, 3, Streams(5).at("cross-validation", "folds", 3))
     of_person = np.empty(len(frame), dtype=int)
     of_person[sample.rows] = np.repeat(fold, np.diff(sample.offsets))
     expected = naive_frequencies(frame, of_person, 3)

@@ -208,16 +208,16 @@ def test_numbers_become_classes() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float64])
 def test_cells_go_back_to_digits(dtype) -> None:
-    coding = (coded_digits("a", 3), Encoding("b", 4, np.array([10.5, 20.5])))
+    encodings = (coded_digits("a", 3), Encoding("b", 4, np.array([10.5, 20.5])))
     a = np.array([-1, 0, 2], dtype=np.int8)
     b = np.array([5, 11, 100], dtype=dtype)
-    cells = cell_codes(coding, [a, b], 3)
-    assert split_cells(cells, coding).tolist() == [[0, 1], [1, 2], [3, 3]]
+    cells = cell_codes(encodings, [a, b], 3)
+    assert split_cells(cells, encodings).tolist() == [[0, 1], [1, 2], [3, 3]]
 
 
 def test_wide_breaks_of_whole_numbers() -> None:
-    coding = (Encoding("x", 4, np.array([0.0, 100_000.0])),)
-    cells = cell_codes(coding, [np.array([-1, 0, 5, 200_000])], 4)
+    encodings = (Encoding("x", 4, np.array([0.0, 100_000.0])),)
+    cells = cell_codes(encodings, [np.array([-1, 0, 5, 200_000])], 4)
     assert cells.tolist() == [1, 1, 2, 3]
 
 

@@ -85,14 +85,14 @@ def test_a_digit_for_each_value_up_to_so_many(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_strides_and_digits_of_cells() -> None:
-    coding = [coded_digits("sex", 2), numeric_digits("x", np.array([1, 2, 4]), np.ones(3)),
+    encodings = [coded_digits("sex", 2), numeric_digits("x", np.array([1, 2, 4]), np.ones(3)),
               coded_digits("z", 1)]  # fmt: skip
-    assert strides(coding) == ([1, 3, 12], 24)
+    assert strides(encodings) == ([1, 3, 12], 24)
     assert strides([]) == ([], 1)
     columns = [np.array([-1, 0, 1]), np.array([1.5, np.nan, 9.0]), np.array([0, -1, 0])]
-    cells = cell_codes(coding, columns, 3)
+    cells = cell_codes(encodings, columns, 3)
     assert cells.tolist() == [0 + 3 * 1 + 12, 1 + 0 + 0, 2 + 3 * 3 + 12]
-    digits = split_cells(cells, coding)
+    digits = split_cells(cells, encodings)
     assert digits.tolist() == [[0, 1, 1], [1, 0, 0], [2, 3, 1]]
     first, cell = distinct_cells(digits[[2, 0, 2, 1]], [3, 4, 2])
     assert first.tolist() == [1, 3, 0]  # in the order of their digits
@@ -128,7 +128,9 @@ def test_whole_numbers_and_others_have_the_same_cells(
     monkeypatch.setattr(encoding, "TABLE_SPAN", span)
     values = np.arange(-3, 12)
     for breaks in ([], [2.0], [1.5, 4.0], [1.0, 2.5, 5.5]):
-        coding = [Encoding("x", len(breaks) + 2, np.array(breaks))]
+        encodings = [Encoding("x", len(breaks) + 2, np.array(breaks))]
         expected = 1 + np.searchsorted(breaks, values, side="left")
-        assert cell_codes(coding, [values], len(values)).tolist() == expected.tolist()
-        assert cell_codes(coding, [values.astype(float)], len(values)).tolist() == expected.tolist()
+        assert cell_codes(encodings, [values], len(values)).tolist() == expected.tolist()
+        assert (
+            cell_codes(encodings, [values.astype(float)], len(values)).tolist() == expected.tolist()
+        )

@@ -159,9 +159,9 @@ def test_probabilities_sum_to_one(seed: int) -> None:
 
 
 def test_digits_of_values_go_to_the_nearest() -> None:
-    coding = value_digits("x", np.array([30.0, 20.0, np.nan, 60.0, 30.0]))
-    codes = cell_codes((coding,), [np.array([np.nan, -5.0, 24.9, 26.0, 44.0, 46.0, 1e9])], 7)
-    found = coding.numbers[split_cells(codes, (coding,))[:, 0]]
+    encodings = value_digits("x", np.array([30.0, 20.0, np.nan, 60.0, 30.0]))
+    codes = cell_codes((encodings,), [np.array([np.nan, -5.0, 24.9, 26.0, 44.0, 46.0, 1e9])], 7)
+    found = encodings.numbers[split_cells(codes, (encodings,))[:, 0]]
     assert found.tolist()[1:] == [20, 20, 30, 30, 60, 60]
     assert np.isnan(found[0])
     many = value_digits("x", np.random.default_rng(0).normal(size=30_000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.conditional.draw import FEWEST, spread
+from synthpop.conditional.draw import FEWEST, systematic_uniforms
 from synthpop.kernels.spreading import GOLDEN, count_groups, join_groups, spread_uniforms
 
 
@@ -41,7 +41,7 @@ def naive(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.nda
 @pytest.mark.parametrize("n", [0, 1, 2, 500])
 def test_equals_the_naive_version(n: int) -> None:
     groups = np.random.default_rng(n).integers(0, 9, n) // 2 * 2  # odd groups are empty
-    found = spread(groups, 10, np.random.default_rng(3))
+    found = systematic_uniforms(groups, 10, np.random.default_rng(3))
     assert found == pytest.approx(naive(groups, 10, np.random.default_rng(3)), abs=1e-12)
 
 
@@ -79,7 +79,7 @@ def test_draws_of_two_variables_in_the_same_groups_are_independent(size: int) ->
     groups, found = np.repeat(np.arange(6_000 // size), size), []
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        first, second = (spread(groups, len(groups), rng) < 0.5 for _ in range(2))
+        first, second = (systematic_uniforms(groups, len(groups), rng) < 0.5 for _ in range(2))
         found.append(np.corrcoef(first, second)[0, 1])
     assert np.std(found) == pytest.approx(1 / np.sqrt(6_000), rel=0.35)
 
@@ -90,7 +90,10 @@ def test_counts_are_as_expected_in_every_group() -> None:
     groups = rng.permutation(np.repeat(np.arange(3_000), 40))
     p = rng.random(3_000)
     gap = {}
-    for kind, draws in (("even", spread(groups, 3_000, rng)), ("free", rng.random(len(groups)))):
+    for kind, draws in (
+        ("even", systematic_uniforms(groups, 3_000, rng)),
+        ("free", rng.random(len(groups))),
+    ):
         count = np.bincount(groups, weights=draws < p[groups])
         gap[kind] = np.abs(count - 40 * p)
     assert gap["even"].max() < 3
@@ -100,7 +103,9 @@ def test_counts_are_as_expected_in_every_group() -> None:
 
 def test_each_number_is_uniform_and_pairs_are_nearly_independent() -> None:
     groups = np.array([0] * 5 + [1] * 30)
-    runs = np.array([spread(groups, 2, np.random.default_rng(seed)) for seed in range(4_000)])
+    runs = np.array(
+        [systematic_uniforms(groups, 2, np.random.default_rng(seed)) for seed in range(4_000)]
+    )
     assert (runs >= 0).all()
     assert (runs < 1).all()
     for person in (0, 4, 5, 34):

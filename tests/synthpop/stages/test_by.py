@@ -18,7 +18,7 @@ from synthpop import (
     Structure,
     Survey,
 )
-from synthpop.conditional.coding import sample_digits
+from synthpop.conditional.encodings import sample_digits
 from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.evaluation.crossvalidation import cross_validate
 from synthpop.figures.names import FigureNames
@@ -92,14 +92,14 @@ def test_models_are_those_of_the_parts_of_the_sample() -> None:
     """Golden: a multinomial model fitted to the persons of each job, one after the other."""
     found = fitted(Categorical("colour", predictors=["sex", "age_class"], by="job", pooling="none"))
     model, sample = found.models[2], found.sample
-    digits = sample_digits(sample, model.coding)
+    digits = sample_digits(sample, model.encodings)
     classes = sample.columns["colour"].astype(np.int64) + 1
     job = sample.columns["job"]
-    assert model.coding.groups == ("job missing", "job = a", "job = b", "job = c")
+    assert model.encodings.groups == ("job missing", "job = a", "job = b", "job = c")
     for code in (-1, 0, 1, 2):
         here = job == code
         own = fit_multinomial(digits[here], classes[here], sample.weights[here],
-                              model.coding.sizes, 3)  # fmt: skip
+                              model.encodings.sizes, 3)  # fmt: skip
         cells = np.unique(digits[here], axis=0)
         expected, _ = predict_multinomial(own, cells)
         got, step = predict_with_fallback(model.sequence, code + 1, cells)
@@ -122,7 +122,7 @@ def test_it_is_as_if_the_variable_were_the_strata(options: dict[str, Any]) -> No
     one, two = with_by.models[2], by_strata.models[1]
     cells = np.array([[sex, size] for sex in (1, 2) for size in (1, 2, 3, 4)])
     for number, level in enumerate(by_strata.sample.strata_levels):
-        place = one.coding.groups.index(f"job = {level}")
+        place = one.encodings.groups.index(f"job = {level}")
         got, _ = predict_with_fallback(one.sequence, place, cells)
         expected, _ = predict_with_fallback(two.sequence, number, cells)
         np.testing.assert_allclose(got, expected, atol=1e-5)
@@ -133,13 +133,13 @@ def test_the_stratum_is_a_predictor_like_any_other() -> None:
     frame["colour"] = np.where(frame["region"] == "north", "red", "blue")
     for predictors in ("all", "basic", ["region"]):
         stage = Categorical("colour", predictors=predictors, by="job", pooling="none")
-        names = [item.name for item in fitted(stage, frame).models[2].coding.variables]
+        names = [item.name for item in fitted(stage, frame).models[2].encodings.variables]
         assert "region" in names
         people = fitted(stage, frame).simulate().frame()
         assert ((people["colour"] == "red") == (people["region"] == "north")).mean() > 0.99
-    terms = fitted(Categorical("colour", by="job"), frame).models[2].coding
+    terms = fitted(Categorical("colour", by="job"), frame).models[2].encodings
     assert terms.group not in [j for term in terms.terms for j in term]
-    plain = fitted(Categorical("colour"), frame).models[2].coding
+    plain = fitted(Categorical("colour"), frame).models[2].encodings
     assert "region" not in [item.name for item in plain.variables]
 
 
@@ -149,7 +149,7 @@ def test_a_number_with_few_values_and_one_with_many() -> None:
     one = Pipeline([*base, Categorical("colour", predictors=["sex"], by="code", pooling="none")])
     two = fitted(Categorical("colour", predictors=["sex"], by="job", pooling="none"), frame)
     model = one.fit(Survey(frame, **ROLES), seed=1).models[1]
-    assert model.coding.groups[1:] == ("code = 1.0", "code = 2.0", "code = 3.0")
+    assert model.encodings.groups[1:] == ("code = 1.0", "code = 2.0", "code = 3.0")
     for group in range(4):
         got = predict_with_fallback(model.sequence, group, np.array([[1], [2]]))[0]
         expected = predict_with_fallback(two.models[2].sequence, group, np.array([[1], [2]]))[0]

@@ -82,7 +82,7 @@ def test_empty_cells_have_donors_as_near_as_those_of_the_reference(
 ) -> None:
     levels = [adults.frame[key].cat.categories.tolist() for key in BY]
     zero = levels[0].index("0")
-    stride, _ = strides(model.coding.variables)
+    stride, _ = strides(model.encodings.variables)
     compared = 0
     for case in reference["empty"]:
         cell, theirs = position(case["cell"], levels), position(case[name], levels)
@@ -93,7 +93,7 @@ def test_empty_cells_have_donors_as_near_as_those_of_the_reference(
         ours = (
             model.group_cells[group[0]]
             // np.array(stride)
-            % [v.size for v in model.coding.variables]
+            % [v.size for v in model.encodings.variables]
         )
         ours = ours - 1
         assert distance[0] == np.abs(ours - cell).sum()
@@ -139,8 +139,8 @@ def test_the_rule_chooses_the_donors_and_the_distance_is_recorded() -> None:
 
 def test_sequential_against_the_naive_way(model) -> None:
     """Agree in the first variable, else in the second ...; nearest among those."""
-    sizes = [v.size for v in model.coding.variables]
-    stride = np.array(strides(model.coding.variables)[0])
+    sizes = [v.size for v in model.encodings.variables]
+    stride = np.array(strides(model.encodings.variables)[0])
     groups = model.group_cells[:, None] // stride % sizes
     for sign in (0, 1):
         there = groups[model.group_signs == sign]
@@ -291,7 +291,7 @@ def test_the_nearest_cell_by_hand() -> None:
     model = SimpleNamespace(
         group_cells=digits @ np.array([1, 4]), group_signs=np.array([1, 1, 1, 0]),
         n_donors=np.array([40, 50, 30, 90]), ordered=(False, True),
-        coding=SimpleNamespace(variables=variables),
+        encodings=SimpleNamespace(variables=variables),
     )  # fmt: skip
     empty = np.array([[1, 4], [3, 1], [1, 3], [2, 2]]) @ np.array([1, 4])
     # distances: 3 4 1; 1 1 4, of equals the cell with more donors; 2 3 2; 2 1 2

@@ -93,7 +93,7 @@ def test_models_are_those_of_first_members_and_of_others_given_them() -> None:
     stage = Categorical("faith", predictors=["sex"], model="empirical", by_household="first")
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(Survey(frame, **ROLES), seed=1)
     model = fitted.models[1]
-    assert [item.name for item in model.coding.variables] == ["sex", FIRST_VALUE]
+    assert [item.name for item in model.encodings.variables] == ["sex", FIRST_VALUE]
     levels = [None, *model.fields[0].levels]
     first = frame.groupby("hid")["pid"].transform("idxmin")
     frame["head"] = frame["faith"][first].to_numpy()
@@ -123,7 +123,7 @@ def test_numbers_have_the_first_member_and_its_value_as_a_predictor() -> None:
     stage = continuous("pay", by_household="first", **given)
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(Survey(frame, **ROLES), seed=1)
     model, sample = fitted.models[1], fitted.sample
-    assert [item.name for item in model.coding.variables] == ["size", FIRST_VALUE]
+    assert [item.name for item in model.encodings.variables] == ["size", FIRST_VALUE]
     values = sample.columns["pay"]
     first = np.zeros(len(values), dtype=bool)
     first[sample.offsets[:-1]] = True
@@ -135,7 +135,7 @@ def test_numbers_have_the_first_member_and_its_value_as_a_predictor() -> None:
     for s in range(3):
         here = sample.strata == s
         own = fit_multinomial(digits[here], classes[here], sample.weights[here],
-                              model.coding.sizes, 4)  # fmt: skip
+                              model.encodings.sizes, 4)  # fmt: skip
         cells = np.unique(digits[here], axis=0)
         found = predict_with_fallback(replace(model.sequence, factors=None), s, cells)[0]
         np.testing.assert_allclose(found, predict_multinomial(own, cells)[0], atol=1e-6)
@@ -313,7 +313,7 @@ def test_households_of_one_person(roles: dict[str, str]) -> None:
         Continuous("pay", predictors=["sex"], by_household="first"),
     ]
     fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(Survey(frame, **roles), seed=1)
-    assert not any(knows_first(model.coding) for model in fitted.models[1:])
+    assert not any(knows_first(model.encodings) for model in fitted.models[1:])
     people = fitted.simulate()
     assert not people.fallbacks
     plain = [Categorical("faith", predictors=["sex"]), Continuous("pay", predictors=["sex"])]

@@ -249,12 +249,12 @@ def test_each_block_and_stratum_begins_with_another_point():
 def test_persons_are_placed_by_group_and_expected_value():
     """Shares of two classes that are worth 10 and 100 in group 1, 10 and 1 in group 0."""
     means = GroupMeans(0, np.zeros(2), np.array([[0.0, 10, 1], [0, 10, 100]]), np.ones((2, 3)))
-    coding = SimpleNamespace(term_digits=lambda codes: codes[:, None] % 2)
+    encodings = SimpleNamespace(term_digits=lambda codes: codes[:, None] % 2)
     codes = np.array([1, 1, 0, 0])
     cumulative = np.array([[0.0, 0.9, 1.0], [0, 0.1, 1.0], [0.5, 0.9, 1.0], [0, 0.1, 1.0]])
     # expected: 19 and 91 in group 1; 4.1 and 1.9 in group 0
     rows = np.array([3, 2, 1, 0, 2])
-    groups, places = means.groups_and_places(coding, codes, cumulative, rows)
+    groups, places = means.groups_and_places(encodings, codes, cumulative, rows)
     assert groups.tolist() == [0, 0, 1, 1, 0]
     assert places.tolist() == [0, 1, 3, 2, 1]
     assert means.cells(np.array([2, 0]), np.array([0, 1])).tolist() == [2, 3]
@@ -267,10 +267,10 @@ def test_means_of_groups_in_classes_by_hand():
     ignored = [(2, np.nan, 0, 1.0), (2, 99.0, 2, 0.0)]
     group, values, classes, weights = map(np.array, zip(*group_1, *group_2, *ignored, strict=True))
     variables = [SimpleNamespace(name=name, numbers=None) for name in ("sex", "status")]
-    coding = SimpleNamespace(terms=((0,), (0, 1), (1,)), variables=variables, sizes=(2, 6, 3))
+    encodings = SimpleNamespace(terms=((0,), (0, 1), (1,)), variables=variables, sizes=(2, 6, 3))
     digits = np.column_stack([np.ones_like(group), np.ones_like(group), group])
     points = WithinClass(np.zeros(3), np.ones(3, dtype=int), np.array([[0, 0], [1, 1], [2.0, 2]]))
-    means = group_means("status", coding, digits, values, classes, weights, points, "x")
+    means = group_means("status", encodings, digits, values, classes, weights, points, "x")
     assert means.term == 2
     np.testing.assert_array_equal(means.targets, [np.nan, (25 * 10 + 15 * 50) / 40, np.nan])
     first, second = (25 * 10 + 50 * 20) / 75, (15 * 50 + 4 * 80) / 19
@@ -284,7 +284,7 @@ def test_means_of_groups_in_classes_by_hand():
     assert not means.rates.any()
     # where a class has a width, the ranks of a group are tilted to its mean in the class
     wide = WithinClass(np.zeros(3), np.ones(3, dtype=int), np.array([[0, 0], [0, 40.0], [2.0, 2]]))
-    tilted = group_means("status", coding, digits, values, classes, weights, wide, "x")
+    tilted = group_means("status", encodings, digits, values, classes, weights, wide, "x")
     assert not tilted.rates[0].any()
     assert not tilted.rates[:, [0, 2]].any()
     for level, mean in ((1, 10.0), (2, 20.0)):

@@ -40,7 +40,7 @@ def fit(**options):
 def gaps(fitted) -> np.ndarray:
     """Fitted gap between the sexes in each stratum that has a regression."""
     model = fitted.models[-1]
-    digits = model.coding.term_digits(np.arange(3))
+    digits = model.encodings.term_digits(np.arange(3))
     found = []
     for source in filter(None, model.values.by_stratum):
         women, men = source.predict(digits[1:])[0]

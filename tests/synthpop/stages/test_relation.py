@@ -188,7 +188,7 @@ def test_classes_of_ages_begin_where_nobody_has_a_value() -> None:
     stage = Relation("faith", relationship="relation", head="head", predictors=["age"])
     steps = [Structure(["age", "sex", "relation"]), stage]
     fitted = Pipeline(steps).fit(Survey(sample, **ROLES), seed=1)
-    assert 24.5 in fitted.models[1].heads.coding.variables[0].breaks
+    assert 24.5 in fitted.models[1].heads.encodings.variables[0].breaks
     people = fitted.simulate().frame()
     assert people["faith"].isna().equals(people["age"] < 25)
 

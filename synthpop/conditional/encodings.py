@@ -25,7 +25,7 @@ from synthpop.models.encoding import (
 
 
 @dataclass(frozen=True, slots=True)
-class Coding:
+class Encodings:
     """How a block's predictors become cells, and cells the digits of the model's terms."""
 
     variables: tuple[Encoding, ...]  # one for each distinct predictor
@@ -41,8 +41,8 @@ class Coding:
     # `synthpop.conditional.members_before`
     before: Any = None
 
-    def with_variables(self, added: Sequence[Encoding], *, ordered: bool) -> Coding:
-        """Return the coding with predictors more, each a term of its own."""
+    def with_variables(self, added: Sequence[Encoding], *, ordered: bool) -> Encodings:
+        """Return the encodings with further predictors, each a term of its own."""
         variables = (*self.variables, *added)
         strides(variables)  # refuses more combinations than can be told apart
         places = range(len(self.variables), len(variables))
@@ -95,7 +95,7 @@ class Coding:
         return out
 
 
-def make_coding(
+def make_encodings(
     sample: Sample,
     terms: Sequence[Term],
     conditions: Sequence[str] = (),
@@ -103,8 +103,8 @@ def make_coding(
     numeric: str = "classes",
     without: np.ndarray | None = None,
     by: str | None = None,
-) -> Coding:
-    """Learn the coding of the predictors, and of variables that rules name, from the sample.
+) -> Encodings:
+    """Learn the encodings of the predictors, and of variables that rules name, from the sample.
 
     `probs` are the shares at which a number with many values is cut; it is also cut where the
     persons `without` a response, shape (n_persons,), are all beyond some value. With `numeric`
@@ -132,14 +132,14 @@ def make_coding(
     position = {key: j for j, key in enumerate(keys)}
     limits = [_limit_digits(sample, term[0], without) for term in terms if term in as_values]
     ordered = {n for n, field in sample.fields.items() if field.kind == "numeric" or field.ordered}
-    coding = Coding(
+    encodings = Encodings(
         tuple(variables),
         tuple(tuple(position[n, term in as_values] for n in term) for term in terms),
         tuple(len(term) == 1 and term[0] in ordered for term in terms),
         None if by is None else position[by, False],
         () if by is None else tuple(map(str, sample.strata_levels)),
     )
-    return coding.with_variables([item for item in limits if item.size > 2], ordered=True)
+    return encodings.with_variables([item for item in limits if item.size > 2], ordered=True)
 
 
 def _limit_digits(sample: Sample, name: str, without: np.ndarray | None) -> Encoding:
@@ -154,27 +154,27 @@ def _limit_digits(sample: Sample, name: str, without: np.ndarray | None) -> Enco
 
 def make_design(
     sample: Sample,
-    coding: Coding,
+    encodings: Encodings,
     classes: np.ndarray,
     n_classes: int,
     rows: np.ndarray | None = None,
 ) -> ModelDesign:
     """Return what a model is fitted to, of all persons or of those in `rows`."""
     design = ModelDesign(
-        digits=sample_digits(sample, coding),
+        digits=sample_digits(sample, encodings),
         classes=classes,
         weights=sample.weights,
         strata=sample.strata,
-        sizes=coding.sizes,
-        ordered=coding.ordered,
+        sizes=encodings.sizes,
+        ordered=encodings.ordered,
         n_classes=n_classes,
         n_strata=len(sample.strata_levels),
-        numbers=coding.numbers,
+        numbers=encodings.numbers,
         units=sample.unit_of_persons,
     )
     return design if rows is None else design.rows(rows)
 
 
-def sample_digits(sample: Sample, coding: Coding) -> np.ndarray:
+def sample_digits(sample: Sample, encodings: Encodings) -> np.ndarray:
     """Return the digits of the model's terms for each person of the sample."""
-    return coding.term_digits(coding.cells(sample.columns, sample.n_persons))
+    return encodings.term_digits(encodings.cells(sample.columns, sample.n_persons))
