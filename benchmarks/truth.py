@@ -51,7 +51,7 @@ from synthpop import (
     load_demo_population,
     weighted,
 )
-from synthpop.conditional.draw import spread
+from synthpop.conditional.draw import systematic_uniforms
 from synthpop.evaluation.classifier import auc_of_groups, household_features
 from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.household_rows import HouseholdRows
@@ -142,15 +142,22 @@ def independent_draws() -> Iterator[None]:
     def independent(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.ndarray:
         return rng.random(len(groups))
 
-    names = ("categorical", "components", "continuous", "structure")
-    modules = [import_module(f"synthpop.stages.{name}") for name in names]
+    names = (
+        "conditional.distribution",
+        "stages.components",
+        "stages.continuous.distributions",
+        "stages.continuous.model",
+        "stages.gibbs",
+        "stages.structure",
+    )
+    modules = [import_module(f"synthpop.{name}") for name in names]
     try:
         for module in modules:
-            module.spread = independent  # type: ignore[attr-defined]
+            module.systematic_uniforms = independent  # type: ignore[attr-defined]
         yield
     finally:
         for module in modules:
-            module.spread = spread  # type: ignore[attr-defined]
+            module.systematic_uniforms = systematic_uniforms  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

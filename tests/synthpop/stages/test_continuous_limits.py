@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -15,19 +13,19 @@ from synthpop.stages.continuous.binned import (
     classes_up_to_zero,
     drawing_bounds,
     kind_classes,
-    value_classes,
     with_zeros,
 )
-from synthpop.stages.continuous.tail import FEWEST_IN_TAIL, TopClass, fit_top_class
+from synthpop.stages.continuous.binned_method import TAILS, Binned, Gpd, Pareto
+from synthpop.stages.continuous.tail import FEWEST_IN_TAIL, TopClass
 from synthpop.stages.continuous.values import ValueRule
 
 NAN = np.nan
 
 
 def classes(values: np.ndarray, weights: np.ndarray | None = None, **options) -> Classes:
-    given = {"zeros": False, "breaks": None, "tail": None, "upper": None, "label": "x", **options}
     weights = np.ones(len(values)) if weights is None else weights
-    return value_classes(values, weights, **given, where=np.arange(len(values)))
+    method = Binned(zeros=False, **options)
+    return method.classes(values, weights, np.arange(len(values)), "x")
 
 
 def test_zero_is_a_class_from_half_a_percent_of_the_weight() -> None:
@@ -37,8 +35,8 @@ def test_zero_is_a_class_from_half_a_percent_of_the_weight() -> None:
     missing = np.append(values[:199], NAN)
     assert with_zeros(missing, np.append(np.ones(199), 50.0), None)
     assert with_zeros(values, np.where(values == 0, 1.01, 1.0), None)
-    for asked in (True, False):
-        assert with_zeros(values, np.ones(200), asked) == asked
+    for zeros in (True, False):
+        assert with_zeros(values, np.ones(200), zeros) == zeros
     assert not with_zeros(np.array([NAN]), np.ones(1), None)
 
 
@@ -58,7 +56,7 @@ def test_half_of_the_values_may_exceed_the_upper_bound() -> None:
 
 @pytest.mark.parametrize(("threshold", "fine"), [(1.0, False), (1.5, True), (4.0, False)])
 def test_a_threshold_has_values_on_both_sides(threshold: float, fine: bool) -> None:
-    options = SimpleNamespace(type="gpd", threshold=threshold)
+    options = Gpd(threshold=threshold)
     values = np.array([1.0, 2.0, 4.0])
     if fine:
         made = classes(values, tail=options)
@@ -71,7 +69,7 @@ def test_a_threshold_has_values_on_both_sides(threshold: float, fine: bool) -> N
 
 def test_limits_below_the_threshold_stay() -> None:
     values = np.arange(1.0, 101.0)
-    made = classes(values, tail=SimpleNamespace(type="gpd", threshold=50.0))
+    made = classes(values, tail=Gpd(threshold=50.0))
     assert made.low[1:].tolist() == [1, 5, 10, 20, 30, 40, 50]
     assert made.high[1:].tolist() == [5, 10, 20, 30, 40, 50, 100]
 
@@ -79,7 +77,7 @@ def test_limits_below_the_threshold_stay() -> None:
 @pytest.mark.parametrize(("n", "last"), [(400, 380.0), (399, 360.0)])
 def test_the_last_class_has_twenty_values_for_a_tail(n: int, last: float) -> None:
     """Limits at 95, 97.5 and 99 percent are taken out until twenty values are above the last."""
-    made = classes(np.arange(1.0, n + 1), tail=SimpleNamespace(type="gpd", threshold=None))
+    made = classes(np.arange(1.0, n + 1), tail=Gpd(threshold=None))
     assert made.low[-1] == last
     assert made.high[-1] == n
     without = classes(np.arange(1.0, n + 1))
@@ -90,7 +88,7 @@ def test_the_threshold_of_a_pareto_tail_needs_twenty_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     values = np.append(np.arange(1.0, 401.0), -np.arange(1.0, 11.0))
-    options = SimpleNamespace(type="pareto", threshold=None)
+    options = Pareto(threshold=None)
 
     def given(values: np.ndarray, weights: np.ndarray) -> float:
         assert values.min() == 1
@@ -128,9 +126,9 @@ def test_draws_begin_at_the_end_nearer_to_zero() -> None:
     np.testing.assert_array_equal(last, [NAN, -5, 0, 3])
 
 
-def top_class(values: np.ndarray, threshold: float, kind: str | None = "gpd", **options):
-    given = {"upper": None, "estimator": None, "label": "x", **options}
-    return fit_top_class(kind, values, np.ones(len(values)), threshold, **given)
+def top_class(values: np.ndarray, threshold: float, kind: str = "gpd", **options):
+    weights = np.ones(len(values))
+    return Binned(tail=TAILS[kind](**options)).top_class(values, weights, threshold, "x")
 
 
 def test_twenty_values_above_the_threshold_have_a_tail() -> None:
@@ -142,7 +140,7 @@ def test_twenty_values_above_the_threshold_have_a_tail() -> None:
     top, notes = top_class(values, 81.0)
     assert top is None
     assert "only 19 sample values in the top class" in notes[0].what
-    assert top_class(values, 80.0, None) == (None, ())
+    assert Binned().top_class(values, np.ones(100), 80.0, "x") == (None, ())
 
 
 def test_a_pareto_tail_begins_above_zero_and_a_tail_has_a_positive_value() -> None:
@@ -183,19 +181,19 @@ def test_the_mean_of_the_top_class_is_that_of_its_values(monkeypatch: pytest.Mon
     rng = np.random.default_rng(2)
     values = 100 + rng.exponential(30, 300)
     weights = rng.uniform(1, 5, 300)
-    options = {"upper": 400.0, "estimator": None, "label": "x"}
-    top, notes = fit_top_class("gpd", values, weights, 100.0, **options)
+    method = Binned(tail=Gpd(upper=400.0))
+    top, notes = method.top_class(values, weights, 100.0, "x")
     assert notes == ()
     mean = np.average(values, weights=weights)
     assert top.mean() == pytest.approx(mean, rel=1e-7)
     middles = (np.arange(20_000) + 0.5) / 20_000
     assert top.draw(middles, None).mean() == pytest.approx(mean, rel=1e-3)
-    # a mean that differs by more than one percent is told
-    for share, told in ((1.02, True), (1.005, False), (0.98, True), (0.995, False)):
+    # a mean that differs by more than one percent is noted
+    for share, is_noted in ((1.02, True), (1.005, False), (0.98, True), (0.995, False)):
         monkeypatch.setattr(TopClass, "mean", lambda self, share=share: mean * share)
-        _, notes = fit_top_class("gpd", values, weights, 100.0, **options)
-        assert bool(notes) == told
-        assert not told or f"mean of the tail {tail.number(mean * share, 6)}" in notes[0].what
+        _, notes = method.top_class(values, weights, 100.0, "x")
+        assert bool(notes) == is_noted
+        assert not is_noted or f"mean of the tail {tail.number(mean * share, 6)}" in notes[0].what
 
 
 def test_draws_of_groups_without_laws_are_those_of_all() -> None:
