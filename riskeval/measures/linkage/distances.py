@@ -21,7 +21,7 @@ MOST_PATTERNS = 20_000
 class Ranks:
     """Where the own original stands among all; arrays of shape (n_released,)."""
 
-    best: np.ndarray  # int64: the first nearest original, -1 where nothing can be compared
+    best: np.ndarray  # int64: a nearest original, -1 where nothing can be compared
     # score, own_score: float64: distance (or weight) of the nearest and of the own original
     score: np.ndarray
     own_score: np.ndarray
@@ -142,28 +142,29 @@ def _add_pairs(
     copies = np.bincount(number)
     first = first_rows(number, len(copies))
     tree = KDTree(points_x[first], balanced_tree=False)
-    near, who = tree.query(points_y, k=[1, 2], p=norm)
-    near = near * scale
-    # 1. The nearest original so far, the first of equals
+    near, who = tree.query(points_y, k=[1, 2, 3], p=norm)
+    near, who = near * scale, np.minimum(who, len(first) - 1)
+    # 1. The nearest original so far
     better = ~(near[:, 0] >= ranks.score[released])
-    rows = original[first[np.minimum(who[:, 0], len(first) - 1)]]
+    rows = original[first[who[:, 0]]]
     ranks.best[released[better]] = rows[better]
     ranks.score[released[better]] = near[better, 0]
     # 2. Originals that are nearer than the own one (from 2 on no exact count)
     target = true_distance[released]
-    farther = near * (1 + SLACK) < target[:, None]
-    ranks.nearer[released] += (
-        farther[:, 0] * copies[np.minimum(who[:, 0], len(first) - 1)] + farther[:, 1]
-    )
-    # 3. Originals that are as near; counted only where none is nearer
+    is_nearer = near * (1 + SLACK) < target[:, None]
+    of_nearest = is_nearer[:, 0] * copies[who[:, 0]]
+    ranks.nearer[released] += of_nearest + is_nearer[:, 1]
+    # 3. Originals that are as near; counted only where at most one point is nearer
     reach = target * (1 + SLACK)
-    close = ~np.isnan(target) & ~farther[:, 0] & (near[:, 0] <= reach)
-    alone = close & (near[:, 1] > reach)
-    ranks.ties[released[alone]] += copies[who[alone, 0]]
+    row, place = np.arange(len(near)), is_nearer[:, 0].astype(np.int64)
+    close = ~np.isnan(target) & ~is_nearer[:, 1] & (near[row, place] <= reach)
+    alone = close & (near[row, place + 1] > reach)
+    ranks.ties[released[alone]] += copies[who[row, place][alone]]
     several = np.flatnonzero(close & ~alone)
     if len(several):
         balls = tree.query_ball_point(points_y[several], reach[several] / scale, p=norm)
-        ranks.ties[released[several]] += np.array([copies[ball].sum() for ball in balls])
+        within = np.array([copies[ball].sum() for ball in balls])
+        ranks.ties[released[several]] += within - of_nearest[several]
 
 
 def assign_one_to_one(

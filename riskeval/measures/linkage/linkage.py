@@ -64,8 +64,8 @@ class RecordLinkage(Result):
     rate_judged : float
         Linked records as a share of those that could be judged; NaN where there is none.
     nearest : int64, shape (n_released,)
-        Row of the original that each released record is linked to (the first of equals); -1 where
-        nothing can be compared, or the link is below `threshold`.
+        Row of the original that each released record is linked to (one of those that are equally
+        near); -1 where nothing can be compared, or the link is below `threshold`.
     score : float64, shape (n_released,)
         Distance to that original (weight of the pair for method "probabilistic").
     own_score : float64, shape (n_released,)

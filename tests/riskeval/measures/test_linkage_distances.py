@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from riskeval import record_linkage
 from riskeval.measures.linkage import distances
 from riskeval.measures.linkage.distances import (
     Ranks,
@@ -106,3 +108,46 @@ def test_so_many_pairs_and_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distances, "MOST_PATTERNS", 8)
     with pytest.raises(InputError, match="missing in 3 x 3 combinations"):
         rank_by_tree(holes, holes, truth, 2, as_they_are)
+
+
+@pytest.mark.parametrize("method", ["distance", "mahalanobis"])
+def test_originals_that_tie_for_the_second_place_share_the_second_guess(method: str) -> None:
+    original = pd.DataFrame({"x": [0.0, 10.0, 10.0, 100.0]})
+    released = pd.DataFrame({"x": [0.0, 1.0, 10.0, 100.0]})
+    linkage = record_linkage(original, released, ["x"], method=method)
+    # the second record: one original is nearer, two are as near as its own
+    assert linkage.linked_second.tolist() == [False, True, False, False]
+    assert linkage.expected_rate_two == (1 + 1 / 2 + 1 + 1) / 4
+
+
+def expected_rate_two(original: np.ndarray, released: np.ndarray) -> float:
+    """Chance that one of two guesses is right, ties broken at random, record by record."""
+    chances = []
+    for i, point in enumerate(released):
+        shared = ~np.isnan(original) & ~np.isnan(point)
+        scale = np.sqrt(
+            original.shape[1] / np.where(shared.any(axis=1), shared.sum(axis=1), np.nan)
+        )
+        distances = scale * np.sqrt(np.nansum((original - point) ** 2, axis=1))
+        nearer = int((distances < distances[i] - 1e-9).sum())
+        ties = int((np.abs(distances - distances[i]) <= 1e-9).sum())
+        if ties == 0 or nearer > 1:
+            chances.append(0.0)
+        else:
+            chances.append(min((2 - nearer) / ties, 1.0))
+    return float(np.mean(chances))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+def test_two_guesses_among_points_of_a_grid(seed: int, holes: float) -> None:
+    rng = np.random.default_rng(seed)
+    original, released = (rng.integers(0, 3, (25, 2)).astype(float) for _ in range(2))
+    for values in (original, released):
+        values[rng.random(values.shape) < holes] = np.nan
+    names = ["a", "b"]
+    linkage = record_linkage(
+        pd.DataFrame(original, columns=names), pd.DataFrame(released, columns=names), names,
+        standardise="none",
+    )  # fmt: skip
+    assert linkage.expected_rate_two == pytest.approx(expected_rate_two(original, released))
