@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskeval.attacks.matching import request
 from riskeval.attacks.matching.matchers import truth_intervals
 from riskeval.attacks.matching.scenarios import CAVEAT, IntruderRisk, intruder_scenarios
 from riskeval.kernels import scenarios as kernels
@@ -273,6 +274,18 @@ class TestPopulationsOfEveryKind:
             )
             pd.testing.assert_frame_equal(risk.table, expected.table)
             pd.testing.assert_frame_equal(risk.per_record, expected.per_record)
+
+    @pytest.mark.parametrize("rows_at_once", [1, 4])
+    def test_matches_with_equally_many_holes_add_up(
+        self, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+    ) -> None:
+        monkeypatch.setattr(request, "CHUNK", rows_at_once)
+        sample = pd.DataFrame({"k": ["A", "B"], "j": ["u", "v"], "y": ["yes", "no"]})
+        population = pd.DataFrame({
+            "k": ["A", None, "A", "B"], "j": [None, "u", None, "v"], "y": ["yes", "no", "no", "no"],
+        })  # fmt: skip
+        risk = intruder_scenarios(sample, population, ["k", "j"], "y")
+        assert risk.per_record["n_matches"].tolist() == [3, 1]
 
     def test_only_the_columns_needed_are_read(self) -> None:
         class OnDisk:

@@ -316,6 +316,7 @@ def test_dominant_values_when_a_limit_is_given():
     both = result.results["alpha_k_anonymity"]
     assert list(both.to_frame().columns.levels[0]) == ["ill", "income"]
     assert "(0.5, 4)-anonymity" in both.summary()
+    assert "more than 50 % of the records" in both.summary()
 
 
 def test_options_reach_single_measures():

@@ -92,3 +92,12 @@ def test_amounts_as_categories_are_noted():
     frame = pd.DataFrame({"income": range(99), "sex": [1, 2, 2] * 33})
     (note,) = category_notes(frame, ["income", "sex"])
     assert note.startswith("The 99 distinct numbers of income count as one category each")
+
+
+@pytest.mark.parametrize("n", [0, 2, 3])
+def test_equal_values_have_no_tail_and_one_value_is_its_own(n: int) -> None:
+    for flags in tail_of(np.full(n, 7.0), 0.95, 0.05):
+        assert flags.tolist() == [False] * n
+    above, isolated = tail_of(np.array([7.0]), 0.95, 0.05)
+    assert above.tolist() == [True]
+    assert isolated.tolist() == [True]
