@@ -63,7 +63,7 @@ def stub() -> str:
     imports = [f"from {module} import {name}" for name, module in sorted(homes.items())]
     text = "\n".join([HEAD, "", *imports, "", CLASS, *methods])
     for command in (["check", "--select", "I", "--fix", "--quiet"], ["format", "--quiet"]):
-        arguments = ["ruff", *command, "--stdin-filename", str(FILE), "-"]
+        arguments = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(FILE), "-"]
         text = subprocess.run(
             arguments, input=text, capture_output=True, text=True, check=True
         ).stdout
