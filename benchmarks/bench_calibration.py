@@ -12,7 +12,7 @@ import pandas as pd
 
 from benchmarks._measure import measure
 from synthpop.calibration import Margin, calibrate, integerise
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.roles.survey import Survey
 
 
 def make_survey(n_households: int, n_regions: int = 9, seed: int = 1) -> Survey:

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks._measure import measure
 from synthpop import indicators, weighted
-from synthpop.microdata.tails import fit_gpd
+from synthpop.microdata.statistics.tails import fit_gpd
 from synthpop.models.breaks import breaks, classify
 
 

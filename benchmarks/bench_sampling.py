@@ -7,7 +7,7 @@ import pandas as pd
 
 from benchmarks._measure import measure
 from synthpop.indicators import at_risk_of_poverty, gini
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.roles.survey import Survey
 from synthpop.sampling import (
     Cluster,
     Proportional,

@@ -29,7 +29,7 @@ from synthpop import (
     indicators,
     load_demo_population,
 )
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.sampling import Cluster, Proportional, SimpleRandom, Stratified
 from synthpop.sampling.draw import Sampler, prepare
 

@@ -23,9 +23,9 @@ from statsmodels.stats.weightstats import DescrStatsW
 from benchmarks.results import store_if_asked
 from riskeval.measures.loglinear.model import loglinear_risk
 from riskeval.utility.families import fit_family
-from synthpop.microdata import weighted
-from synthpop.microdata.intervals import wilson
-from synthpop.microdata.logistic import Categories, fit_logistic
+from synthpop.microdata.statistics import weighted
+from synthpop.microdata.statistics.intervals import wilson
+from synthpop.microdata.statistics.logistic import Categories, fit_logistic
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.multinomial import MultinomialModel, fit_multinomial, predict_multinomial
 from synthpop.models.regression import fit_regression, predict_regression

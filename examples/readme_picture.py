@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from synthpop import Pipeline
 from synthpop.datasets import load_demo_survey
 from synthpop.evaluation.assess_fit import FitReport, assess_fit
-from synthpop.microdata.pictures import OKABE_ITO, POPULATION, RC, SAMPLE
+from synthpop.microdata.messages.pictures import OKABE_ITO, POPULATION, RC, SAMPLE
 from synthpop.runfiles.demo import demo_runfile
 
 LEVELS = ("full-time", "part-time", "unemployed", "education", "retired", "disabled", "domestic")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthpop.microdata.compiling import COMPILE_NOTICE
-from synthpop.microdata.installed import warn_of_others
-from synthpop.microdata.lazy import attach
-from synthpop.microdata.presenters import register
+from synthpop.microdata.messages.lazy import attach
+from synthpop.microdata.messages.presenters import register
+from synthpop.microdata.runs.compiling import COMPILE_NOTICE
+from synthpop.microdata.runs.installed import warn_of_others
 from synthpop.microdata.version import __version__ as __version__
 
 warn_of_others(__file__)
@@ -90,16 +90,16 @@ if TYPE_CHECKING:
     from riskeval.session.plans import PlanSearch as PlanSearch
     from riskeval.session.search import search_plans as search_plans
     from riskeval.session.session import ProtectionSession as ProtectionSession
-    from synthpop.microdata.errors import ConvergenceWarning as ConvergenceWarning
-    from synthpop.microdata.errors import GuaranteeError as GuaranteeError
-    from synthpop.microdata.errors import InputError as InputError
-    from synthpop.microdata.errors import MicrodataError as MicrodataError
-    from synthpop.microdata.errors import MicrodataWarning as MicrodataWarning
-    from synthpop.microdata.errors import ModelWarning as ModelWarning
-    from synthpop.microdata.errors import OutputError as OutputError
-    from synthpop.microdata.errors import RunFileError as RunFileError
-    from synthpop.microdata.errors import SparseDataWarning as SparseDataWarning
-    from synthpop.microdata.errors import WorkerError as WorkerError
-    from synthpop.microdata.native import like as like
+    from synthpop.microdata.frame.native import like as like
+    from synthpop.microdata.messages.errors import ConvergenceWarning as ConvergenceWarning
+    from synthpop.microdata.messages.errors import GuaranteeError as GuaranteeError
+    from synthpop.microdata.messages.errors import InputError as InputError
+    from synthpop.microdata.messages.errors import MicrodataError as MicrodataError
+    from synthpop.microdata.messages.errors import MicrodataWarning as MicrodataWarning
+    from synthpop.microdata.messages.errors import ModelWarning as ModelWarning
+    from synthpop.microdata.messages.errors import OutputError as OutputError
+    from synthpop.microdata.messages.errors import RunFileError as RunFileError
+    from synthpop.microdata.messages.errors import SparseDataWarning as SparseDataWarning
+    from synthpop.microdata.messages.errors import WorkerError as WorkerError
 else:
     __getattr__, __dir__, __all__ = attach(__name__, "__version__")

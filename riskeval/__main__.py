@@ -1,6 +1,6 @@
 """Run the command line: ``riskeval``, or ``python -m riskeval``."""
 
-from synthpop.microdata.start import start
+from synthpop.microdata.runs.start import start
 
 
 def main() -> None:

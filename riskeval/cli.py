@@ -7,7 +7,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from synthpop.microdata.command import (
+from synthpop.microdata.formats.places import lies_below
+from synthpop.microdata.messages.errors import OutputError, RunFileError
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.runs.command import (
     Anywhere,
     DtaVersion,
     SafeCsv,
@@ -18,11 +21,8 @@ from synthpop.microdata.command import (
     workers_option,
     write_schema,
 )
-from synthpop.microdata.errors import OutputError, RunFileError
-from synthpop.microdata.events import Event
-from synthpop.microdata.open_app import open_app
-from synthpop.microdata.output import answer, progress, say, say_reading
-from synthpop.microdata.places import lies_below
+from synthpop.microdata.runs.open_app import open_app
+from synthpop.microdata.runs.output import answer, progress, say, say_reading
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
@@ -63,8 +63,8 @@ def init(
     """
     from riskeval.keys.suggest import suggest_roles
     from riskeval.runfiles.template import PLANS, plan_text, roles_table
-    from synthpop.microdata.atomic import relative_path, write_text
-    from synthpop.microdata.files import read_table
+    from synthpop.microdata.formats.atomic import relative_path, write_text
+    from synthpop.microdata.formats.files import read_table
 
     if out is not None and plan is None:
         raise OutputError("--out names one run file: say which with --plan assess or protect.")
@@ -127,8 +127,8 @@ def protect(
     from riskeval.runfiles.runfile import load_protect_plan
     from riskeval.session.running import with_seed
     from riskeval.session.session import ProtectionSession
-    from synthpop.microdata.dictionary import dictionary_of
-    from synthpop.microdata.streams import Streams, resolve_seed
+    from synthpop.microdata.frame.dictionary import dictionary_of
+    from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
     plan = load_protect_plan(file)
     target = out or _named(plan, plan.out or f"{file.stem}-protected.parquet", anywhere)
@@ -228,7 +228,7 @@ def intruders(
     Example: riskeval intruders intruders.toml --out intruders.csv
     """
     from riskeval.runfiles.intruders import load_intruders_plan
-    from synthpop.microdata.files import write_table
+    from synthpop.microdata.formats.files import write_table
 
     plan = load_intruders_plan(file)
     target = out or _named(plan, plan.out or f"{file.stem}.csv", anywhere)
@@ -258,9 +258,9 @@ def export(
 
     Example: riskeval export survey-protected.parquet --to survey-protected.sav
     """
-    from synthpop.microdata.dictionary_file import read_dictionary
-    from synthpop.microdata.files import read_table
-    from synthpop.microdata.text import plural
+    from synthpop.microdata.formats.dictionary_file import read_dictionary
+    from synthpop.microdata.formats.files import read_table
+    from synthpop.microdata.messages.text import plural
 
     keep_sources("riskeval export", [file], [to])
     labels = None if dictionary is None else read_dictionary(dictionary)
@@ -286,8 +286,8 @@ def schema(
 
 def _write(frame: Any, target: Path, **options: Any) -> None:
     """Say what the format cannot hold, and write the file."""
-    from synthpop.microdata.files import write_table
-    from synthpop.microdata.losses import losses
+    from synthpop.microdata.formats.files import write_table
+    from synthpop.microdata.formats.losses import losses
 
     items = losses(frame, target)
     if items:
@@ -298,7 +298,7 @@ def _write(frame: Any, target: Path, **options: Any) -> None:
 
 def _report_written(report: Path, result: Any, numbers: Any, target: Path, audience: str) -> None:
     """Write the numbers beside an internal report, and say what was written."""
-    from synthpop.microdata.files import write_table
+    from synthpop.microdata.formats.files import write_table
 
     beside = ""
     if audience == "internal":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from riskeval.protection.registry import VERBS as VERBS
-from synthpop.microdata.lazy import attach
+from synthpop.microdata.messages.lazy import attach
 
 if TYPE_CHECKING:
     from riskeval.protection.generalise import generalization_lattice as generalization_lattice

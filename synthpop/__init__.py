@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthpop.microdata.compiling import COMPILE_NOTICE
-from synthpop.microdata.installed import warn_of_others
-from synthpop.microdata.lazy import attach
-from synthpop.microdata.presenters import register
+from synthpop.microdata.messages.lazy import attach
+from synthpop.microdata.messages.presenters import register
+from synthpop.microdata.runs.compiling import COMPILE_NOTICE
+from synthpop.microdata.runs.installed import warn_of_others
 from synthpop.microdata.version import __version__ as __version__
 
 warn_of_others(__file__)
@@ -45,30 +45,30 @@ if TYPE_CHECKING:
     from synthpop.evaluation.assess_fit import assess_fit as assess_fit
     from synthpop.evaluation.check_rules import check_rules as check_rules
     from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
-    from synthpop.microdata import tails as tails
-    from synthpop.microdata.delimited import CsvOptions as CsvOptions
-    from synthpop.microdata.demo_survey import load_demo_survey as load_demo_survey
-    from synthpop.microdata.dictionary import Dictionary as Dictionary
-    from synthpop.microdata.dictionary import Variable as Variable
-    from synthpop.microdata.dictionary import dictionary_of as dictionary_of
-    from synthpop.microdata.dictionary import with_dictionary as with_dictionary
-    from synthpop.microdata.dictionary_file import read_dictionary as read_dictionary
-    from synthpop.microdata.dictionary_file import write_dictionary as write_dictionary
-    from synthpop.microdata.errors import ConvergenceWarning as ConvergenceWarning
-    from synthpop.microdata.errors import GuaranteeError as GuaranteeError
-    from synthpop.microdata.errors import InputError as InputError
-    from synthpop.microdata.errors import MicrodataError as MicrodataError
-    from synthpop.microdata.errors import MicrodataWarning as MicrodataWarning
-    from synthpop.microdata.errors import ModelWarning as ModelWarning
-    from synthpop.microdata.errors import OutputError as OutputError
-    from synthpop.microdata.errors import RunFileError as RunFileError
-    from synthpop.microdata.errors import SparseDataWarning as SparseDataWarning
-    from synthpop.microdata.errors import WorkerError as WorkerError
-    from synthpop.microdata.files import read_survey as read_survey
-    from synthpop.microdata.files import read_table as read_table
-    from synthpop.microdata.files import write_table as write_table
-    from synthpop.microdata.native import like as like
-    from synthpop.microdata.survey import Survey as Survey
+    from synthpop.microdata.formats.delimited import CsvOptions as CsvOptions
+    from synthpop.microdata.formats.dictionary_file import read_dictionary as read_dictionary
+    from synthpop.microdata.formats.dictionary_file import write_dictionary as write_dictionary
+    from synthpop.microdata.formats.files import read_survey as read_survey
+    from synthpop.microdata.formats.files import read_table as read_table
+    from synthpop.microdata.formats.files import write_table as write_table
+    from synthpop.microdata.frame.dictionary import Dictionary as Dictionary
+    from synthpop.microdata.frame.dictionary import Variable as Variable
+    from synthpop.microdata.frame.dictionary import dictionary_of as dictionary_of
+    from synthpop.microdata.frame.dictionary import with_dictionary as with_dictionary
+    from synthpop.microdata.frame.native import like as like
+    from synthpop.microdata.messages.errors import ConvergenceWarning as ConvergenceWarning
+    from synthpop.microdata.messages.errors import GuaranteeError as GuaranteeError
+    from synthpop.microdata.messages.errors import InputError as InputError
+    from synthpop.microdata.messages.errors import MicrodataError as MicrodataError
+    from synthpop.microdata.messages.errors import MicrodataWarning as MicrodataWarning
+    from synthpop.microdata.messages.errors import ModelWarning as ModelWarning
+    from synthpop.microdata.messages.errors import OutputError as OutputError
+    from synthpop.microdata.messages.errors import RunFileError as RunFileError
+    from synthpop.microdata.messages.errors import SparseDataWarning as SparseDataWarning
+    from synthpop.microdata.messages.errors import WorkerError as WorkerError
+    from synthpop.microdata.roles.demo_survey import load_demo_survey as load_demo_survey
+    from synthpop.microdata.roles.survey import Survey as Survey
+    from synthpop.microdata.statistics import tails as tails
     from synthpop.models.breaks import breaks as breaks
     from synthpop.pipeline.fitted import FittedPipeline as FittedPipeline
     from synthpop.pipeline.pipeline import Pipeline as Pipeline

@@ -1,4 +1,4 @@
 """Weighted descriptive statistics."""
 
-from synthpop.microdata.weighted import *  # noqa: F403
-from synthpop.microdata.weighted import __all__ as __all__
+from synthpop.microdata.statistics.weighted import *  # noqa: F403
+from synthpop.microdata.statistics.weighted import __all__ as __all__

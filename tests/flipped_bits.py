@@ -25,7 +25,7 @@ from riskeval.runfiles.attack_files import ParquetFolder
 from riskeval.session.session import ProtectionSession
 from synthpop import Pipeline, Structure, open_population
 from synthpop.evaluation.assess_fit import assess_fit
-from synthpop.microdata.errors import MicrodataError
+from synthpop.microdata.messages.errors import MicrodataError
 from synthpop.population.storage import add_file, read_manifest
 from synthpop.population.verify import verify
 from synthpop.report.stored import FILE, load_report, store_report

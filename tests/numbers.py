@@ -15,7 +15,7 @@ from typing import Any
 
 from riskeval import assess, protect
 from synthpop import FittedPipeline, Population
-from synthpop.microdata.demo_survey import load_demo_survey
+from synthpop.microdata.roles.demo_survey import load_demo_survey
 from synthpop.runfiles.demo import demo_runfile
 
 FILE = Path(__file__).with_name("numbers.json")

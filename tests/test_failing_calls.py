@@ -15,8 +15,8 @@ import pytest
 from riskeval.session.session import ProtectionSession
 from synthpop import Pipeline, Structure, assess_fit
 from synthpop.cli import report
-from synthpop.microdata import page
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.pages import page
 from synthpop.population.storage import add_file
 from synthpop.population.verify import verify
 from synthpop.report import write

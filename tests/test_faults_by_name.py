@@ -26,8 +26,8 @@ from synthpop import (
 from synthpop.calibration.weights import effective_sample_size
 from synthpop.figures.style import put_title, side_legend
 from synthpop.heaping import correct_heaps
-from synthpop.microdata.errors import InputError, OutputError
-from synthpop.microdata.pictures import to_svg
+from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.messages.pictures import to_svg
 from synthpop.pipeline.fingerprint import chosen_strata
 from tests.small import small_frame, small_pipeline, small_survey
 

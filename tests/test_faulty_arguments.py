@@ -20,7 +20,7 @@ from synthpop import (
     Structure,
     Survey,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.pipeline.fingerprint import chosen_strata
 from synthpop.stages.blocks import check_size
 from tests.small import ROLES, small_frame, small_survey

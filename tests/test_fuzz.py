@@ -124,7 +124,7 @@ def test_every_public_function_is_a_target_or_excused() -> None:
 def test_a_foreign_exception_a_warning_and_an_empty_error_are_findings(monkeypatch) -> None:
     import warnings
 
-    from synthpop.microdata.errors import InputError
+    from synthpop.microdata.messages.errors import InputError
     from tests.fuzz import run
 
     def foreign(make: Maker, folder: Path) -> None:

@@ -19,7 +19,7 @@ import synthpop
 import synthpop.calibration
 import synthpop.heaping
 import synthpop.sampling
-from synthpop.microdata.presenters import PRESENTERS
+from synthpop.microdata.messages.presenters import PRESENTERS
 from tests.riskeval.protection.test_methods import ROLES
 
 ROOT = Path(synthpop.__file__).parent
@@ -241,7 +241,8 @@ def test_what_serves_a_method_is_registered_and_exists() -> None:
 def test_results_neither_draw_nor_write_themselves() -> None:
     """A module of results imports nothing that draws or writes, but for annotations."""
     tools = {"matplotlib", "tempfile"} | {
-        f"synthpop.microdata.{name}" for name in ("atomic", "charts", "pictures", "plane")
+        f"synthpop.microdata.{name}"
+        for name in ("formats.atomic", "pages.charts", "messages.pictures", "pages.plane")
     }
     bases, drawing = {"Result", "TableResult", "Shown"}, set()
     for file in files_of_both_packages():

@@ -39,7 +39,7 @@ from synthpop import (
     tails,
 )
 from synthpop.evaluation.assess_fit import assess_fit
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.stages.distribute import distribute
 from tests.continuous import continuous
 from tests.same import assert_same_frame
@@ -450,7 +450,9 @@ def test_19_a_seed_repeats_a_run_and_leaves_the_session_alone() -> None:
 # 20 to 23: known totals, drawing households
 
 
-@pytest.mark.filterwarnings("ignore:.*exact cop:synthpop.microdata.errors.SparseDataWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning"
+)
 def test_20_an_unknown_argument_is_refused_and_contradictions_are_told() -> None:
     frame = small_frame(100)
     with pytest.raises(TypeError):
@@ -591,7 +593,9 @@ def test_models_of_many_levels_have_no_limit_of_weights() -> None:
     assert people["b"].nunique() > 70
 
 
-@pytest.mark.filterwarnings("ignore:.*exact cop:synthpop.microdata.errors.SparseDataWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning"
+)
 def test_several_tables_a_level_and_small_tolerances_are_met_by_annealing() -> None:
     frame, other = small_frame(600), small_frame(600, seed=1)
     counts = [

@@ -54,8 +54,8 @@ def test_kernels_run_as_plain_python() -> None:
 
 
 def test_another_distribution_of_the_same_name_is_told(tmp_path) -> None:
-    from synthpop.microdata.errors import MicrodataWarning
-    from synthpop.microdata.installed import others_beside, warn_of_others
+    from synthpop.microdata.messages.errors import MicrodataWarning
+    from synthpop.microdata.runs.installed import others_beside, warn_of_others
 
     (tmp_path / "synthpop").mkdir()
     file = str(tmp_path / "synthpop" / "__init__.py")

@@ -21,7 +21,7 @@ from riskeval import (
 from riskeval.report.advice import ADVICE, RARE_KEYS
 from riskeval.report.judgement import NO_STRANGERS
 from synthpop import load_demo_survey, write_profile
-from synthpop.microdata.language import catalogue, translated, use_language
+from synthpop.microdata.messages.language import catalogue, translated, use_language
 from tests.page_snapshots import facts_of, same_fact, snapshot_of, texts_of
 from tests.test_pages_in_a_browser import PAGES
 

@@ -145,7 +145,7 @@ def population(path: Path, audience: str, language: str = "en") -> None:
 @lru_cache
 def studied() -> Any:
     from synthpop import simulate_study
-    from synthpop.microdata.indicators.measures import gini
+    from synthpop.microdata.statistics.indicators.measures import gini
     from synthpop.sampling import MissingUnits, SimpleRandom, levels_of_rate
 
     def inequality(survey: Any) -> Any:

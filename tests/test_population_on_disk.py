@@ -13,9 +13,9 @@ import riskeval
 from riskeval.attacks.entry import GroupedFile
 from riskeval.runfiles.attack_files import ParquetFolder
 from synthpop import Population, assess_fit, check_rules, open_population
-from synthpop.microdata import chunks
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.runs import chunks
+from synthpop.microdata.runs.chunks import open_chunks
 from synthpop.report.write import write_report
 from synthpop.sampling import Cluster, SimpleRandom, draw_setup, simulate_study, study_samples
 from synthpop.sampling.draw import draw_sample

@@ -11,8 +11,8 @@ import pytest
 import riskeval
 import synthpop
 from riskeval import protect
-from synthpop.microdata import errors
-from synthpop.microdata.lazy import FACADES
+from synthpop.microdata.messages import errors
+from synthpop.microdata.messages.lazy import FACADES
 
 PACKAGES = (
     "synthpop",

@@ -12,7 +12,7 @@ import riskeval.cli
 import synthpop.cli
 from riskeval.runfiles import compare, intruders, judge
 from riskeval.runfiles.schema import TABLES, plan_schema
-from synthpop.microdata.schema import values_text
+from synthpop.microdata.runs.schema import values_text
 from synthpop.runfiles.schema import runfile_schema
 from synthpop.stages.registry import STAGES
 from tests.console import call

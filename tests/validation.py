@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop.microdata.text import percent
+from synthpop.microdata.messages.text import percent
 from tests import reference_data
 
 ROOT = Path(__file__).resolve().parents[1]

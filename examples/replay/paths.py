@@ -14,7 +14,7 @@ from replay.section83 import WIDE
 from replay.tables5 import compared, regressions
 from riskeval.measures.interval_disclosure import interval_disclosure
 from riskeval.session.session import ProtectionSession
-from synthpop.microdata.pictures import INK, OKABE_ITO, RC, SOFT, new_figure
+from synthpop.microdata.messages.pictures import INK, OKABE_ITO, RC, SOFT, new_figure
 
 SIZES = (3, 5, 10, 20, 50, 100)
 LEVELS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)

@@ -17,14 +17,14 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of
 from riskeval.shared.measurement import joined
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check, check_choice
-from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.parameters import Whole, check, check_choice
+from synthpop.microdata.runs.chunks import open_chunks
+from synthpop.microdata.statistics.streams import resolve_seed
 
 
 @same_library

@@ -29,10 +29,10 @@ from riskeval.attacks.numbers import (
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.shared.files import drawn_rows
 from riskeval.shared.measurement import MeasureInfo, Measurement, joined
-from synthpop.microdata.codes import cell_ids, encode, recode_to
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.codes import cell_ids, encode, recode_to
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.statistics.streams import Streams
 
 N_GROUPS = 10
 """Groups in which measures that count compare a numeric target."""

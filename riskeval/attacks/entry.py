@@ -12,9 +12,9 @@ from riskeval.attacks.compared import N_GROUPS, ComparedAttack
 from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import is_amount, number_groups, quantile_breaks
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.frames import is_number
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.runs.chunks import open_chunks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,7 @@ class AttackInput:
     """What is attacked; `synthetic` can be read more than once."""
 
     original: pd.DataFrame
-    synthetic: Any  # anything that `synthpop.microdata.chunks.open_chunks` reads
+    synthetic: Any  # anything that `synthpop.microdata.runs.chunks.open_chunks` reads
     keys: tuple[str, ...]
     targets: tuple[str, ...]
     holdout: pd.DataFrame | None

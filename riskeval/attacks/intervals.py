@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.indexer import number_rows
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.intervals import interval_of_mean, wilson
-from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import percent
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.statistics.intervals import interval_of_mean, wilson
+from synthpop.microdata.statistics.streams import Streams
 
 OVER_UNITS = (
     "which {unit} happened to be in the original; the synthetic file, and whose keys are shared "

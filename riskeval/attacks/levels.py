@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import encode, level_text
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.codes import encode, level_text
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import plural
 
 DIGITS = 12
 """Numbers that agree in so many digits are one level."""

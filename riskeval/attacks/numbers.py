@@ -12,7 +12,7 @@ import numpy as np
 
 from riskeval.attacks.shares import Excess
 from riskeval.shared.measurement import Measurement, attribution
-from synthpop.microdata.text import percent, short_percent
+from synthpop.microdata.messages.text import percent, short_percent
 
 OUTSIDE = "persons outside the original"
 RAAB = "Raab, Nowok and Dibben 2024, arXiv:2406.16826"

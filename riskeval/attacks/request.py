@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.scenario import Scenario, check_roles, to_scenario
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import as_names, listed_names
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.frames import as_names, listed_names
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import check_choice
 
 
 @dataclass(frozen=True, slots=True)

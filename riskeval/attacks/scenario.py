@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import check_choice, is_number
-from synthpop.microdata.text import short_percent
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.parameters import check_choice, is_number
+from synthpop.microdata.messages.text import short_percent
 
 ACCURACY = (0.01, 0.02, 0.05)
 UNITS = ("person", "household")
@@ -208,7 +208,7 @@ def to_scenario(
     True
     >>> to_scenario("tcap", Scenario("region", unit="household", household="id"), honoured=())
     Traceback (most recent call last):
-    synthpop.microdata.errors.InputError: tcap: 2 faults
+    synthpop.microdata.messages.errors.InputError: tcap: 2 faults
       - unit: 'household' of the Scenario has no part in this measure. Leave it out.
       - household: 'id' of the Scenario has no part in this measure. Leave it out.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.intervals import newcombe
+from synthpop.microdata.statistics.intervals import newcombe
 
 FEW = 25
 """Below so many persons of a kind DeLong's variance is not trusted."""

@@ -11,8 +11,8 @@ from riskeval.attacks.distance.space import as_points
 from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.request import AttackRequest, read_request
 from riskeval.attacks.shares import excess
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.text import count, percent
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import count, percent
 
 CONFIDENCE = 0.99
 

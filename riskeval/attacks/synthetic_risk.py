@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.registry import ATTACKS
-from synthpop.microdata.language import gettext
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

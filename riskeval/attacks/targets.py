@@ -17,8 +17,8 @@ from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer
 from riskeval.attacks.levels import LevelCoder, occurring_levels
 from riskeval.attacks.request import AttackRequest
 from riskeval.attacks.scenario import Scenario
-from synthpop.microdata.codes import MISSING, CodedKeys, encode_keys, extremes, first_rows
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.frame.codes import MISSING, CodedKeys, encode_keys, extremes, first_rows
+from synthpop.microdata.statistics.streams import Streams
 
 TREATMENTS = ("wildcard", "category", "unmatched")
 """What a missing key of the release matches: anything, a missing key, nothing."""

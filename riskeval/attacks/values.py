@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder, occurring_levels
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.errors import Faults
 
 FEW_VALUES = 20
 """Up to so many different whole numbers may be codes of categories."""

@@ -12,9 +12,9 @@ import pandas as pd
 from riskeval.comparison.releases import ReleaseFile
 from riskeval.keys.near import near_levels
 from riskeval.utility.tables import common_levels
-from synthpop.microdata.codes import encode, level_text
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.codes import encode, level_text
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.text import plural
 
 COLUMNS = (
     "release", "variable", "role", "compared", "how", "levels_original", "levels_release",

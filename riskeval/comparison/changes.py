@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from riskeval.comparison.alignment import Aligned
-from synthpop.microdata.codes import encode, recode_to
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.suppression import FEWEST_CHANGES, is_safe_change
+from synthpop.microdata.frame.codes import encode, recode_to
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.suppression import FEWEST_CHANGES, is_safe_change
 
 
 def few_changes(aligned: Aligned) -> list[str]:

@@ -37,13 +37,13 @@ from riskeval.measures.request import Limits
 from riskeval.shared.files import check_level, check_numbers_of, read_weights
 from riskeval.shared.measurement import Measurement
 from riskeval.shared.show import ORIGINAL
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.native import same_library
-from synthpop.microdata.output import listener_of
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.runs.output import listener_of
+from synthpop.microdata.statistics.streams import resolve_seed
 
 
 @same_library

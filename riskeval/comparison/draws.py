@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from riskeval.shared.measurement import Measurement, joined
-from synthpop.microdata.text import number
+from synthpop.microdata.messages.text import number
 
 CONFIDENCE = 0.95
 

@@ -23,11 +23,11 @@ from riskeval.shared.measurement import MeasureInfo, Measurement, not_measured
 from riskeval.utility.indicators import indicator_comparison
 from riskeval.utility.overlaps import mean_of
 from riskeval.utility.regressions import regression_comparison
-from synthpop.microdata.codes import cell_ids, encode
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.suppression import is_safe_statistic, safe_domains
+from synthpop.microdata.frame.codes import cell_ids, encode
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.suppression import is_safe_statistic, safe_domains
+from synthpop.microdata.statistics.indicators.results import OVERALL
 
 OVERLAP = MeasureInfo(
     "overlap", "utility", "high", "overlap",
@@ -200,7 +200,7 @@ def _safe_domains(
     x: pd.DataFrame,
     by: tuple[str, ...] | None,
 ) -> set[str]:
-    """Domains whose estimates an external page may show: see `synthpop.microdata.suppression`.
+    """Domains whose estimates an external page may show (`microdata.messages.suppression`).
 
     Domains inside those of another estimate of the same variable are never shown beside them.
     """

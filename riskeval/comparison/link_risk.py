@@ -20,9 +20,9 @@ from riskeval.measures.mahalanobis_disclosure import (
     standardised,
 )
 from riskeval.shared.measurement import Measurement, attempt, joined, not_measured
-from synthpop.microdata.frames import numbers
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.frame.frames import numbers
+from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.statistics.streams import Streams
 
 INFOS = (LINKED, INTERVAL, MAHALANOBIS)
 RECORD = "record of the original"

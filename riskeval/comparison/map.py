@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.show import lower
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

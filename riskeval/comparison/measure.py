@@ -27,7 +27,7 @@ from riskeval.comparison.releases import ReleaseFile
 from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import Measurement
 from riskeval.shared.show import ORIGINAL
-from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.messages.events import Event, Listener
 
 
 @dataclass(frozen=True, slots=True, eq=False)

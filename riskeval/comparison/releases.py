@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame, check_columns, check_once, check_weights
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, check_size, is_number
-from synthpop.microdata.native import library_of
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.parameters import is_number as is_finite_number
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_once, check_weights
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
+from synthpop.microdata.frame.native import library_of
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.parameters import is_number as is_finite_number
+from synthpop.microdata.messages.text import count, plural
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5

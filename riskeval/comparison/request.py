@@ -12,12 +12,12 @@ import pandas as pd
 from riskeval.attacks.prediction.model import MODELS
 from riskeval.measures.request import Limits, check_limit
 from riskeval.utility.estimates import STATISTICS
-from synthpop.microdata.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.formula import read_formula
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import OneOf, Whole, check, check_choice
-from synthpop.microdata.robust import Scatter
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import OneOf, Whole, check, check_choice
+from synthpop.microdata.statistics.formula import read_formula
+from synthpop.microdata.statistics.robust import Scatter
 
 
 @dataclass(frozen=True)

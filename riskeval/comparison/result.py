@@ -11,11 +11,11 @@ from riskeval.comparison.map import RiskUtilityMap, pareto_front
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.places import Place
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import plural
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import plural
 
 EMPTY = "every key of every record is missing"
 RISKS = ("worst_risk", "global_risk")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from riskeval.shared.measurement import MeasureInfo, Measurement
-from synthpop.microdata.text import number
+from synthpop.microdata.messages.text import number
 
 WORST_RISK = MeasureInfo(
     "worst_risk", "attribution risk", "low", "share",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 SERIES_F = 30.0  # from this f on, and for p >= 1/2 always, the power series needs few terms
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from riskeval.kernels.sorting import sort_first
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import inlined, kernel, step
+from synthpop.microdata.runs.kernel import inlined, kernel, step
 
 
 @inlined

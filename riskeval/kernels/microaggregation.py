@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 LEAF, LEAF_OF_MANY, MANY = 64, 512, 5  # records in a box, and from so many columns on
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 TRIES = 32
 NOBODY = -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.kernel import step
+from synthpop.microdata.runs.kernel import step
 
 
 @step

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from riskeval.kernels.sorting import sort_first
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 
 @step

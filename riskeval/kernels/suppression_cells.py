@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthpop.microdata.kernel import step
+from synthpop.microdata.runs.kernel import step
 
 MIX = np.uint64(0xBF58476D1CE4E5B9)
 FREE = np.uint64(0)

@@ -27,7 +27,7 @@ from riskeval.kernels.suppression_cells import (
     sum_of,
     word_of,
 )
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 
 @step

@@ -3,7 +3,7 @@
 H households. Lists of possible partners are sorted by profile and, inside, by priority.
 """
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from synthpop.microdata.names import words_of
+from synthpop.microdata.frame.names import words_of
 
 
 @dataclass(frozen=True, slots=True)

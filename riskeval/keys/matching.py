@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from riskeval.keys.table import LARGEST, KeyTable, number_rows, observed_patterns
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.frame.codes import cell_ids
 
 LARGEST_TABLE = 1 << 24  # cells of the largest full table (every combination of levels)
 

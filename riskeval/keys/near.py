@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from synthpop.microdata.codes import level_text
+from synthpop.microdata.frame.codes import level_text
 
 MOST_NAMED = 3
 DIGITS = 9

@@ -11,15 +11,15 @@ import pandas as pd
 
 from riskeval.keys.concepts import Concept, concept_of
 from riskeval.keys.table import tabulate
-from synthpop.microdata.checks import as_unique_frame
-from synthpop.microdata.dictionary import Dictionary, dictionary_of
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.missing_codes import suspected_missing_codes
-from synthpop.microdata.names import WEIGHT_NAME, columns_named_for
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, join, number, percent, plural
+from synthpop.microdata.frame.checks import as_unique_frame
+from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.missing_codes import suspected_missing_codes
+from synthpop.microdata.frame.names import WEIGHT_NAME, columns_named_for
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, join, number, percent, plural
 
 MOST_LEVELS = 150  # a number with more values is not a category: ages have about a hundred
 FEW_NUMBERS = 30

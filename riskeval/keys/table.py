@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 DENSE_CELLS = 1 << 16  # combinations of levels for which a look-up table costs next to nothing

@@ -12,12 +12,12 @@ import pandas as pd
 from riskeval.keys.table import read_keys, table_of
 from riskeval.measures.beta_likeness import group_gains
 from riskeval.measures.sensitive_groups import category_notes, read_sensitive
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between, Whole, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, percent
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Between, Whole, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,14 +18,14 @@ from riskeval.measures.request import AssessRequest, Limits, Measure, check_limi
 from riskeval.measures.sensitive_groups import read_sensitive
 from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
-from synthpop.microdata.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.errors import Faults, MicrodataError
-from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.output import listener_of
-from synthpop.microdata.parameters import Whole, check_choice
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, MicrodataError
+from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.parameters import Whole, check_choice
+from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.runs.output import listener_of
 
 NEEDS = {
     "sensitive": "sensitive variables",

@@ -11,9 +11,9 @@ import pandas as pd
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import plural
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import plural
 
 if TYPE_CHECKING:
     from pathlib import Path

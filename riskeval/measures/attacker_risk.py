@@ -13,13 +13,13 @@ from riskeval.keys.matching import match_counts
 from riskeval.keys.table import observed_patterns, read_keys, table_of
 from riskeval.measures.individual import individual_risk
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.codes import cell_ids, encode_keys, recode_to
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between, check
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import count, number, percent, plural
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.codes import cell_ids, encode_keys, recode_to
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Between, check
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import count, number, percent, plural
 
 THRESHOLD = 0.2
 """Risk of a record that is usually accepted for a public file: at least five alike."""

@@ -12,12 +12,12 @@ import pandas as pd
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, read_keys, table_of
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, percent, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import number, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

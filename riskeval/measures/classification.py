@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, number, plural, short_percent
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, number, plural, short_percent
 
 MISSING_RULES = ("wildcard", "own-category")
 SLACK = 1e-9

@@ -10,11 +10,11 @@ import numpy as np
 
 from riskeval.keys.table import read_keys, table_of
 from riskeval.measures.sensitive_groups import category_notes, read_sensitive
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import number, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

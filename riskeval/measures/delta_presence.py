@@ -11,12 +11,12 @@ import pandas as pd
 
 from riskeval.keys.near import near_note
 from riskeval.keys.table import observed_patterns, read_keys
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.codes import cell_ids, encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.codes import cell_ids, encode
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

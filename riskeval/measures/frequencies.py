@@ -12,11 +12,11 @@ import pandas as pd
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, tabulate
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, percent, plural
 
 __all__ = [
     "TREATMENTS",

@@ -12,11 +12,11 @@ from riskeval.keys.table import read_keys, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from riskeval.measures.individual_result import IndividualRisk
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import plural
 
 FORMULAS = ("exact", "approximation")
 

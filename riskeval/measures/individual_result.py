@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.measures.frequencies import FrequencyCounts
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, number, percent, plural
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, number, percent, plural
 
 MAD_SCALE = 1.4826  # makes the median absolute deviation a standard deviation under normality
 BENCHMARK_FLOOR = 0.1

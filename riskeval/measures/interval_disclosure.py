@@ -11,12 +11,12 @@ import pandas as pd
 
 from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, OneOf, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import POSITIVE, OneOf, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import percent, plural
 
 INTERVAL = MeasureInfo(
     "interval_disclosure", "link risk", "low", "share",

@@ -13,13 +13,13 @@ from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, read_keys, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

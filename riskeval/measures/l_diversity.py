@@ -14,14 +14,14 @@ import pandas as pd
 
 from riskeval.keys.table import KeyTable, number_rows, read_keys, table_of
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.codes import MISSING, encode, first_rows
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, check, check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.codes import MISSING, encode, first_rows
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import percent
 
 MISSING_SENSITIVE = ("category", "ignore")
 KINDS = ("distinct", "entropy", "recursive")

@@ -13,13 +13,13 @@ from riskeval.measures.interval_disclosure import ratio
 from riskeval.measures.linkage.distances import column_spreads, patterns_of
 from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, OneOf, Whole, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.robust import Scatter, scatter, squared_distances
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import POSITIVE, OneOf, Whole, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.statistics.robust import Scatter, scatter, squared_distances
 
 DISTANCE_SCALE = 0.05
 """Half-width of an interval in standard deviations is k x 0.05 x robust distance."""

@@ -17,8 +17,8 @@ from riskeval.measures.t_closeness import TCloseness
 from riskeval.measures.uniqueness import PopulationUniqueness
 from riskeval.recovery.result import Recovery
 from riskeval.shared.measurement import Direction, MeasureInfo, Measurement, Unit
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import number, percent, plural
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import number, percent, plural
 
 PERSONS = ("original", "perturbed")
 """Kinds of file in which a record stands for a person: rarity means nothing for synthetic ones."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, check_finite, listed_names, numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, SHARE, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
+from synthpop.microdata.frame.frames import as_names, check_finite, listed_names, numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import POSITIVE, SHARE, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

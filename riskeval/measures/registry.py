@@ -28,9 +28,9 @@ from riskeval.measures.risky_cells import risky_cells
 from riskeval.measures.t_closeness import t_closeness
 from riskeval.measures.uniqueness import population_uniqueness
 from riskeval.recovery.result import Recovery
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import Result
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import Result
 
 __all__ = ["MEASURES", "AssessRequest", "ByVariable", "Limits", "Measure"]
 

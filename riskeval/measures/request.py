@@ -12,8 +12,8 @@ import pandas as pd
 from riskeval.keys.table import TabulatedFile
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.shared.measurement import MeasureInfo, Measurement
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.results import Result
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.results import Result
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, read_keys, table_of
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.codes import cell_ids, first_rows
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.codes import cell_ids, first_rows
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import count, percent, plural
 
 COLUMNS = [
     "keys", "dimension", "threshold", "cells", "unsafe_cells", "unsafe_records", "share",

@@ -10,11 +10,11 @@ import pandas as pd
 
 from riskeval.keys.matching import matching_patterns, shared_ids, shares_of
 from riskeval.keys.table import KeyTable, number_rows
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import first_rows
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import is_number, listed_names
-from synthpop.microdata.text import count as count_text
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import first_rows
+from synthpop.microdata.frame.frames import is_number, listed_names
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import count as count_text
 
 MOST_CODES = 20
 """Distinct numbers up to which a numeric column may well hold codes of categories."""

@@ -18,13 +18,13 @@ import pandas as pd
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, table_of
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, Between, OneOf, Whole, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, number, percent, plural
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import NONE, Between, OneOf, Whole, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, number, percent, plural
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 MOST_KEYS = 62

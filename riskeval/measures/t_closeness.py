@@ -17,13 +17,13 @@ from riskeval.measures.sensitive_groups import (
     per_cell,
     read_sensitive,
 )
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.codes import MISSING, encode
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import is_number, n_columns
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.codes import MISSING, encode
+from synthpop.microdata.frame.frames import is_number, n_columns
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import number, plural
 
 Hierarchy = Mapping[Any, Sequence[Any]]
 

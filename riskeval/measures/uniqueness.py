@@ -15,11 +15,11 @@ import pandas as pd
 
 from riskeval.keys.table import ALONE, read_keys, table_of
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import count, number, percent, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import count, number, percent, plural
 
 METHODS = ("pitman", "zayatz", "snb")
 SMALL_FRACTION = 0.1

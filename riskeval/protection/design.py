@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.formula import Formula
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.parameters import LARGEST
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import LARGEST
+from synthpop.microdata.statistics.formula import Formula
 
 
 def design(faults: Faults, frame: pd.DataFrame, formula: Formula) -> tuple[np.ndarray, np.ndarray]:

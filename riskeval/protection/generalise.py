@@ -23,12 +23,12 @@ from riskeval.protection.result import (
 )
 from riskeval.protection.swap_places import make_up_of
 from riskeval.recovery.result import Recovery
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids, encode_keys
-from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import cell_ids, encode_keys
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.text import plural
 
 PARAMETERS = {"k": Whole(1), "suppression_limit": Whole(0)}
 MOST_ATTACKED = 10

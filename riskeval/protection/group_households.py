@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.codes import first_rows
+from synthpop.microdata.frame.codes import first_rows
 
 
 def households_of(groups: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

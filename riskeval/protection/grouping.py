@@ -13,8 +13,8 @@ import numpy as np
 
 from riskeval.protection.numeric import standardised
 from riskeval.protection.univariate import consecutive
-from synthpop.microdata.distances import known_ranges
-from synthpop.microdata.robust import Scatter, scatter, whitened
+from synthpop.microdata.statistics.distances import known_ranges
+from synthpop.microdata.statistics.robust import Scatter, scatter, whitened
 
 
 def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.ndarray:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.messages.errors import Faults
 
 EVERYTHING = "*"
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import encode, extremes, first_rows
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import encode, extremes, first_rows
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import plural
 
 SHOWN = 5
 NEARLY = 0.02

@@ -11,10 +11,10 @@ import pandas as pd
 from riskeval.protection.household import read_households
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.recovery.columns import names_of
-from synthpop.microdata.checks import check_columns, check_names
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns, check_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import plural
 
 
 @same_library

@@ -10,12 +10,12 @@ import pandas as pd
 
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.shared.files import read_seed
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids, encode_keys
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import cell_ids, encode_keys
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import count
 
 
 @same_library

@@ -8,7 +8,7 @@ import numpy as np
 
 from riskeval.protection.hierarchies import Hierarchy
 from riskeval.protection.swap_places import make_up_of
-from synthpop.microdata.codes import cell_ids, first_rows
+from synthpop.microdata.frame.codes import cell_ids, first_rows
 
 Node = tuple[int, ...]
 

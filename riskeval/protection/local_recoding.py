@@ -22,13 +22,13 @@ from riskeval.protection.result import (
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.protection.suppress_households import widen
 from riskeval.protection.swap_places import make_up_of
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids, extremes
-from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.text import count, join, plural
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import cell_ids, extremes
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.text import count, join, plural
 
 
 @same_library

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-from synthpop.microdata.methods import Method
-from synthpop.microdata.parameters import (
+from synthpop.microdata.messages.methods import Method
+from synthpop.microdata.messages.parameters import (
     NONE,
     POSITIVE,
     SHARE,

@@ -34,13 +34,13 @@ from riskeval.protection.partition import Job, group_all, group_each, is_ordered
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from riskeval.recovery.columns import names_of
 from riskeval.shared.files import read_seed
-from synthpop.microdata.checks import check_columns, check_weights
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, as_numbers, is_number, numbers
-from synthpop.microdata.methods import read_method
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.frame.checks import check_columns, check_weights
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.methods import read_method
+from synthpop.microdata.messages.parameters import Whole, check
 
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
 PARAMETERS = {"k": Whole(1), "integers": INTEGERS}

@@ -11,13 +11,13 @@ import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import encode_keys
-from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.frames import as_names, is_number
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import encode_keys
+from synthpop.microdata.frame.frames import as_names, is_number
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.text import plural
 
 
 @same_library

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.kernels.matching import improve_pairs
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.frame.codes import cell_ids
 
 BLOCK = 2000
 """Rare records that are matched with one another at once; neighbours in the order of the keys."""

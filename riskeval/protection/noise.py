@@ -22,14 +22,14 @@ from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
 from riskeval.shared.files import read_seed
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import as_names, listed_names, numbers
-from synthpop.microdata.methods import read_method
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between, check
-from synthpop.microdata.robust import root, scatter, squared_distances
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.frames import as_names, listed_names, numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.methods import read_method
+from synthpop.microdata.messages.parameters import Between, check
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.robust import root, scatter, squared_distances
+from synthpop.microdata.statistics.streams import Streams
 
 MOST = 4.0
 LEVEL = Between(0, MOST, open="low")

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.recovery.columns import names_of
-from synthpop.microdata.checks import check_columns, check_numeric
-from synthpop.microdata.codes import cell_ids, encode_keys
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, as_numbers, check_size
-from synthpop.microdata.parameters import OneOf
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns, check_numeric
+from synthpop.microdata.frame.codes import cell_ids, encode_keys
+from synthpop.microdata.frame.frames import as_names, as_numbers, check_size
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import OneOf
+from synthpop.microdata.messages.text import plural
 
 INTEGERS = OneOf("real", "round")
 """What becomes of columns of whole numbers."""

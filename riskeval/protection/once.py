@@ -19,9 +19,9 @@ from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected, changed_cells, protected
 from riskeval.protection.whole_households import Run, mask_whole_households
 from riskeval.recovery.columns import check_components, names_of
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number, numbers
-from synthpop.microdata.text import join, plural, short_percent
+from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import join, plural, short_percent
 
 SUM_TOLERANCE = 1e-6
 ONE_BY_ONE = ("individual", "univariate-optimal")

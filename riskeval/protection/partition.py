@@ -27,11 +27,11 @@ from riskeval.protection.methods import (
 from riskeval.protection.numeric import standardised
 from riskeval.protection.univariate import consecutive, optimal_groups, ranked_groups
 from riskeval.recovery.columns import names_of
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.streams import Streams
 
 
 @dataclass(slots=True)

@@ -22,14 +22,14 @@ from riskeval.protection.pram_matrix import (
 )
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from riskeval.shared.files import read_seed
-from synthpop.microdata.checks import check_columns, check_weights
-from synthpop.microdata.codes import cell_ids, encode, encode_keys, first_rows
-from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.methods import Method
-from synthpop.microdata.native import same_library
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns, check_weights
+from synthpop.microdata.frame.codes import cell_ids, encode, encode_keys, first_rows
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.methods import Method
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.streams import Streams
 
 TOLERANCE = 1e-9
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.methods import MATRICES, InvariantMatrix, RandomMatrix
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.methods import TYPE, Method, read_method
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.methods import TYPE, Method, read_method
+from synthpop.microdata.messages.text import plural
 
 Pairs = Iterable[tuple[Any, Any]]
 

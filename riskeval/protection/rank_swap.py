@@ -19,13 +19,13 @@ from riskeval.protection.numeric import (
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.shared.files import read_seed
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, numbers
-from synthpop.microdata.methods import Options
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, POSITIVE, SHARE, Between
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.frame.frames import as_names, numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.methods import Options
+from synthpop.microdata.messages.parameters import NONE, POSITIVE, SHARE, Between
+from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.statistics.streams import Streams
 
 USUAL_P = 0.05
 USEFUL_REACH = 3

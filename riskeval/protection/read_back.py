@@ -13,8 +13,8 @@ from riskeval.protection.suppress_attack import Attack, suppress_under_attack
 from riskeval.protection.suppress_checks import SuppressionPlan
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text, with_values
-from synthpop.microdata.codes import encode_keys
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.codes import encode_keys
+from synthpop.microdata.messages.text import count, plural
 
 
 def read_back(

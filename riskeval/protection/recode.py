@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from synthpop.microdata.checks import check_columns, check_numeric
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns, check_numeric
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import plural
 
 SPACINGS = ("equal", "log", "quantile")
 MOST_CLASSES = 1000  # of a column with fewer values

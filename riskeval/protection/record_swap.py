@@ -12,14 +12,14 @@ from riskeval.protection.household import HouseholdRoles, note_differing, read_h
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.swap_places import Places, SwapRequest, read_own_risk, read_places
 from riskeval.shared.files import read_seed
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids
-from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import cell_ids
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.statistics.streams import Streams
 
 
 @same_library

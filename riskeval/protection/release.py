@@ -14,13 +14,13 @@ from riskeval.protection.household import read_households
 from riskeval.protection.identifiers import create_new_id
 from riskeval.recovery.columns import names_of
 from riskeval.shared.files import read_seed
-from synthpop.microdata.checks import as_frame, as_unique_frame, check_columns
-from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictionary
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.files import write_table
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.native import like, same_library
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.formats.files import write_table
+from synthpop.microdata.frame.checks import as_frame, as_unique_frame, check_columns
+from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of, with_dictionary
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.frame.native import like, same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
 
 ORDERS = ("records", "households", "households and members", "keep")
 

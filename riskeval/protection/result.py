@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.codes import encode, level_text
-from synthpop.microdata.frames import usual_types
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.codes import encode, level_text
+from synthpop.microdata.frame.frames import usual_types
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, percent, plural
 
 
 @dataclass(frozen=True)

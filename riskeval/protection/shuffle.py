@@ -15,14 +15,14 @@ from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.shared.files import read_seed
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.formula import Allowed, Formula, read_formula
-from synthpop.microdata.frames import as_numbers, is_number, numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.robust import root
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.statistics.formula import Allowed, Formula, read_formula
+from synthpop.microdata.statistics.robust import root
+from synthpop.microdata.statistics.streams import Streams
 
 METHODS = ("regression", "rank")
 

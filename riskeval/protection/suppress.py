@@ -24,10 +24,10 @@ from riskeval.protection.suppress_codes import SLACK, SuppressRequest, count_mat
 from riskeval.protection.suppress_households import hide_rare_households, rare_households
 from riskeval.recovery.columns import names_of
 from riskeval.recovery.result import read_back_text
-from synthpop.microdata.codes import encode_keys
-from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.native import same_library
-from synthpop.microdata.text import count, join, plural
+from synthpop.microdata.frame.codes import encode_keys
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.text import count, join, plural
 
 
 @same_library

@@ -16,7 +16,7 @@ from riskeval.recovery.columns import Evidence, HomesOfRecords, read_column
 from riskeval.recovery.recover import CERTAINTY, fill_holes, recover
 from riskeval.recovery.result import Recovery
 from riskeval.recovery.rules import RULES, Ways
-from synthpop.microdata.codes import cell_ids, first_rows
+from synthpop.microdata.frame.codes import cell_ids, first_rows
 
 MOST_ROUNDS = 60
 FEW = 20

@@ -12,12 +12,12 @@ import pandas as pd
 
 from riskeval.protection.household import read_household_keys
 from riskeval.protection.suppress_codes import TREATMENTS
-from synthpop.microdata.checks import check_columns, check_numeric
-from synthpop.microdata.codes import cell_ids, encode_keys
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.parameters import Between, Whole, check, check_choice
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns, check_numeric
+from synthpop.microdata.frame.codes import cell_ids, encode_keys
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Between, Whole, check, check_choice
+from synthpop.microdata.messages.text import plural
 
 MOST_KEYS = 40
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from riskeval.keys.table import observed_patterns
-from synthpop.microdata.codes import cell_ids, first_rows
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.frame.codes import cell_ids, first_rows
+from synthpop.microdata.messages.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from riskeval.kernels.suppression_cells import CellBook

@@ -9,7 +9,7 @@ import numpy as np
 
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.suppress_codes import SLACK, SuppressRequest, count_matches, suppress_codes
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.frame.codes import cell_ids
 
 MOST_COLUMNS = 14
 

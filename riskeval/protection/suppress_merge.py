@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthpop.microdata.codes import cell_ids, first_rows
+from synthpop.microdata.frame.codes import cell_ids, first_rows
 
 MOST_SETS = 256
 

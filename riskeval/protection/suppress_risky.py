@@ -14,12 +14,12 @@ from riskeval.protection.result import Protected, own_frame, protected, suppress
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text
-from synthpop.microdata.checks import check_columns, check_weights
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between, check
-from synthpop.microdata.text import count, join, number, plural
+from synthpop.microdata.frame.checks import check_columns, check_weights
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Between, check
+from synthpop.microdata.messages.text import count, join, number, plural
 
 
 @same_library

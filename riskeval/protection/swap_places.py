@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles
-from synthpop.microdata.codes import cell_ids, encode_keys, extremes
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.methods import Options
-from synthpop.microdata.parameters import NONE, Between, Whole
+from synthpop.microdata.frame.codes import cell_ids, encode_keys, extremes
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.methods import Options
+from synthpop.microdata.messages.parameters import NONE, Between, Whole
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.once import magnitude_note, read_order, sums_kept
 from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from synthpop.microdata.checks import check_columns, check_weights
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice, is_number
-from synthpop.microdata.text import plural, short_percent
+from synthpop.microdata.frame.checks import check_columns, check_weights
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import check_choice, is_number
+from synthpop.microdata.messages.text import plural, short_percent
 
 LEAST_TAIL = 3
 DOMINANT = 0.8

@@ -18,11 +18,11 @@ from riskeval.protection.numeric import (
 )
 from riskeval.protection.once import once_a_household, read_order, with_signs_of
 from riskeval.protection.result import Protected, own_frame, protected
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import SHARE, OneOf, check
-from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
+from synthpop.microdata.frame.frames import as_names, numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import SHARE, OneOf, check
+from synthpop.microdata.statistics.robust import COVARIANCES, scatter, squared_distances
 
 PARAMETERS = {"alpha": SHARE, "covariance": OneOf(*COVARIANCES), "integers": INTEGERS}
 

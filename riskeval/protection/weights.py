@@ -18,15 +18,15 @@ from riskeval.protection.methods import (
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.recovery.columns import names_of
 from riskeval.shared.files import read_seed
-from synthpop.microdata.checks import check_columns, check_numeric, check_weights
-from synthpop.microdata.codes import cell_ids, encode_keys, extremes
-from synthpop.microdata.design_variance import design_variance
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.methods import read_method
-from synthpop.microdata.native import same_library
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import join, number, percent
+from synthpop.microdata.frame.checks import check_columns, check_numeric, check_weights
+from synthpop.microdata.frame.codes import cell_ids, encode_keys, extremes
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.methods import read_method
+from synthpop.microdata.messages.text import join, number, percent
+from synthpop.microdata.statistics.design_variance import design_variance
+from synthpop.microdata.statistics.streams import Streams
 
 NEIGHBOURS = 5
 STEPS = 30

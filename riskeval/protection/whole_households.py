@@ -13,9 +13,9 @@ from riskeval.protection.aggregating import squares_lost
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.text import count, join, plural
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import count, join, plural
 
 Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
 """A verb without households: the file, the variables, the household of each row (or None)."""

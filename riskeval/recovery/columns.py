@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_numeric
-from synthpop.microdata.codes import encode, run_starts
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number, listed_names
+from synthpop.microdata.frame.checks import check_numeric
+from synthpop.microdata.frame.codes import encode, run_starts
+from synthpop.microdata.frame.frames import as_numbers, is_number, listed_names
+from synthpop.microdata.messages.errors import Faults
 
 DETERMINANT_SHARE = 0.9
 CLOSE = 1e-6

@@ -19,12 +19,12 @@ from riskeval.recovery.columns import (
 )
 from riskeval.recovery.result import Recovery, make_result
 from riskeval.recovery.rules import RULES, Deduction, Fill, Ways, apply
-from synthpop.microdata.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between, Whole, check, check_choice
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Between, Whole, check, check_choice
+from synthpop.microdata.messages.text import count
 
 MOST_ROUNDS = 50
 CERTAINTY = 0.99

@@ -12,10 +12,10 @@ import pandas as pd
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, tabulate
 from riskeval.recovery.columns import CLOSE
-from synthpop.microdata.codes import encode, level_text
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import join, percent, plural
+from synthpop.microdata.frame.codes import encode, level_text
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import join, percent, plural
 
 if TYPE_CHECKING:
     from riskeval.recovery.rules import Fill

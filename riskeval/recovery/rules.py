@@ -21,7 +21,7 @@ from riskeval.recovery.unanimity import (
     trial_of,
     unanimous,
 )
-from synthpop.microdata.codes import extremes
+from synthpop.microdata.frame.codes import extremes
 
 TOLERANCE = 1e-6
 FEW_CLASSES = 200

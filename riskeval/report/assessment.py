@@ -12,13 +12,13 @@ from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.charts import value_bar
-from synthpop.microdata.language import gettext
-from synthpop.microdata.page import write_for
-from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
-from synthpop.microdata.places import Place
-from synthpop.microdata.suppression import rounded
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.suppression import rounded
+from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.pages.charts import value_bar
+from synthpop.microdata.pages.page import write_for
+from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
 
 if TYPE_CHECKING:
     from riskeval.measures.assessment import Assessment

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.plane import Axis, Plane
-from synthpop.microdata.text import number, tick
+from synthpop.microdata.messages.text import number, tick
+from synthpop.microdata.pages.plane import Axis, Plane
 
 MOST_POINTS = 4_000
 MOST_STEPS = 400

@@ -1,7 +1,7 @@
 """Figures of an assessment; each takes the result of a measure and returns a matplotlib Figure.
 
-Drawn in the look of `synthpop.microdata.pictures` and without the global state of pyplot, so that
-they work in threads and leave nothing behind.
+Drawn in the look of `synthpop.microdata.messages.pictures` and without the global state of pyplot,
+so that they work in threads and leave nothing behind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from riskeval.measures.assessment import Assessment
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual_result import IndividualRisk
-from synthpop.microdata.pictures import (
+from synthpop.microdata.messages.pictures import (
     HALF,
     POPULATION,
     SAMPLE,
@@ -26,7 +26,7 @@ from synthpop.microdata.pictures import (
     new_figure,
     styled,
 )
-from synthpop.microdata.text import number, tick
+from synthpop.microdata.messages.text import number, tick
 
 MOST_POINTS = 5_000
 ASIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # beside the picture

@@ -13,10 +13,10 @@ from matplotlib import rc_context
 from riskeval.measures.assessment import Assessment
 from riskeval.measures.registry import MEASURES
 from riskeval.report.assessment_figures import draw_assessment
-from synthpop.microdata.atomic import write_error
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.pictures import RC
-from synthpop.microdata.text import number
+from synthpop.microdata.formats.atomic import write_error
+from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.messages.pictures import RC
+from synthpop.microdata.messages.text import number
 
 
 def write_folder(assessment: Assessment, folder: Path | str) -> Path:

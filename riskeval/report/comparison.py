@@ -11,11 +11,11 @@ from riskeval.report.comparison_verdicts import verdict_rows, worst_rows
 from riskeval.report.external import external_view
 from riskeval.report.values import ROUNDING
 from riskeval.shared.show import lower
-from synthpop.microdata.language import gettext
-from synthpop.microdata.page import write_for
-from synthpop.microdata.page_facts import Svg, card
-from synthpop.microdata.places import Place
-from synthpop.microdata.text import count, plural, yes_or_no
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.text import count, plural, yes_or_no
+from synthpop.microdata.pages.page import write_for
+from synthpop.microdata.pages.page_facts import Svg, card
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap

@@ -12,8 +12,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from riskeval.shared.show import lower
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, SOFT, WIDE, new_figure, styled
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.pictures import (
+    GREY,
+    INK,
+    LINE,
+    OKABE_ITO,
+    SOFT,
+    WIDE,
+    new_figure,
+    styled,
+)
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap

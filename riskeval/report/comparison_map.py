@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.show import SHARES, lower
-from synthpop.microdata.language import gettext
-from synthpop.microdata.plane import SHAPES, Axis, Plane
-from synthpop.microdata.text import number, percent_tick, tick
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.text import number, percent_tick, tick
+from synthpop.microdata.pages.plane import SHAPES, Axis, Plane
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap

@@ -9,10 +9,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from riskeval.shared.show import ORIGINAL, shown
-from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.language import gettext, localised, said
-from synthpop.microdata.page_facts import table
-from synthpop.microdata.text import BLANK, count, number, yes_or_no
+from synthpop.microdata.messages.language import gettext, localised, said
+from synthpop.microdata.messages.text import BLANK, count, number, yes_or_no
+from synthpop.microdata.pages.page_facts import table
+from synthpop.microdata.statistics.indicators.results import OVERALL
 
 if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison

@@ -8,9 +8,9 @@ from riskeval.report.advice import advice_on
 from riskeval.report.comparison_tables import values_text
 from riskeval.report.judgement import NO_STRANGERS
 from riskeval.shared.show import ORIGINAL
-from synthpop.microdata.language import said
-from synthpop.microdata.page_facts import finding, verdict
-from synthpop.microdata.text import join, plural
+from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.text import join, plural
+from synthpop.microdata.pages.page_facts import finding, verdict
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap

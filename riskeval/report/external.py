@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.show import shown
-from synthpop.microdata.language import gettext
-from synthpop.microdata.suppression import rounded_count
-from synthpop.microdata.text import BLANK
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.suppression import rounded_count
+from synthpop.microdata.messages.text import BLANK
 
 if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison

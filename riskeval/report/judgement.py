@@ -14,12 +14,12 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.charts import interval_dot
-from synthpop.microdata.language import gettext, said, translated
-from synthpop.microdata.page import write_for
-from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
-from synthpop.microdata.places import Place
-from synthpop.microdata.text import BLANK, join, number, plural
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.messages.language import gettext, said, translated
+from synthpop.microdata.messages.text import BLANK, join, number, plural
+from synthpop.microdata.pages.charts import interval_dot
+from synthpop.microdata.pages.page import write_for
+from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
 
 if TYPE_CHECKING:
     from riskeval.attacks.synthetic_risk import SyntheticRisk

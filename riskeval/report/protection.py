@@ -13,13 +13,13 @@ from riskeval.report.protection_variables import safe_columns, variable_rows
 from riskeval.report.protection_verdicts import before_and_now, verdict_rows, worst_rows
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, visible
-from synthpop.microdata.charts import part_bar
-from synthpop.microdata.language import gettext, said
-from synthpop.microdata.page import write_for
-from synthpop.microdata.page_facts import Svg, card, table
-from synthpop.microdata.places import Place
-from synthpop.microdata.suppression import rounded
-from synthpop.microdata.text import count, number
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.suppression import rounded
+from synthpop.microdata.messages.text import count, number
+from synthpop.microdata.pages.charts import part_bar
+from synthpop.microdata.pages.page import write_for
+from synthpop.microdata.pages.page_facts import Svg, card, table
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession

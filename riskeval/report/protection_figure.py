@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthpop.microdata.pictures import Picture, bars
+from synthpop.microdata.messages.pictures import Picture, bars
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession

@@ -9,12 +9,12 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from riskeval.protection.result import changed_cells
-from synthpop.microdata.charts import before_after
-from synthpop.microdata.distances import total_variation
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.page_facts import folding_row, table
-from synthpop.microdata.suppression import is_safe_change, is_safe_statistic, rounded
-from synthpop.microdata.text import BLANK, count, number, short_percent
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.suppression import is_safe_change, is_safe_statistic, rounded
+from synthpop.microdata.messages.text import BLANK, count, number, short_percent
+from synthpop.microdata.pages.charts import before_after
+from synthpop.microdata.pages.page_facts import folding_row, table
+from synthpop.microdata.statistics.distances import total_variation
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession

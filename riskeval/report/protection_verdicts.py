@@ -10,12 +10,12 @@ from riskeval.measures.request import Limits
 from riskeval.report.advice import advice
 from riskeval.report.values import limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.intervals import wilson
-from synthpop.microdata.language import said
-from synthpop.microdata.page_facts import finding, verdict
-from synthpop.microdata.suppression import rounded
-from synthpop.microdata.text import BLANK, change, count, join
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.suppression import rounded
+from synthpop.microdata.messages.text import BLANK, change, count, join
+from synthpop.microdata.pages.page_facts import finding, verdict
+from synthpop.microdata.statistics.intervals import wilson
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession

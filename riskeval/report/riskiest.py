@@ -8,8 +8,8 @@ import numpy as np
 from markupsafe import Markup
 
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.page_facts import limit_mark, table
-from synthpop.microdata.text import number
+from synthpop.microdata.messages.text import number
+from synthpop.microdata.pages.page_facts import limit_mark, table
 
 if TYPE_CHECKING:
     from riskeval.measures.individual_result import IndividualRisk

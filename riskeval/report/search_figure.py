@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from synthpop.microdata.pictures import GREY, INK, POPULATION, SAMPLE, WIDE, new_figure, styled
-from synthpop.microdata.text import percent_tick
+from synthpop.microdata.messages.pictures import (
+    GREY,
+    INK,
+    POPULATION,
+    SAMPLE,
+    WIDE,
+    new_figure,
+    styled,
+)
+from synthpop.microdata.messages.text import percent_tick
 
 if TYPE_CHECKING:
     from riskeval.session.plans import PlanSearch

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.language import said
-from synthpop.microdata.suppression import rounded, rounded_share
-from synthpop.microdata.text import BLANK, count, number, short_percent
+from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.suppression import rounded, rounded_share
+from synthpop.microdata.messages.text import BLANK, count, number, short_percent
 
 ROUNDING = (
     "Counts of records and expected numbers are rounded to multiples of five, below five to "

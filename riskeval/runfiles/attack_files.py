@@ -13,13 +13,13 @@ from typing import Any
 import pandas as pd
 
 from riskeval.attacks.scenario import Scenario
-from synthpop.microdata.engines import Workers, check_workers, map_blocks
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.parameters import NONE, Whole, check
-from synthpop.microdata.places import file_hash
-from synthpop.microdata.tomlfile import read_section
+from synthpop.microdata.formats.places import file_hash
+from synthpop.microdata.formats.tomlfile import read_section
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.parameters import NONE, Whole, check
+from synthpop.microdata.runs.engines import Workers, check_workers, map_blocks
+from synthpop.microdata.runs.fileinput import FileInput
 
 SUFFIXES = (".csv", ".parquet")
 SEED = {"seed": Whole(0) | NONE}

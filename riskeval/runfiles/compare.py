@@ -18,12 +18,18 @@ from riskeval.runfiles.runfile import DataInput, Names, PageOptions, read_source
 from riskeval.session.running import with_seed
 from riskeval.session.session import ProtectionSession
 from riskeval.shared.show import ORIGINAL
-from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.fileinput import read_noted
-from synthpop.microdata.parameters import check
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.tomlfile import Table, read_run_file, read_section, read_values, validate
+from synthpop.microdata.formats.tomlfile import (
+    Table,
+    read_run_file,
+    read_section,
+    read_values,
+    validate,
+)
+from synthpop.microdata.messages.errors import Faults, InputError, RunFileError, did_you_mean
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.parameters import check
+from synthpop.microdata.runs.fileinput import read_noted
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 SECTIONS = [
     "data", "roles", "release", "indicators", "regressions", "limits", "sample_sizes", "holdout",

@@ -17,10 +17,10 @@ from riskeval.runfiles.attack_files import (
     read_seed_and_out,
 )
 from riskeval.runfiles.runfile import DataInput, read_source
-from synthpop.microdata.engines import Workers
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.tomlfile import Table, read_run_file, read_section
+from synthpop.microdata.formats.tomlfile import Table, read_run_file, read_section
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.runs.engines import Workers
+from synthpop.microdata.runs.fileinput import FileInput
 
 SECTIONS = ["data", "population", "holdout", "intruder", "options", "seed", "out"]
 

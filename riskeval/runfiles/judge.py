@@ -19,11 +19,11 @@ from riskeval.runfiles.attack_files import (
     read_seed_and_out,
 )
 from riskeval.runfiles.runfile import DataInput, PageOptions, read_source
-from synthpop.microdata.engines import Workers, threads
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.parameters import Whole, check, check_choice
-from synthpop.microdata.tomlfile import read_run_file, read_section
+from synthpop.microdata.formats.tomlfile import read_run_file, read_section
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.parameters import Whole, check, check_choice
+from synthpop.microdata.runs.engines import Workers, threads
+from synthpop.microdata.runs.fileinput import FileInput
 
 SECTIONS = [
     "data", "synthetic", "holdout", "intruder", "attacks", "n_groups", "seed", "out", "report",

@@ -13,10 +13,10 @@ from pydantic import Field
 from riskeval.measures.assess import assess
 from riskeval.measures.assessment import Assessment
 from riskeval.protection.registry import VERBS
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.tomlfile import Table, read_run_file, read_section, read_values
+from synthpop.microdata.formats.tomlfile import Table, read_run_file, read_section, read_values
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.runs.fileinput import FileInput
 
 Names = list[str]
 
@@ -30,7 +30,7 @@ class DataInput(FileInput):
         """Read the file, or load the embedded survey."""
         if not self.demo:
             return super().read(folder, on_event)
-        from synthpop.microdata.demo_survey import load_demo_survey
+        from synthpop.microdata.roles.demo_survey import load_demo_survey
 
         return load_demo_survey().frame
 

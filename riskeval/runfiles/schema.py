@@ -20,8 +20,8 @@ from riskeval.runfiles.runfile import (
     ReleaseOptions,
     RolesInput,
 )
-from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.schema import joined_schema, schema_of, table_page
+from synthpop.microdata.runs.fileinput import FileInput
+from synthpop.microdata.runs.schema import joined_schema, schema_of, table_page
 
 TABLES: dict[str, dict[str, Any]] = {
     "assess": {

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.suggest import RoleSuggestions
-from synthpop.microdata.dictionary import toml_value
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.text import number
+from synthpop.microdata.frame.dictionary import toml_value
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.text import number
 
 MANY_LEVELS = 30
 WIDTH = 5

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import encode
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_numbers, is_number
 
 Arguments = tuple[str, dict[str, Any]]
 """A verb of ``riskeval.protect`` with its arguments, before roles fill the others."""

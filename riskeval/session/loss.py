@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.session.roles import SessionRoles
-from synthpop.microdata.codes import cell_ids, encode
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frame.codes import cell_ids, encode
+from synthpop.microdata.frame.frames import as_numbers
 
 
 def role_losses(

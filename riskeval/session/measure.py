@@ -14,10 +14,10 @@ from riskeval.session.roles import SessionRoles
 from riskeval.shared.measurement import Measurement, attempt
 from riskeval.shared.show import lower
 from riskeval.utility.registry import IL1S, UTILITIES, UtilityInput
-from synthpop.microdata.codes import encode
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, join, number, plural
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, join, number, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.individual_result import IndividualRisk

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.session.steps import Step
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, number, percent, plural
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, number, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 
 from riskeval.protection.household import read_households
-from synthpop.microdata.checks import check_columns, check_names, check_numeric, check_weights
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.formula import Allowed, read_formula
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.methods import method_type
+from synthpop.microdata.frame.checks import check_columns, check_names, check_numeric, check_weights
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.methods import method_type
+from synthpop.microdata.statistics.formula import Allowed, read_formula
 
 
 def _roles(*names: str) -> dict[str, str]:

@@ -16,8 +16,8 @@ from riskeval.session.roles import SessionRoles, fill_from_roles
 from riskeval.session.script import CURRENT, uses_current_risk
 from riskeval.session.steps import Step, plain
 from riskeval.shared.files import read_seed
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
 
 
 def prepare_step(

@@ -16,9 +16,9 @@ from riskeval.session.measure import records_below, risk_measurements
 from riskeval.session.plans import PlanSearch, PlanTrial, front_of, short_text
 from riskeval.session.running import prepare_step, run_step, takes_seed
 from riskeval.session.steps import Step
-from synthpop.microdata.errors import Faults, InputError, MicrodataError
-from synthpop.microdata.parameters import NONE, Between, Whole, check, check_choice
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.messages.errors import Faults, InputError, MicrodataError
+from synthpop.microdata.messages.parameters import NONE, Between, Whole, check, check_choice
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession

@@ -23,16 +23,16 @@ from riskeval.session.script import write_script
 from riskeval.session.steps import Step, history_of
 from riskeval.session.store import FILES, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
-from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import in_library, library_of
-from synthpop.microdata.page import check_page
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.places import Place
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import Shown
-from synthpop.microdata.show import view
-from synthpop.microdata.text import join, plural
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import in_library, library_of
+from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import Shown
+from synthpop.microdata.messages.show import view
+from synthpop.microdata.messages.text import join, plural
+from synthpop.microdata.pages.page import check_page
 from synthpop.microdata.version import __version__
 
 if TYPE_CHECKING:

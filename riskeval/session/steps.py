@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.methods import Method
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.methods import Method
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import pandas as pd
 from riskeval.protection.registry import VERBS, method_named
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import Step, from_json, to_json
-from synthpop.microdata.atomic import is_temporary, replacing, write_text
-from synthpop.microdata.errors import Faults, InputError, OutputError
-from synthpop.microdata.hashed import with_hash, without_hash
-from synthpop.microdata.native import Library
-from synthpop.microdata.parameters import Whole, check_choice
+from synthpop.microdata.formats.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.frame.native import Library
+from synthpop.microdata.messages.errors import Faults, InputError, OutputError
+from synthpop.microdata.messages.parameters import Whole, check_choice
+from synthpop.microdata.runs.hashed import with_hash, without_hash
 from synthpop.microdata.version import __version__
 
 FILES = ("session.json", "original.parquet")

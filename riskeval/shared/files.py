@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, check_finite, is_number, n_columns, numbers
-from synthpop.microdata.parameters import NONE, SHARE, Whole, check, check_choice
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric, check_weights
+from synthpop.microdata.frame.frames import as_names, check_finite, is_number, n_columns, numbers
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import NONE, SHARE, Whole, check, check_choice
+from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from synthpop.microdata.errors import InputError, MicrodataError
-from synthpop.microdata.language import gettext, said
+from synthpop.microdata.messages.errors import InputError, MicrodataError
+from synthpop.microdata.messages.language import gettext, said
 
 __all__ = [
     "GROUPS", "UNITS", "MeasureInfo", "Measurement", "attempt", "attribution", "joined",

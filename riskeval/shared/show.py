@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthpop.microdata.suppression import rounded, rounded_share
-from synthpop.microdata.text import number, short_percent
+from synthpop.microdata.messages.suppression import rounded, rounded_share
+from synthpop.microdata.messages.text import number, short_percent
 
 SHARES = ("share", "overlap")
 

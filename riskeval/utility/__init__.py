@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthpop.microdata.lazy import attach
+from synthpop.microdata.messages.lazy import attach
 
 if TYPE_CHECKING:
     from riskeval.utility.categories import Entropy as Entropy

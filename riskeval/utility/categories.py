@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import check_both, compares_rows, ones, read_files
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_names, listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import check_both, read_files
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import count, number, percent, plural
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import count, number, percent, plural
 
 Metric = Callable[[np.ndarray, np.ndarray], np.ndarray]
 TOTAL = "all"

@@ -9,8 +9,8 @@ import numpy as np
 
 from riskeval.shared.files import FilePair
 from riskeval.utility.tables import coded_alike
-from synthpop.microdata.codes import MISSING
-from synthpop.microdata.frames import numbers
+from synthpop.microdata.frame.codes import MISSING
+from synthpop.microdata.frame.frames import numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,12 +11,12 @@ import pandas as pd
 
 from riskeval.shared.files import FilePair, check_both, check_numbers, ones, read_files
 from riskeval.utility.tables import coded_alike
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, as_numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import MOST_TIMES, Whole, check
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.frame.frames import as_names, as_numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import MOST_TIMES, Whole, check
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.statistics.weighted import quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)

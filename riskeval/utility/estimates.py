@@ -10,18 +10,18 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import FilePair, check_both
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.indicators.measures import (
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.statistics.indicators.measures import (
     gender_pay_gap,
     gini,
     mean,
     median,
     quintile_share_ratio,
 )
-from synthpop.microdata.indicators.poverty import at_risk_of_poverty, poverty_gap
-from synthpop.microdata.indicators.results import OVERALL, Indicator
+from synthpop.microdata.statistics.indicators.poverty import at_risk_of_poverty, poverty_gap
+from synthpop.microdata.statistics.indicators.results import OVERALL, Indicator
 
 STATISTICS: dict[str, Callable[..., Indicator]] = {
     "mean": mean,

@@ -1,8 +1,8 @@
 """Fits of regression families, with what a design-based variance needs.
 
 Models with a logarithm as link and ordered ones are fitted by statsmodels. Logistic models have a
-loop of their own (`synthpop.microdata.logistic`): releases of few records are often separated,
-which statsmodels ends with an error.
+loop of their own (`synthpop.microdata.statistics.logistic`): releases of few records are often
+separated, which statsmodels ends with an error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthpop.microdata.logistic import fit_logistic
+from synthpop.microdata.statistics.logistic import fit_logistic
 
 LARGEST = 30.0
 

@@ -18,14 +18,14 @@ from riskeval.shared.files import (
     read_files,
 )
 from riskeval.utility.tables import coded_alike
-from synthpop.microdata.codes import encode, recode_to
-from synthpop.microdata.distances import known_ranges
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import as_names, as_numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, check, check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent
+from synthpop.microdata.frame.codes import encode, recode_to
+from synthpop.microdata.frame.frames import as_names, as_numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.statistics.distances import known_ranges
 
 TYPES = ("numeric", "nominal", "ordinal", "semicontinuous")
 SCALES = ("range", "arctan")

@@ -12,13 +12,13 @@ import pandas as pd
 from riskeval.shared.files import check_level, check_numbers, read_files
 from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.overlaps import BOUNDS, OUTSIDE, finish, mean_of
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import percent
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.statistics.indicators.results import OVERALL
 
 
 @dataclass(frozen=True, slots=True, eq=False)

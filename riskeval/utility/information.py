@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import check_numbers, compares_rows, ones, read_files
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.robust import classical, correlations, robust, squared_distances
-from synthpop.microdata.text import percent
+from synthpop.microdata.frame.frames import as_names, numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.statistics.robust import classical, correlations, robust, squared_distances
 
 NAN = float("nan")
 

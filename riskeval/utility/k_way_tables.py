@@ -11,12 +11,12 @@ import pandas as pd
 
 from riskeval.shared.files import check_both, read_files
 from riskeval.utility.tables import table_distance
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import percent, plural
 
 NUMBERS = (
     "total_variation", "ut", "ut2", "aitchison", "hellinger", "n_cells", "empty_original",

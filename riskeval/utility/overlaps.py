@@ -13,15 +13,15 @@ import pandas as pd
 from riskeval.shared.files import check_both, check_level, check_numbers, read_files
 from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, with_domains
 from riskeval.utility.tables import common_levels
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.indicators.results import OVERALL, Indicator
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import Result, TableResult
-from synthpop.microdata.text import percent
-from synthpop.microdata.weighted import as_numbers
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import Result, TableResult
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.statistics.indicators.results import OVERALL, Indicator
+from synthpop.microdata.statistics.weighted import as_numbers
 
 OUTSIDE = ("zero", "negative")
 BOUNDS = ["lower_original", "upper_original", "lower_released", "upper_released"]

@@ -11,11 +11,11 @@ import pandas as pd
 from riskeval.shared.files import ones, read_files
 from riskeval.utility.families import MEANS
 from riskeval.utility.regression_models import build_model
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

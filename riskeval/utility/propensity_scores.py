@@ -19,16 +19,23 @@ from riskeval.shared.files import (
     read_seed,
 )
 from riskeval.utility.design import model_matrix
-from synthpop.microdata import propensity as formulas
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.logistic import fit_logistic
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import MOST_TIMES, NONE, SHARE, Whole, check, check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import (
+    MOST_TIMES,
+    NONE,
+    SHARE,
+    Whole,
+    check,
+    check_choice,
+)
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics import propensity as formulas
+from synthpop.microdata.statistics.logistic import fit_logistic
+from synthpop.microdata.statistics.streams import Streams
 
 Fit = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, int]]
 """From labels, weights and a seed to scores and the number of coefficients."""

@@ -27,10 +27,10 @@ from riskeval.utility.distributions import hellinger
 from riskeval.utility.information import correlation_losses, information_loss
 from riskeval.utility.k_way_tables import table_distances
 from riskeval.utility.propensity_scores import propensity
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import is_number, numbers
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.frames import is_number, numbers
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.streams import Streams
 
 
 def _number(

@@ -12,13 +12,13 @@ import pandas as pd
 from riskeval.shared.files import FilePair, check_both, check_numbers, ones
 from riskeval.utility.families import FAMILIES, fit_family
 from riskeval.utility.tables import coded_alike, common_levels
-from synthpop.microdata.codes import recode_to
-from synthpop.microdata.design_variance import sampled_units
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.formula import Allowed, Formula, FormulaFactor, read_formula
-from synthpop.microdata.frames import numbers
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.codes import recode_to
+from synthpop.microdata.frame.frames import numbers
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.design_variance import sampled_units
+from synthpop.microdata.statistics.formula import Allowed, Formula, FormulaFactor, read_formula
 
 ALLOWED = Allowed(responses=(1, 1), functions=("log", "C"))
 INTERCEPT = "(Intercept)"

@@ -12,11 +12,11 @@ import pandas as pd
 from riskeval.shared.files import check_both, check_level, read_files
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.regression_models import FittedRegression, Model, build_model
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import percent
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import FilePair, check_both, ones, read_files
-from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import POSITIVE, check, check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, percent, plural
+from synthpop.microdata.frame.codes import MISSING, cell_ids, encode, recode_to
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import number, percent, plural
 
 NAN = float("nan")
 LARGEST_ROWS = 50_000_000

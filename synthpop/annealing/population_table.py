@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_unique_frame, check_columns
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frame.checks import as_unique_frame, check_columns
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.errors import Faults
 
 ALL = "all"
 FEW_VALUES = 50

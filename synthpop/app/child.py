@@ -22,9 +22,9 @@ from synthpop.app.jobs import JobRequest
 from synthpop.app.project import Project
 from synthpop.app.registry import JOBS
 from synthpop.app.workspace import Workspace
-from synthpop.microdata.errors import MicrodataError, MicrodataWarning
-from synthpop.microdata.events import Event
-from synthpop.microdata.language import use_language
+from synthpop.microdata.messages.errors import MicrodataError, MicrodataWarning
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.messages.language import use_language
 
 WARM = "warm up"  # name of the thread that compiles kernels; its warnings are nobody's
 Send = Callable[[dict[str, Any]], None]

@@ -13,8 +13,8 @@ from tempfile import mkdtemp
 
 from synthpop.app.project import FILE, Project, load
 from synthpop.app.state import STORED
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.text import count
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.text import count
 
 MEBI = 1024 * 1024
 ARCHIVE = ".zip"
@@ -47,7 +47,7 @@ def stored_name(name: str) -> str:
 
     Raises InputError: files of this format are not read.
     """
-    from synthpop.microdata.files import READERS
+    from synthpop.microdata.formats.files import READERS
 
     suffix = Path(name).suffix.lower()
     if suffix not in (*READERS, ARCHIVE, ".toml"):

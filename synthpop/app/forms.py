@@ -23,8 +23,8 @@ from synthpop.app.docstrings import (
     quoted_choices,
     quoted_words,
 )
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.methods import TYPE, Method
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.methods import TYPE, Method
 
 Kind = Literal[
     "column", "columns", "choice", "integer", "number", "flag", "text", "value", "object", "table"

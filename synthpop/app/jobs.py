@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthpop.microdata.events import Listener
+from synthpop.microdata.messages.events import Listener
 
 if TYPE_CHECKING:
     from htmltools import Tag, TagList

@@ -20,10 +20,10 @@ from synthpop.app.judge.state import JudgeState
 from synthpop.app.protect.state import COMMANDS as PROTECT
 from synthpop.app.protect.state import ProtectState
 from synthpop.app.state import Command
-from synthpop.microdata.atomic import write_text
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.tomlfile import Table
+from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.tomlfile import Table
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.version import __version__
 
 FILE = "project.json"

@@ -21,7 +21,7 @@ def preview_source(folder: Path, source: Source) -> dict[str, Any]:
 
     Of delimited text only the first lines are read, so that a change of an option shows at once.
     """
-    from synthpop.microdata.files import read_table
+    from synthpop.microdata.formats.files import read_table
 
     path, options = folder / source.file, source.reading()
     if source.is_text:
@@ -71,7 +71,7 @@ def _spread(values: pd.Series, counts: pd.Series, kind: str) -> list[int]:
 
 def describe_columns(frame: pd.DataFrame) -> dict[str, Any]:
     """Return what each column holds: type, label, distinct and missing values, levels."""
-    from synthpop.microdata.dictionary import dictionary_of
+    from synthpop.microdata.frame.dictionary import dictionary_of
 
     meanings = dictionary_of(frame)
     described = []

@@ -20,7 +20,7 @@ from synthpop.app.jobs import Need
 from synthpop.app.sparks import spark_bars
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
-from synthpop.microdata.text import count
+from synthpop.microdata.messages.text import count
 
 
 def roles_page(

@@ -16,7 +16,7 @@ from synthpop.app.guard import new_token
 from synthpop.app.project import FILE
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 UPLOAD_LIMIT = 2048
 LOOPBACK = "127.0.0.1"

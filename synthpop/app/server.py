@@ -23,8 +23,8 @@ from synthpop.app.tab import Tab
 from synthpop.app.tabs import Tabs
 from synthpop.app.transfers import download_route, upload_route
 from synthpop.app.workspace import OUT
-from synthpop.microdata.errors import MicrodataError
-from synthpop.microdata.language import use_language
+from synthpop.microdata.messages.errors import MicrodataError
+from synthpop.microdata.messages.language import use_language
 
 STATIC = Path(__file__).parent / "static"
 FORGOTTEN_AFTER = 3600.0

@@ -9,7 +9,7 @@ from synthpop.app.jobs import Page
 from synthpop.app.registry import JOURNEYS, journey_of
 from synthpop.app.texts import LANGUAGES
 from synthpop.app.view import Notice, Running, View
-from synthpop.microdata.text import number
+from synthpop.microdata.messages.text import number
 
 HEARTBEAT = 1.0
 

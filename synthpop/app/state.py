@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import Field
 
-from synthpop.microdata.delimited import CsvOptions
-from synthpop.microdata.dictionary import Dictionary, Variable
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.tomlfile import Table
+from synthpop.microdata.formats.delimited import CsvOptions
+from synthpop.microdata.formats.tomlfile import Table
+from synthpop.microdata.frame.dictionary import Dictionary, Variable
+from synthpop.microdata.messages.errors import Faults, InputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from synthpop.app.project import Project, load, perform, save
 from synthpop.app.registry import JOBS, JOURNEYS, journey_of
 from synthpop.app.view import JobOutcome, Notice, Running, View
 from synthpop.app.worker import Worker, WorkerAnswer
-from synthpop.microdata.errors import MicrodataError, WorkerError
+from synthpop.microdata.messages.errors import MicrodataError, WorkerError
 
 Listener = Callable[[str], None]
 

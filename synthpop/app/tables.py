@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from synthpop.microdata.text import BLANK, number
+from synthpop.microdata.messages.text import BLANK, number
 
 if TYPE_CHECKING:
     import pandas as pd

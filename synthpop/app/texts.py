@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from synthpop.microdata.language import (
+from synthpop.microdata.messages.language import (
     current_language,
     gettext,
     read_catalogue,

@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from synthpop.app.folders import stored_name, too_large
 from synthpop.app.tabs import Tabs
 from synthpop.app.workspace import OUT
-from synthpop.microdata.errors import InputError, MicrodataError
+from synthpop.microdata.messages.errors import InputError, MicrodataError
 
 
 def upload_route(tabs: Tabs) -> Callable[[Request], Any]:

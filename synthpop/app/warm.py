@@ -73,7 +73,7 @@ def create(workspace: Workspace) -> None:
     """Create a population with the first recipe of a survey, and compare it with the survey."""
     from synthpop.app.create.jobs import made_population, starter
     from synthpop.evaluation.assess_fit import assess_fit
-    from synthpop.microdata.demo_survey import load_demo_survey
+    from synthpop.microdata.roles.demo_survey import load_demo_survey
 
     code_cells()
     survey = load_demo_survey().frame.iloc[:150][COLUMNS_OF_DEMO + PARTS_OF_INCOME]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synthpop.microdata.errors import WorkerError
+from synthpop.microdata.messages.errors import WorkerError
 
 Progress = Callable[[dict[str, Any]], None]
 

@@ -33,7 +33,7 @@ class Workspace:
 
     def frame(self, source: Source) -> pd.DataFrame:
         """Return the data of a source, read as it says."""
-        from synthpop.microdata.files import read_table
+        from synthpop.microdata.formats.files import read_table
 
         key = f"frame {source.model_dump_json()}"
 

@@ -19,10 +19,10 @@ from synthpop.calibration.problem import Problem, Solution, group_units
 from synthpop.calibration.raking import solve_raking, solve_updating
 from synthpop.calibration.result import Calibration
 from synthpop.calibration.weights import design_effect
-from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, POSITIVE, OneOf, Whole, check
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, InputError
+from synthpop.microdata.messages.parameters import NONE, POSITIVE, OneOf, Whole, check
+from synthpop.microdata.roles.survey import Survey
 
 METHODS = ("raking", "ipu", "linear", "logit", "exponential")
 DISTANCES: dict[str, Callable[[np.ndarray, np.ndarray], Distance]] = {

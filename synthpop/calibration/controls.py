@@ -11,12 +11,12 @@ import pandas as pd
 
 from synthpop.calibration.margins import Margin
 from synthpop.calibration.problem import constraint_matrix
-from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import as_numbers, n_columns
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.frame.codes import DENSE_CELLS, MISSING, encode, level_text
+from synthpop.microdata.frame.frames import as_numbers, n_columns
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import number, plural
+from synthpop.microdata.roles.survey import Survey
 
 SHOWN_CELLS = 8
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from synthpop.calibration.controls import Controls
 from synthpop.calibration.problem import Problem
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import number
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import number
 
 SHOWN = 8
 NULL_SPACE_CONTROLS = 800

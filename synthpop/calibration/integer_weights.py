@@ -12,11 +12,11 @@ import pandas as pd
 from synthpop.calibration.calibrate_survey import check_survey, set_up
 from synthpop.calibration.controls import controls_of
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 TRIES = 200_000
 BATCHES = 40

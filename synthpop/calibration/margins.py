@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import as_numbers, is_number, n_columns
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.frames import as_numbers, is_number, n_columns
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.parameters import check_choice
 
 LEVELS = ("person", "household")
 SHARE_TOLERANCE = 1e-6

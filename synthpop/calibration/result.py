@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.weights import design_effect, effective_sample_size
-from synthpop.microdata.results import Result
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count, number, plural
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, number, plural
+from synthpop.microdata.roles.survey import Survey
 
 
 @dataclass(frozen=True)

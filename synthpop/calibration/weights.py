@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import number
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import number
 
 
 def design_effect(weights: npt.ArrayLike) -> float:

@@ -13,14 +13,14 @@ import pandas as pd
 from synthpop.calibration.calibrate_survey import calibrate
 from synthpop.calibration.integer_weights import integerise
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count, number, plural
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.parameters import Between
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, number, plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import resolve_seed
 
 ALLOTTED = "zone_household"
 COUNT = "count"

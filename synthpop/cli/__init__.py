@@ -12,14 +12,14 @@ import typer
 
 from synthpop.cli import options
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
-from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
-from synthpop.microdata.errors import ConvergenceWarning, Faults, OutputError
-from synthpop.microdata.installed import warn_of_others
-from synthpop.microdata.language import said, use_language
-from synthpop.microdata.open_app import open_app
-from synthpop.microdata.output import answer, progress, say, say_reading, steps
-from synthpop.microdata.places import lies_below, place
-from synthpop.microdata.text import plural
+from synthpop.microdata.formats.places import lies_below, place
+from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, OutputError
+from synthpop.microdata.messages.language import said, use_language
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.runs.command import command_line, guarded, workers_option, write_schema
+from synthpop.microdata.runs.installed import warn_of_others
+from synthpop.microdata.runs.open_app import open_app
+from synthpop.microdata.runs.output import answer, progress, say, say_reading, steps
 
 app = command_line("Synthetic populations of households and persons from a survey sample.")
 
@@ -35,7 +35,7 @@ def demo(
 
     Example: synthpop demo --seed 1 --out synthpop-demo
     """
-    from synthpop.microdata.parameters import POSITIVE, Whole, check
+    from synthpop.microdata.messages.parameters import POSITIVE, Whole, check
     from synthpop.runfiles.demo import demo_runfile
 
     faults = Faults("demo")
@@ -89,8 +89,8 @@ def init(
 
     Example: synthpop init survey.sav --out survey.toml
     """
-    from synthpop.microdata.atomic import relative_path, write_text
-    from synthpop.microdata.files import read_table
+    from synthpop.microdata.formats.atomic import relative_path, write_text
+    from synthpop.microdata.formats.files import read_table
     from synthpop.profile.profile import profile_survey
     from synthpop.runfiles.template import template_text
     from synthpop.runfiles.template_text import profile_table
@@ -126,7 +126,7 @@ def calibrate(
 
     Example: synthpop calibrate survey.toml --out calibrated.parquet
     """
-    from synthpop.microdata.files import write_table
+    from synthpop.microdata.formats.files import write_table
     from synthpop.runfiles.checks import every_fault
     from synthpop.runfiles.runfile import load_runfile
 
@@ -170,7 +170,7 @@ def sample(
 
     Example: synthpop sample synthpop-demo -n 500 --strata db040 --out sample.sav
     """
-    from synthpop.microdata.files import write_table
+    from synthpop.microdata.formats.files import write_table
     from synthpop.population.population import open_population
     from synthpop.sampling import Cluster, Power, Proportional, SimpleRandom, Stratified
     from synthpop.sampling.draw import draw_sample
@@ -214,7 +214,7 @@ def export(
 
     synthpop export synthpop-demo --to sample.sav --sample 500 --seed 1
     """
-    from synthpop.microdata.dictionary_file import write_dictionary
+    from synthpop.microdata.formats.dictionary_file import write_dictionary
     from synthpop.pipeline.export_file import export_population
     from synthpop.population.population import open_population
 
@@ -256,9 +256,9 @@ def dictionary(
 
     Example: synthpop dictionary survey.sav --to labels.csv
     """
-    from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of
-    from synthpop.microdata.dictionary_file import write_dictionary
-    from synthpop.microdata.files import read_table
+    from synthpop.microdata.formats.dictionary_file import write_dictionary
+    from synthpop.microdata.formats.files import read_table
+    from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of
     from synthpop.population.population import open_population
 
     if place(source).is_dir():
@@ -322,7 +322,7 @@ def profile(
 
     Example: synthpop profile survey.sav
     """
-    from synthpop.microdata.files import read_table
+    from synthpop.microdata.formats.files import read_table
     from synthpop.profile.profile import profile_survey
     from synthpop.report.profile import write_profile
 

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from synthpop.microdata.command import Anywhere as Anywhere
-from synthpop.microdata.command import DtaVersion as DtaVersion
-from synthpop.microdata.command import SafeCsv as SafeCsv
-from synthpop.microdata.command import Workers as Workers
+from synthpop.microdata.runs.command import Anywhere as Anywhere
+from synthpop.microdata.runs.command import DtaVersion as DtaVersion
+from synthpop.microdata.runs.command import SafeCsv as SafeCsv
+from synthpop.microdata.runs.command import Workers as Workers
 
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
 Allocation = Literal["proportional", "power"]

@@ -7,9 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from synthpop.microdata.events import Event
-from synthpop.microdata.output import OUTPUT, answer, progress, say, say_reading
-from synthpop.microdata.places import Place, place
+from synthpop.microdata.formats.places import Place, place
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.runs.output import OUTPUT, answer, progress, say, say_reading
 
 ONE_PART = (
     "Run it again: it goes on behind the last strata that were finished. A population of at most a "
@@ -34,7 +34,7 @@ def repair_folder(file: Path, folder: Path, workers: int | str) -> None:
 
 def join_eu_silc(files: Sequence[Path], target: Path) -> None:
     """Write the files D, H, R and P of EU-SILC as one file."""
-    from synthpop.microdata.files import write_table
+    from synthpop.microdata.formats.files import write_table
     from synthpop.runfiles.eu_silc import read_eu_silc
 
     write_table(read_eu_silc(files), target)
@@ -121,7 +121,7 @@ def _write_report(
 
 def _wording(plan: Any, survey: Any) -> dict[str, Any]:
     """Labels and units of the variables, as far as they are known."""
-    from synthpop.microdata.dictionary import dictionary_of
+    from synthpop.microdata.frame.dictionary import dictionary_of
 
     if not plan.survey.demo:
         variables = dictionary_of(survey.frame).variables.values()

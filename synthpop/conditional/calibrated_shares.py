@@ -27,7 +27,7 @@ from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, predict_with_fallback
 from synthpop.conditional.members_before import draw_others, nobody_before
 from synthpop.conditional.reference_member import FIRST_VALUE, block_of, first_members
-from synthpop.microdata.block import Block
+from synthpop.microdata.frame.block import Block
 from synthpop.models.encoding import distinct_cells
 
 ROUNDS = 60

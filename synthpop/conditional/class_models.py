@@ -23,13 +23,13 @@ from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects
 from synthpop.conditional.predictors import NUMERIC, Predictors, check_by, check_predictors
 from synthpop.conditional.schema import Schema
-from synthpop.microdata.block import Fallback, Sample
-from synthpop.microdata.codes import MISSING
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.methods import Options
-from synthpop.microdata.parameters import NONE, POSITIVE, Between, OneOf, check
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.block import Fallback, Sample
+from synthpop.microdata.frame.codes import MISSING
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.methods import Options
+from synthpop.microdata.messages.parameters import NONE, POSITIVE, Between, OneOf, check
+from synthpop.microdata.messages.text import plural
 from synthpop.models.encoding import distinct_numbers
 
 SMALLEST_STRATUM = 30

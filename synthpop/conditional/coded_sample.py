@@ -19,7 +19,7 @@ from synthpop.conditional.reference_member import (
     level_digits,
     number_digits,
 )
-from synthpop.microdata.block import Sample
+from synthpop.microdata.frame.block import Sample
 
 
 def code_sample(

@@ -11,10 +11,10 @@ from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.fallback import STEPS, FallbackSequence, cumulative, predict_with_fallback
 from synthpop.conditional.predictors import of_levels
 from synthpop.conditional.structural_zeros import AllowedRule
-from synthpop.microdata.block import Block, Fallback
-from synthpop.microdata.codes import DENSE_CELLS, MISSING
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.frame.block import Block, Fallback
+from synthpop.microdata.frame.codes import DENSE_CELLS, MISSING
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.encoding import split_cells, strides
 
 

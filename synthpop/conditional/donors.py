@@ -21,7 +21,7 @@ import numpy as np
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.choose import CROSS_VALIDATED, PoolingChoice
 from synthpop.conditional.pooling.partial import choose_pooling
-from synthpop.microdata.environment import one_thread
+from synthpop.microdata.runs.environment import one_thread
 
 MOST_KINDS = 60
 MOST_DONORS = 5_000_000  # of all strata together

@@ -10,7 +10,7 @@ import numpy as np
 
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.predictors import Term
-from synthpop.microdata.block import Sample
+from synthpop.microdata.frame.block import Sample
 from synthpop.models.encoding import (
     DECILES,
     Encoding,

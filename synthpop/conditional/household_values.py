@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.frame.block import Block, Fallback, Sample
 
 FORMS = ("sum", "mean", "random", "shared")
 JOINED = FORMS[:3]  # every member has a value of its own first

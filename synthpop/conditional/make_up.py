@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.conditional.encodings import Encodings
-from synthpop.microdata.block import Block, Sample
+from synthpop.microdata.frame.block import Block, Sample
 from synthpop.models.encoding import coded_digits
 
 MAKE_UP = "(make-up of the household)"

@@ -28,8 +28,8 @@ from synthpop.conditional.reference_member import (
     first_members,
     number_digits,
 )
-from synthpop.microdata.block import Block, Sample
-from synthpop.microdata.codes import MISSING
+from synthpop.microdata.frame.block import Block, Sample
+from synthpop.microdata.frame.codes import MISSING
 from synthpop.models.encoding import Encoding, coded_digits
 
 SEQUENTIAL = "sequential"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.microdata.block import Fallback, Sample
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.formula import Allowed, read_formula
+from synthpop.microdata.frame.block import Fallback, Sample
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.statistics.formula import Allowed, read_formula
 from synthpop.models.encoding import (
     FEW_VALUES,
     cell_codes,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthpop.conditional.encodings import Encodings
-from synthpop.microdata.block import Block
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.frame.block import Block
+from synthpop.microdata.statistics.weighted import quantile
 from synthpop.models.encoding import (
     DECILES,
     FEW_VALUES,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.microdata.block import Sample
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frame.block import Sample
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.models.encoding import FEW_VALUES, distinct_numbers
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from synthpop.datasets.demo import load_demo_population
 from synthpop.datasets.truth import DEMO_TRUTH, DemoTruth
 from synthpop.datasets.variables import DEMO_VARIABLES, DemoVariable, variables_frame
-from synthpop.microdata.demo_survey import load_demo_survey
+from synthpop.microdata.roles.demo_survey import load_demo_survey
 
 __all__ = [
     "DEMO_TRUTH",

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from synthpop.datasets.truth import DEMO_TRUTH
-from synthpop.microdata import demo_survey
-from synthpop.microdata.atomic import replacing
-from synthpop.microdata.text import count
+from synthpop.microdata.formats.atomic import replacing
+from synthpop.microdata.messages.text import count
+from synthpop.microdata.roles import demo_survey
 
 
 def build_survey() -> pd.DataFrame:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from synthpop.datasets.truth import DEMO_TRUTH
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import Whole, check
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Whole, check
 
 MOST_HOUSEHOLDS = 20_000_000  # person ids are 32-bit numbers
 

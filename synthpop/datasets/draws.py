@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.statistics.streams import Streams
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from synthpop.datasets.draws import Draws
 from synthpop.datasets.truth import REGIONS
-from synthpop.microdata.whole_shares import largest_remainder
+from synthpop.microdata.statistics.whole_shares import largest_remainder
 
 SINGLE, COUPLE, FAMILY, LONE_PARENT, SHARED = range(5)
 

@@ -14,7 +14,7 @@ from synthpop.datasets.status import make_status
 from synthpop.datasets.tail import equivalence_scale, pareto_tail
 from synthpop.datasets.traits import Traits, make_traits
 from synthpop.datasets.truth import DEMO_TRUTH, DemoTruth
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.statistics.streams import Streams
 
 
 def make_population(n_households: int, seed: int, truth: DemoTruth = DEMO_TRUTH) -> pd.DataFrame:

@@ -9,8 +9,8 @@ from synthpop.datasets import levels
 from synthpop.datasets.calibrating import rake_households
 from synthpop.datasets.draws import Draws
 from synthpop.datasets.truth import DEMO_TRUTH, REGIONS, DemoTruth
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.whole_shares import largest_remainder
+from synthpop.microdata.statistics.streams import Streams
+from synthpop.microdata.statistics.whole_shares import largest_remainder
 
 AGE_CLASSES = (0, 16, 25, 35, 50, 65, 80)  # lower ends
 SIZE_CLASSES = (1, 2, 3, 4, 5)  # the last one is open

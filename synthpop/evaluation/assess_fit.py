@@ -17,10 +17,10 @@ from synthpop.evaluation.request import FitRequest, make_request
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.shares import ShareTables
 from synthpop.evaluation.tabulate import ALL, count, count_population
-from synthpop.microdata.distances import effective_size
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.native import same_library
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.distances import effective_size
 
 
 @same_library
@@ -87,7 +87,7 @@ def assess_fit(
     **Households** (50,000 of the population at most, evenly spaced): the levels of two members of
     a household crossed, their agreement and correlation; how many members have each level, a value
     other than zero, or are below 16; household sums with their Gini coefficient and poverty rate;
-    age gaps. Age and relation are known by their names (`synthpop.microdata.names`).
+    age gaps. Age and relation are known by their names (`synthpop.microdata.frame.names`).
 
     Definitions: total variation distance 0.5 sum |p - q| over the cells; its floor
     0.5 sum sqrt(2 q (1 - q) / (pi N)); KS = sup |F_P - F_S| with weights; quantile p is the first

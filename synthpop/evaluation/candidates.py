@@ -9,8 +9,8 @@ from typing import Any
 
 from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.conditional.predictors import resolve_terms
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import MOST_TIMES, NONE, SHARE, Whole, check
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import MOST_TIMES, NONE, SHARE, Whole, check
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.continuous.stage import Continuous
 from synthpop.stages.id_columns import SIZE_NAME

@@ -12,15 +12,15 @@ import pandas as pd
 from synthpop.conditional.rules.evaluate import People, broken_by, condition_of, names_of
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.conditional.rules.syntax import Rule
-from synthpop.microdata.checks import as_frame, check_names
-from synthpop.microdata.chunks import NumberedFrames, map_portions
-from synthpop.microdata.dataset import Field, encode_column
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import Result
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.checks import as_frame, check_names
+from synthpop.microdata.frame.dataset import Field, encode_column
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.runs.chunks import NumberedFrames, map_portions
 from synthpop.population.population import Population
 
 

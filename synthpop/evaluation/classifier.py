@@ -9,8 +9,8 @@ import pandas as pd
 
 from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.household_rows import HouseholdRows
-from synthpop.microdata.environment import one_thread
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.runs.environment import one_thread
 
 MOST_PERSONS = 6_000
 MOST_HOUSEHOLDS = 4_000

@@ -12,13 +12,13 @@ import pandas as pd
 from synthpop.conditional.class_models import coded_field, codes_of
 from synthpop.evaluation.candidates import Candidate, check_options, labelled, steps_before
 from synthpop.evaluation.holdout import FoldScores, assign_households, subsample
-from synthpop.microdata.block import Sample
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.block import Sample
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.stages.continuous.stage import Continuous
 from synthpop.stages.recipe import check_recipe, make_layout, make_sample, split_recipe, storable
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.design_variance import SampledUnits
-from synthpop.microdata.distances import effective_size
-from synthpop.microdata.errors import InputError, SparseDataWarning
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.errors import InputError, SparseDataWarning
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.design_variance import SampledUnits
+from synthpop.microdata.statistics.distances import effective_size
 
 Ratios = Mapping[tuple[str, ...], float]
 

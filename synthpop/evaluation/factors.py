@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import MISSING_LABEL, encode
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.text import number
+from synthpop.microdata.frame.codes import MISSING_LABEL, encode
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.text import number
 from synthpop.models.breaks import breaks, class_bounds, classify
 
 UNKNOWN_LABEL = "not in the survey"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.statistics.weighted import quantile
 
 MOST_POINTS = 20_000
 FEWEST_POINTS = 4_096

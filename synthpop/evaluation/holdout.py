@@ -12,9 +12,9 @@ from synthpop.conditional.distribution import distribution_table
 from synthpop.conditional.household_values import first_members_of_block
 from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.evaluation.scores import brier_scores, crps_of_draws, log_scores, pinball_of_draws
-from synthpop.microdata.block import Block, Sample
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.frame.block import Block, Sample
+from synthpop.microdata.statistics.streams import Streams
+from synthpop.microdata.statistics.weighted import quantile
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.continuous.stage import Continuous
 

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.source import PopulationChunks, is_drawn
-from synthpop.microdata.chunks import NumberedFrames
-from synthpop.microdata.codes import run_starts
-from synthpop.microdata.distances import effective_size
-from synthpop.microdata.survey import Survey, unit_of_households
+from synthpop.microdata.frame.codes import run_starts
+from synthpop.microdata.roles.survey import Survey, unit_of_households
+from synthpop.microdata.runs.chunks import NumberedFrames
+from synthpop.microdata.statistics.distances import effective_size
 
 MOST_HOUSEHOLDS = 50_000
 

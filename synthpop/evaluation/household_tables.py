@@ -14,9 +14,9 @@ from synthpop.evaluation.household_rows import HouseholdRows, rows_of_population
 from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_distances
 from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.source import every_kth
-from synthpop.microdata.distances import effective_size
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.names import AGE, RELATION, first_named
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.frame.names import AGE, RELATION, first_named
+from synthpop.microdata.statistics.distances import effective_size
 
 MOST_COUNTED_LEVELS = 12
 MOST_PERSONS = 100_000

@@ -12,14 +12,14 @@ import pandas as pd
 from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.household_rows import HouseholdRows
 from synthpop.evaluation.jackknife import MEAN_DEVIATION, group_jackknife
-from synthpop.microdata.distances import (
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.statistics.distances import (
     expected_ks,
     expected_total_variation,
     gini,
     total_variation,
 )
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.statistics.weighted import quantile
 
 MEMBERS = "pairs of members"
 COUNTS = "members per household"

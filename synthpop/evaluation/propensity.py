@@ -15,8 +15,8 @@ import pandas as pd
 from synthpop.evaluation.factors import Factor, make_classes
 from synthpop.evaluation.request import MOST_LEVELS, FitRequest
 from synthpop.evaluation.source import every_kth
-from synthpop.microdata.logistic import Categories, fit_logistic
-from synthpop.microdata.propensity import null_of_pmse, pmse, pmse_ratio
+from synthpop.microdata.statistics.logistic import Categories, fit_logistic
+from synthpop.microdata.statistics.propensity import null_of_pmse, pmse, pmse_ratio
 
 LEAST_PERSONS = 100_000
 RIDGE = 1e-4  # keeps levels that one side alone has from going to infinity

@@ -14,9 +14,9 @@ import numpy as np
 
 from synthpop.evaluation.source import PopulationChunks
 from synthpop.evaluation.tabulate import ALL, Counts, TabulationPlan
-from synthpop.microdata.chunks import NumberedFrames
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.weighted import SHARE_TOLERANCE
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.runs.chunks import NumberedFrames
+from synthpop.microdata.statistics.weighted import SHARE_TOLERANCE
 
 Wanted = Mapping[str, Mapping[str, Sequence[float]]]
 

@@ -14,13 +14,13 @@ from synthpop.evaluation.factors import Factor, make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
 from synthpop.evaluation.source import PopulationChunks, make_source
 from synthpop.evaluation.tabulate import TabulationPlan
-from synthpop.microdata.checks import check_names
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.distances import effective_size
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import as_numbers, is_number, listed_names
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.weighted import mean
+from synthpop.microdata.frame.checks import check_names
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.frame.frames import as_numbers, is_number, listed_names
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.distances import effective_size
+from synthpop.microdata.statistics.weighted import mean
 from synthpop.stages.derive import DeriveModel, derive
 
 FEW_VALUES = 20

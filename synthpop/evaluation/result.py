@@ -15,9 +15,9 @@ from synthpop.evaluation.sentences import (
     overall_sentences,
 )
 from synthpop.evaluation.verdict import Verdict, fit_verdict
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.ranking import LARGE
-from synthpop.microdata.language import gettext, said
-from synthpop.microdata.text import number, short_percent
+from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.text import number, short_percent
 
 
 def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:

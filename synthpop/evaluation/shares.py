@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.evaluation.design_effect import Ratios
 from synthpop.evaluation.tabulate import Counts, TabulationPlan
-from synthpop.microdata.distances import expected_total_variation, total_variation
+from synthpop.microdata.statistics.distances import expected_total_variation, total_variation
 
 DISTANCE = ("value", "expected_simulation_error", "expected_sampling_error")
 ORDER = ["measure", "variable", "crossed", "scope", *DISTANCE, "where"]

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_unique_frame
-from synthpop.microdata.chunks import NumberedFrames, map_portions
-from synthpop.microdata.dataset import Field
+from synthpop.microdata.frame.checks import as_unique_frame
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.runs.chunks import NumberedFrames, map_portions
 from synthpop.population.population import Population
 from synthpop.population.read_once import read_once
 

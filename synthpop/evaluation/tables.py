@@ -12,7 +12,7 @@ from synthpop.evaluation import shares, values
 from synthpop.evaluation.request import FitRequest
 from synthpop.evaluation.shares import ShareTables
 from synthpop.evaluation.tabulate import ALL, Counts
-from synthpop.microdata.distances import effective_size
+from synthpop.microdata.statistics.distances import effective_size
 
 
 def joined(parts: Sequence[Any]) -> pd.DataFrame:

@@ -12,8 +12,8 @@ import pandas as pd
 from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.grid import Grid
 from synthpop.evaluation.source import PopulationChunks
-from synthpop.microdata.chunks import NumberedFrames
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.runs.chunks import NumberedFrames
 
 ALL = ""
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from synthpop.evaluation.shares import ShareTables, distance_row, mean_and_largest
 from synthpop.evaluation.tabulate import ALL, Counts, TabulationPlan
-from synthpop.microdata.distances import expected_ks, gini, gini_of_cells, ks_of_cells
-from synthpop.microdata.suppression import is_safe_statistic, safe_domains
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.messages.suppression import is_safe_statistic, safe_domains
+from synthpop.microdata.statistics.distances import expected_ks, gini, gini_of_cells, ks_of_cells
+from synthpop.microdata.statistics.weighted import quantile
 
 PROBS = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99)
 BOX = (0.05, 0.25, 0.50, 0.75, 0.95)
@@ -96,8 +96,8 @@ def safe_numbers(
 ) -> pd.DataFrame:
     """Where no single person of the sample can be told from a mean or total: one row a group.
 
-    The rules are those of `synthpop.microdata.suppression`: enough values of which none dominates,
-    also in what is left of all beside the groups that are listed.
+    The rules are those of `synthpop.microdata.messages.suppression`: enough values of which none
+    dominates, also in what is left of all beside the groups that are listed.
     """
     rows = []
     for name, values in columns.items():

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from synthpop.evaluation.ranking import worst_comparisons
-from synthpop.microdata.language import gettext, said
-from synthpop.microdata.text import count
+from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.text import count
 
 MIXED_RATIO, POOR_RATIO = 2.0, 6.0
 MIXED_AUC, POOR_AUC = 0.65, 0.8

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import number_axis, side_legend, wrapped
-from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled
+from synthpop.microdata.messages.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled
 
 MOST = 20
 

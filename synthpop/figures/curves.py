@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import number_axis, percent_axis, wrapped
-from synthpop.microdata.pictures import HALF, POPULATION, SAMPLE, WIDE, new_figure, styled
+from synthpop.microdata.messages.pictures import HALF, POPULATION, SAMPLE, WIDE, new_figure, styled
 
 COLUMNS, MOST_PANELS = 3, 12
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import percent_axis, wrapped
-from synthpop.microdata.pictures import LINE, POPULATION, SOFT, WIDE, new_figure, styled
+from synthpop.microdata.messages.pictures import LINE, POPULATION, SOFT, WIDE, new_figure, styled
 
 
 @styled

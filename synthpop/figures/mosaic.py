@@ -10,8 +10,12 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import level_colours, wrapped
-from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
-from synthpop.microdata.pictures import DIVERGING, GREY, WIDE, new_figure, styled
+from synthpop.microdata.messages.pictures import DIVERGING, GREY, WIDE, new_figure, styled
+from synthpop.microdata.statistics.distances import (
+    LARGE_ERRORS,
+    NOTABLE_ERRORS,
+    standardised_differences,
+)
 
 GAP = 0.006
 WITHIN = "#d5dae0"

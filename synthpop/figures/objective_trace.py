@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from synthpop.figures.style import number_axis
-from synthpop.microdata.pictures import HALF, OKABE_ITO, SOFT, new_figure, styled
-from synthpop.microdata.text import tick
+from synthpop.microdata.messages.pictures import HALF, OKABE_ITO, SOFT, new_figure, styled
+from synthpop.microdata.messages.text import tick
 
 NAMED = len(OKABE_ITO)
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import wrapped
-from synthpop.microdata.pictures import (
+from synthpop.microdata.messages.pictures import (
     INK,
     LINE,
     POPULATION,

@@ -11,9 +11,17 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from synthpop.microdata.codes import MISSING_LABEL
-from synthpop.microdata.pictures import GREY, INK, OKABE_ITO, POPULATION, SAMPLE, WRAP, any_letters
-from synthpop.microdata.text import percent_tick, tick
+from synthpop.microdata.frame.codes import MISSING_LABEL
+from synthpop.microdata.messages.pictures import (
+    GREY,
+    INK,
+    OKABE_ITO,
+    POPULATION,
+    SAMPLE,
+    WRAP,
+    any_letters,
+)
+from synthpop.microdata.messages.text import percent_tick, tick
 
 
 def percent_axis(axis: Any) -> None:

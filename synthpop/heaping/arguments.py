@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthpop.microdata import weighted
-from synthpop.microdata.checks import as_frame, check_weights
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.checks import as_frame, check_weights
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.statistics import weighted
 
 STEPS = {"5year": 5, "10year": 10}
 HALF_WINDOW = {"5year": (2.0, 2.5), "10year": (5.0, 5.0)}  # normal and log-normal; uniform

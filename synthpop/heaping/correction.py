@@ -20,12 +20,12 @@ from synthpop.heaping.arguments import (
     read_window,
 )
 from synthpop.heaping.index import whipple_index
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import plural
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 METHODS = ("lognormal", "normal", "uniform")
 SMALLEST_AGE = 0.01  # stands for age 0 in logarithms

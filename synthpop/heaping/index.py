@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.weighted import as_numbers, checked_weights
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.statistics.weighted import as_numbers, checked_weights
 
 METHODS = ("standard", "modified", "spoorenberg")
 DIGITS = 10

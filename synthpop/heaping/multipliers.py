@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import as_numbers
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.weighted import as_numbers
 
 YEARS = 5
 # Sprague (1880): rows are the single years of a group, columns the groups used.

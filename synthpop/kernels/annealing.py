@@ -6,7 +6,7 @@ areas. Row h of the sparse table holds how much household h counts for each cell
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 
 @kernel

@@ -5,7 +5,7 @@ A cell number is sum_j digit_j * stride_j, where digit 0 stands for a missing va
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

@@ -6,7 +6,7 @@ t tables of gaps; v values 0 ... v - 1.
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 
 @step

@@ -1,6 +1,6 @@
 """Splitting totals by the fractions of donors."""
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

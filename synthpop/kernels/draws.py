@@ -5,7 +5,7 @@ R classes, C cells, n persons.
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

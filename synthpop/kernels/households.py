@@ -1,6 +1,6 @@
 """Expansion of drawn donor households to their members."""
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

@@ -5,7 +5,7 @@ c cells, m predictors, R classes, L levels of all predictors or terms stacked.
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 SMALL_PRODUCT = 1e-100
 TABLE_OF_CODES = 200  # entries of a table for each cell that is looked up in it

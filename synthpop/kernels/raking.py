@@ -6,7 +6,7 @@ Row u of the constraint matrix holds how much unit u counts for each control.
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

@@ -3,7 +3,7 @@
 C cells of predictors, d entries of the table, n persons.
 """
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

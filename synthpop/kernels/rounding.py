@@ -6,7 +6,7 @@ is an argument.
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 NEARLY = 1e-9
 NONE = np.int64(-1)  # places are of one type, so that each step has one form

@@ -5,7 +5,7 @@ p (N,): inclusion probabilities; n: their sum, a whole number; out (N,): 1 for c
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 
 @kernel

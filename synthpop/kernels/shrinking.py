@@ -5,7 +5,7 @@ c cells, m terms, R classes, L levels of all terms stacked, B blocks of cells th
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel, step
+from synthpop.microdata.runs.kernel import kernel, step
 
 LARGEST_CHANGE = 3.0
 LOWEST_EFFECT = -300.0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from synthpop.microdata.kernel import kernel
+from synthpop.microdata.runs.kernel import kernel
 
 GOLDEN = 0.6180339887498949  # fractional part of the golden section
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults, InputError, MicrodataWarning
-from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import as_numbers, clean, quantile
+from synthpop.microdata.messages.errors import Faults, InputError, MicrodataWarning
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.weighted import as_numbers, clean, quantile
 
 STEPS = tuple(np.arange(1, 10) / 10)
 TAIL_STEPS = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)

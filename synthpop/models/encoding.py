@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.weighted import quantile
 
 FEW_VALUES = 20
 FEWEST_BEYOND = 20  # persons without a response beyond a limit, for it to be one

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from synthpop.microdata.environment import one_thread
-from synthpop.microdata.text import percent
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.runs.environment import one_thread
 from synthpop.models.numeric_predictors import Numbers, are_seen, learner_columns, levels_seen
 
 SMALLEST_LEAF = 5

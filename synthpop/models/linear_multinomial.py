@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.environment import one_thread
+from synthpop.microdata.runs.environment import one_thread
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.multinomial import TOLERANCE, MultinomialModel
 from synthpop.models.numeric_predictors import (

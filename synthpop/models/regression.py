@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.environment import one_thread
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.runs.environment import one_thread
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.learners import make_estimator
 from synthpop.models.numeric_predictors import (

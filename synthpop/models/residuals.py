@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.statistics.weighted import quantile
 
 MAD_OF_NORMAL = 0.6744897501960817
 IQR_OF_NORMAL = 1.349

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.dictionary import dictionary_of, with_dictionary
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.files import write_table
-from synthpop.microdata.losses import losses
+from synthpop.microdata.formats.files import write_table
+from synthpop.microdata.formats.losses import losses
+from synthpop.microdata.frame.dictionary import dictionary_of, with_dictionary
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.runs.chunks import open_chunks
 from synthpop.pipeline.fingerprint import chosen_strata
 from synthpop.population.population import Population
 from synthpop.sampling.designs import SimpleRandom

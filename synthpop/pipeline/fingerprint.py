@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.microdata.block import Sample
-from synthpop.microdata.codes import level_text
-from synthpop.microdata.engines import check_workers
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.parameters import POSITIVE, Whole, check
-from synthpop.microdata.places import BucketPath
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.formats.places import BucketPath
+from synthpop.microdata.frame.block import Sample
+from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.parameters import POSITIVE, Whole, check
+from synthpop.microdata.runs.engines import check_workers
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.stages.registry import STAGES
 
 MOST_ROWS = 2**31

@@ -11,17 +11,17 @@ import pandas as pd
 
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.class_models import with_earlier_pooling
-from synthpop.microdata.dataset import restore_column
-from synthpop.microdata.dictionary import dictionary_of
-from synthpop.microdata.engines import Workers
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.output import listener_of
-from synthpop.microdata.places import Place, place
-from synthpop.microdata.show import diagram, step_text, view
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.formats.places import Place, place
+from synthpop.microdata.frame.dataset import restore_column
+from synthpop.microdata.frame.dictionary import dictionary_of
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.show import diagram, step_text, view
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.runs.engines import Workers
+from synthpop.microdata.runs.output import listener_of
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.pipeline.fingerprint import (
     check_arguments,
     check_replicates,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from synthpop.conditional.rules.enforce import RulePlan, broken_in_survey
-from synthpop.microdata.block import Fallback, Sample
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.block import Fallback, Sample
+from synthpop.microdata.roles.survey import Survey
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import BlockStage, StratumPooling
 from synthpop.stages.id_columns import IdColumns

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.margins import Margin
-from synthpop.microdata.block import Sample
-from synthpop.microdata.codes import level_text
-from synthpop.microdata.dataset import restore_column
-from synthpop.microdata.errors import ConvergenceWarning, InputError
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.block import Sample
+from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.frame.dataset import restore_column
+from synthpop.microdata.messages.errors import ConvergenceWarning, InputError
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.annealing import Anneal
 from synthpop.stages.derive import Derive

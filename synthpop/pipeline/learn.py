@@ -12,11 +12,11 @@ import numpy as np
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.enforce import households_that_break, plan_rules
 from synthpop.conditional.rules.parse import parse_rules
-from synthpop.microdata.block import Sample
-from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.output import listener_of
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.block import Sample
+from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.runs.output import listener_of
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.pipeline.known_totals import calibrate_coarsely, with_annealing
 from synthpop.pipeline.model_hash import model_hash
 from synthpop.pipeline.pilot import (

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.atomic import write_text
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.events import Event
-from synthpop.microdata.hashed import with_hash, without_hash
-from synthpop.microdata.places import Place, arrow_input, file_hash, files_below
+from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.places import Place, arrow_input, file_hash, files_below
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.runs.hashed import with_hash, without_hash
 from synthpop.pipeline.postprocess import PartCounts, PopulationSteps, rounds_of
 from synthpop.pipeline.whole_strata import WholeStrata
 from synthpop.population.manifest import BlockRecord, Manifest

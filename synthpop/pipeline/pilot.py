@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.block import Block, Sample
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.frame.block import Block, Sample
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.stages.blocks import make_plan
 from synthpop.stages.id_columns import IdColumns, sized
 

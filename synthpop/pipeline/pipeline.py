@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.microdata.events import Listener
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.show import diagram, step_text, view
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.show import diagram, step_text, view
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.survey import Survey
 from synthpop.pipeline.fitted import FittedPipeline
 from synthpop.pipeline.learn import learn
 from synthpop.population.population import Population

@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.engines import Workers, threads
-from synthpop.microdata.errors import ConvergenceWarning, MicrodataWarning
-from synthpop.microdata.events import Listener
-from synthpop.microdata.places import Place
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import number as number_text
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import ConvergenceWarning, MicrodataWarning
+from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.text import number as number_text
+from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.runs.engines import Workers, threads
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.pipeline.simulate import Recipe
 from synthpop.pipeline.whole_strata import WholeStrata
 from synthpop.population.manifest import FinishRecord, StepRecord

@@ -10,13 +10,13 @@ import numpy as np
 
 from synthpop.calibration.calibrate_survey import calibrate
 from synthpop.calibration.margins import Margin
-from synthpop.microdata.engines import Workers, map_blocks
-from synthpop.microdata.errors import Faults, InputError, OutputError
-from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.identity import digest
-from synthpop.microdata.places import Place
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.messages.errors import Faults, InputError, OutputError
+from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.runs.engines import Workers, map_blocks
+from synthpop.microdata.runs.identity import digest
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import fingerprint, margin_to_dict, replicate_seed, stage_to_dict
 from synthpop.pipeline.fitted_recipe import FittedRecipe

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.dictionary import Dictionary
-from synthpop.microdata.engines import Workers, map_blocks
-from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.places import Place
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.frame.dictionary import Dictionary
+from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.runs.engines import Workers, map_blocks
 from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.pipeline.part_by_part import PartByPart, remove_steps
 from synthpop.pipeline.postprocess import PopulationSteps, completed, parts_of

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.rules.enforce import RulePlan, draw_within_rules
-from synthpop.microdata.block import Block, Fallback
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.dictionary import Dictionary
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.block import Block, Fallback
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.frame.dictionary import Dictionary
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.stages.base import BlockStage
 from synthpop.stages.blocks import BlockPlan, RowBlock
 from synthpop.stages.id_columns import IdColumns

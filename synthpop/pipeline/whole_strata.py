@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.codes import run_starts
-from synthpop.microdata.dataset import Field, restore_column
-from synthpop.microdata.dictionary import Dictionary
-from synthpop.microdata.engines import Workers, map_blocks, threads
-from synthpop.microdata.places import Place
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.frame.codes import run_starts
+from synthpop.microdata.frame.dataset import Field, restore_column
+from synthpop.microdata.frame.dictionary import Dictionary
+from synthpop.microdata.runs.engines import Workers, map_blocks, threads
 from synthpop.pipeline.simulate import Recipe, run_stages
 from synthpop.population.folders import part_file, stratum_folders
 from synthpop.population.manifest import BlockRecord, Manifest

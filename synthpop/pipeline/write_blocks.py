@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from synthpop.microdata.places import Place
+from synthpop.microdata.formats.places import Place
 from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.population.folders import part_file, stratum_folders
 from synthpop.population.lock import check_holder

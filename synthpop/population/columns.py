@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import recode_to
-from synthpop.microdata.dataset import Field, restore_column
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.places import Place, arrow_input, file_hash
-from synthpop.microdata.text import count
+from synthpop.microdata.formats.places import Place, arrow_input, file_hash
+from synthpop.microdata.frame.codes import recode_to
+from synthpop.microdata.frame.dataset import Field, restore_column
+from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.messages.text import count
 from synthpop.population.manifest import BlockRecord
 
 REPAIR = "Check it with synthpop verify; run it again to repair it."

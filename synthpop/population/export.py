@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from synthpop.microdata.atomic import replacing
-from synthpop.microdata.dictionary import schema_metadata, with_dictionary
-from synthpop.microdata.errors import Faults, OutputError
-from synthpop.microdata.files import with_whole_numbers, without_formulas
-from synthpop.microdata.places import Place, place
+from synthpop.microdata.formats.atomic import replacing
+from synthpop.microdata.formats.files import with_whole_numbers, without_formulas
+from synthpop.microdata.formats.places import Place, place
+from synthpop.microdata.frame.dictionary import schema_metadata, with_dictionary
+from synthpop.microdata.messages.errors import Faults, OutputError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-from synthpop.microdata.places import Place
+from synthpop.microdata.formats.places import Place
 
 FOLDER = "population"
 RECORDS = "records"

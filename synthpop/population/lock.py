@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from synthpop.microdata.atomic import write_text
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.places import BucketPath, Place
+from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.places import BucketPath, Place
+from synthpop.microdata.messages.errors import OutputError
 
 LOCK = ".lock"
 

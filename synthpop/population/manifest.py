@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.dictionary import Dictionary
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.hashed import content_hash
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.frame.dictionary import Dictionary
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.runs.hashed import content_hash
 from synthpop.population.plain_values import (
     Data,
     ManifestError,

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.dataset import Field, restore_column
-from synthpop.microdata.dictionary import Dictionary, with_dictionary
-from synthpop.microdata.engines import Workers, check_workers, map_blocks
-from synthpop.microdata.errors import Faults, OutputError, did_you_mean
-from synthpop.microdata.places import Place, arrow_dataset, place
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import Result
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.formats.places import Place, arrow_dataset, place
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.frame.dataset import Field, restore_column
+from synthpop.microdata.frame.dictionary import Dictionary, with_dictionary
+from synthpop.microdata.messages.errors import Faults, OutputError, did_you_mean
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.runs.engines import Workers, check_workers, map_blocks
 from synthpop.population.columns import REPAIR, column_values, read_part
 from synthpop.population.manifest import Manifest
 from synthpop.population.run_identity import StoredRoles

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthpop.microdata.atomic import is_temporary, replacing, write_text
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.codes import MISSING
-from synthpop.microdata.dataset import Field, is_whole
-from synthpop.microdata.dictionary import Dictionary, schema_metadata
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.places import Place, file_hash, files_below, name_below
-from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.formats.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.formats.places import Place, file_hash, files_below, name_below
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.frame.codes import MISSING
+from synthpop.microdata.frame.dataset import Field, is_whole
+from synthpop.microdata.frame.dictionary import Dictionary, schema_metadata
+from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
 from synthpop.population.lock import LOCK, only_writer
 from synthpop.population.manifest import RUNNING, BlockRecord, Manifest

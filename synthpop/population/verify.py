@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.engines import Workers, check_workers, map_blocks
-from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.places import (
+from synthpop.microdata.formats.places import (
     Place,
     arrow_input,
     file_hash,
@@ -17,7 +14,10 @@ from synthpop.microdata.places import (
     name_below,
     place,
 )
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.text import count
+from synthpop.microdata.runs.engines import Workers, check_workers, map_blocks
 from synthpop.population.folders import FOLDER, RECORDS, record_path
 from synthpop.population.manifest import BlockRecord, Manifest
 from synthpop.population.storage import read_finished

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthpop.microdata.distances import expected_total_variation
+from synthpop.microdata.statistics.distances import expected_total_variation
 
 NUMBER_CLASSES = 10
 NOISE_FACTOR = 3.0

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import join, plural
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import join, plural
 
 STEPS = ("structure", "derive", "categorical", "continuous", "components")
 

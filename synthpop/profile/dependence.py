@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
-from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, is_number
 
 SUM_TOLERANCE = 1e-6
 ROWS_OFF = 0.001

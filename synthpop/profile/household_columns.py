@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.names import RELATION
+from synthpop.microdata.frame.names import RELATION
 from synthpop.profile.dependence import codes_of, mapping_of, same_partition
 
 CONSTANT_SHARE = 0.999

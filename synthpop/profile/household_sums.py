@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.indicators.equivalised import equivalised_size
-from synthpop.microdata.names import RESERVED
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.names import RESERVED
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.indicators.equivalised import equivalised_size
 from synthpop.profile.columns import ColumnProfile
 from synthpop.profile.household_columns import CONSTANT_SHARE, FEWEST_HOUSEHOLDS, HouseholdIndex
 

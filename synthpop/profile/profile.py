@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.checks import as_unique_frame
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.native import same_library
-from synthpop.microdata.text import number
+from synthpop.microdata.frame.checks import as_unique_frame
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import number
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
 from synthpop.profile.household_columns import relation_column
@@ -43,9 +43,9 @@ def profile_survey(data: Any) -> SurveyProfile:
 
     Notes
     -----
-    Roles, age, sex and relation are recognised by their names (`synthpop.microdata.names`), the
-    relation also by a level that occurs once a household. Everything else comes from the values:
-    constants; ids (unique, or one to one with the household); further weights; copies (one to one
+    Roles, age, sex and relation are recognised by their names (`synthpop.microdata.frame.names`),
+    the relation also by a level that occurs once a household. Everything else comes from the
+    values: constants; ids (unique, or one to one with the household); further weights; copies (one to one
     with another column, or linear in it); classes and functions of others; variables that are
     constant within households; totals that other columns add up to; whole numbers with at most 30
     values, which become categories. No randomness.

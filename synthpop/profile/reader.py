@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import level_text
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.missing_codes import suspected_missing_codes
-from synthpop.microdata.names import (
+from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.missing_codes import suspected_missing_codes
+from synthpop.microdata.frame.names import (
     AGE,
     ROLES,
     SEX,
@@ -18,8 +18,8 @@ from synthpop.microdata.names import (
     columns_named_for,
     named_or_containing,
 )
-from synthpop.microdata.parameters import LARGEST
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.messages.parameters import LARGEST
+from synthpop.microdata.messages.text import number, plural
 from synthpop.profile import dependence
 from synthpop.profile.columns import ColumnProfile
 from synthpop.profile.household_columns import (

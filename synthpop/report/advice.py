@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.language import gettext, said
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.language import gettext, said
 
 HOUSEHOLD_KINDS = ("members", "household counts", "household sums")
 

@@ -16,7 +16,7 @@ from synthpop.figures.mosaic import mosaic
 from synthpop.figures.names import FigureNames
 from synthpop.figures.strata_dots import strata_dots
 from synthpop.figures.style import put_title
-from synthpop.microdata.pictures import Gallery
+from synthpop.microdata.messages.pictures import Gallery
 from synthpop.report.drawn import main_numbers, overall_distances, shown_groups, shown_pairs
 
 if TYPE_CHECKING:

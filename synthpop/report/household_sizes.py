@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.pictures import Picture, bars
-from synthpop.microdata.text import count
+from synthpop.microdata.messages.pictures import Picture, bars
+from synthpop.microdata.messages.text import count
 
 if TYPE_CHECKING:
-    from synthpop.microdata.survey import Survey
+    from synthpop.microdata.roles.survey import Survey
     from synthpop.population.population import Population
 
 

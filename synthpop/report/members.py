@@ -9,10 +9,10 @@ import numpy as np
 from synthpop.evaluation.ranking import KINDS, ratios
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.language import gettext
-from synthpop.microdata.page_facts import table
-from synthpop.microdata.suppression import SMALLEST_COUNT
-from synthpop.microdata.text import BLANK, number, short_percent
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.suppression import SMALLEST_COUNT
+from synthpop.microdata.messages.text import BLANK, number, short_percent
+from synthpop.microdata.pages.page_facts import table
 from synthpop.report.sections import ratio_cell
 
 MEASURES = {"tvd": "TVD", "ks": "KS", "agreement": "agreement", "correlation": "correlation",

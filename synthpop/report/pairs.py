@@ -9,10 +9,14 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
-from synthpop.microdata.language import said
-from synthpop.microdata.page_facts import table
-from synthpop.microdata.text import number, percent, points, short_percent
+from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.text import number, percent, points, short_percent
+from synthpop.microdata.pages.page_facts import table
+from synthpop.microdata.statistics.distances import (
+    LARGE_ERRORS,
+    NOTABLE_ERRORS,
+    standardised_differences,
+)
 from synthpop.report.sections import ratio_cell
 
 MOST_SHOWN = 6

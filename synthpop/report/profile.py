@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.charts import columns as column_chart
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.codes import level_text
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.language import gettext, said
-from synthpop.microdata.page import write_for
-from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
-from synthpop.microdata.places import Place
-from synthpop.microdata.text import count, join, number, percent, plural, short_percent
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.text import count, join, number, percent, plural, short_percent
+from synthpop.microdata.pages.charts import columns as column_chart
+from synthpop.microdata.pages.page import write_for
+from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.profile.columns import STEPS, ColumnProfile, SurveyProfile
 from synthpop.profile.profile import profile_survey
 

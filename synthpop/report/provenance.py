@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from synthpop.microdata.language import gettext
+from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.version import __version__
 from synthpop.population.population import Population
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.language import gettext, localised, said
-from synthpop.microdata.page_facts import table
-from synthpop.microdata.text import count, number, percent, plural
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.language import gettext, localised, said
+from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.pages.page_facts import table
 from synthpop.population.population import Population
 
 KINDS = {

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata import charts as svg
-from synthpop.microdata.language import gettext, said
-from synthpop.microdata.page_facts import Svg, table
-from synthpop.microdata.suppression import (
+from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.suppression import (
     SMALLEST_COUNT,
     is_small,
     rounded,
     rounded_count,
     rounded_share,
 )
-from synthpop.microdata.text import BLANK, Number, count, number, percent, short_percent
+from synthpop.microdata.messages.text import BLANK, Number, count, number, percent, short_percent
+from synthpop.microdata.pages import charts as svg
+from synthpop.microdata.pages.page_facts import Svg, table
 
 MODEL_SCENARIO = 5
 

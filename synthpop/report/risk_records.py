@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
+from synthpop.microdata.frame.codes import CodedKeys, cell_ids, encode_keys
 
 MOST_RECORDS = 10
 MOST_KEYS = 3

@@ -10,10 +10,8 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
 from synthpop.figures.names import FigureNames
-from synthpop.microdata import charts as svg
-from synthpop.microdata.language import gettext, ngettext, said
-from synthpop.microdata.page_facts import Svg, table
-from synthpop.microdata.text import (
+from synthpop.microdata.messages.language import gettext, ngettext, said
+from synthpop.microdata.messages.text import (
     BLANK,
     change,
     count,
@@ -23,6 +21,8 @@ from synthpop.microdata.text import (
     points,
     short_percent,
 )
+from synthpop.microdata.pages import charts as svg
+from synthpop.microdata.pages.page_facts import Svg, table
 
 STATISTICS = {
     "mean": ("Mean", number),

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.result import FitReport
-from synthpop.microdata.atomic import write_text
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.hashed import with_hash, without_hash
-from synthpop.microdata.intervals import interval_of_mean
-from synthpop.microdata.places import Place, place
+from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.places import Place, place
+from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.runs.hashed import with_hash, without_hash
+from synthpop.microdata.statistics.intervals import interval_of_mean
 from synthpop.report.risk_records import key_combinations, key_contributions, riskiest_records
 
 FILE = "report-facts.json"

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.charts import interval_dot
-from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.language import gettext
-from synthpop.microdata.page import write_for
-from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
-from synthpop.microdata.places import Place
-from synthpop.microdata.text import BLANK, change, count, number, percent, plural
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.text import BLANK, change, count, number, percent, plural
+from synthpop.microdata.pages.charts import interval_dot
+from synthpop.microdata.pages.page import write_for
+from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
+from synthpop.microdata.statistics.indicators.results import OVERALL
 from synthpop.report.study_charts import (
     MEASURES,
     SHARES,

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.page_facts import Svg
-from synthpop.microdata.plane import Axis, Plane
-from synthpop.microdata.text import percent, plural, tick
+from synthpop.microdata.messages.text import percent, plural, tick
+from synthpop.microdata.pages.page_facts import Svg
+from synthpop.microdata.pages.plane import Axis, Plane
+from synthpop.microdata.statistics.indicators.results import OVERALL
 from synthpop.sampling.study_result import Study
 
 MOST_INTERVALS, CLASSES = 200, 24

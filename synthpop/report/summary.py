@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from synthpop.evaluation.result import FitReport
-from synthpop.microdata.language import said
-from synthpop.microdata.page_facts import card
-from synthpop.microdata.text import count, number
+from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.text import count, number
+from synthpop.microdata.pages.page_facts import card
 from synthpop.population.population import Population
 from synthpop.report.stored import SurveySize
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.values import COMPARED
-from synthpop.microdata.suppression import SMALLEST_COUNT, hide, rounded_count
+from synthpop.microdata.messages.suppression import SMALLEST_COUNT, hide, rounded_count
 
 if TYPE_CHECKING:
     from synthpop.evaluation.result import FitReport

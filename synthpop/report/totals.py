@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.page_facts import table
-from synthpop.microdata.suppression import SMALLEST_COUNT
-from synthpop.microdata.text import change, count, number, percent, plural
+from synthpop.microdata.messages.suppression import SMALLEST_COUNT
+from synthpop.microdata.messages.text import change, count, number, percent, plural
+from synthpop.microdata.pages.page_facts import table
 from synthpop.population.manifest import StepRecord, SurveyStepRecord
 from synthpop.population.population import Population
 from synthpop.report.stored import StoredCalibration

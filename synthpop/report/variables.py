@@ -9,11 +9,11 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata import charts as svg
-from synthpop.microdata.distances import share_errors
-from synthpop.microdata.language import gettext, said
-from synthpop.microdata.page_facts import Svg, folding_row, table
-from synthpop.microdata.text import change, count, number, percent, points, short_percent
+from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.text import change, count, number, percent, points, short_percent
+from synthpop.microdata.pages import charts as svg
+from synthpop.microdata.pages.page_facts import Svg, folding_row, table
+from synthpop.microdata.statistics.distances import share_errors
 from synthpop.report.drawn import main_numbers, shown_groups
 from synthpop.report.sections import quantile_table, ratio_cell, statistics_table
 

@@ -11,11 +11,11 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.intervals import wilson
-from synthpop.microdata.language import gettext, localised, said
-from synthpop.microdata.page_facts import finding, row_id, verdict
-from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, rounded, rounded_share
-from synthpop.microdata.text import join, number, percent
+from synthpop.microdata.messages.language import gettext, localised, said
+from synthpop.microdata.messages.suppression import SMALLEST_COUNT, is_small, rounded, rounded_share
+from synthpop.microdata.messages.text import join, number, percent
+from synthpop.microdata.pages.page_facts import finding, row_id, verdict
+from synthpop.microdata.statistics.intervals import wilson
 from synthpop.report.advice import advice
 from synthpop.report.risk import strongest
 

@@ -11,12 +11,12 @@ import pandas as pd
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.codes import MISSING_LABEL
-from synthpop.microdata.language import gettext
-from synthpop.microdata.page import check_page, write_for
-from synthpop.microdata.places import Place
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count
+from synthpop.microdata.formats.places import Place
+from synthpop.microdata.frame.codes import MISSING_LABEL
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.text import count
+from synthpop.microdata.pages.page import check_page, write_for
+from synthpop.microdata.roles.survey import Survey
 from synthpop.population.population import Population
 from synthpop.report import sections, summary
 from synthpop.report.members import member_tables
@@ -219,7 +219,7 @@ def _pictures(population: Population | None) -> dict[str, str]:
     figures = totals_pictures(population)
     if not figures:
         return {}
-    from synthpop.microdata.pictures import to_svg
+    from synthpop.microdata.messages.pictures import to_svg
 
     text = gettext("Objective of the annealing while households are exchanged")
     return {key: to_svg(figure, key, text) for key, figure in figures.items()}

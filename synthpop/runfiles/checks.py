@@ -12,12 +12,18 @@ import numpy as np
 from synthpop.calibration.controls import resolve_margins
 from synthpop.conditional.rules.parse import parse_rule
 from synthpop.conditional.rules.syntax import Rule
-from synthpop.microdata.errors import Fault, Faults, InputError, MicrodataError, did_you_mean
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.places import Place, lies_below
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.survey_checks import free_name
-from synthpop.microdata.tomlfile import faults_of
+from synthpop.microdata.formats.places import Place, lies_below
+from synthpop.microdata.formats.tomlfile import faults_of
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.errors import (
+    Fault,
+    Faults,
+    InputError,
+    MicrodataError,
+    did_you_mean,
+)
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.roles.survey_checks import free_name
 from synthpop.pipeline.known_totals import with_annealing
 from synthpop.runfiles.stage_tables import stage_table
 from synthpop.runfiles.tables import CalibrateOptions

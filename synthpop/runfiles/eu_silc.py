@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.files import read_table
+from synthpop.microdata.formats.files import read_table
+from synthpop.microdata.messages.errors import Faults, InputError
 
 FILES = ("D", "H", "R", "P")
 KEYS = {"D": ("db030",), "H": ("hb030",), "R": ("rb030",), "P": ("pb030",)}

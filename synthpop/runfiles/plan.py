@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthpop.calibration.margins import Margin
-from synthpop.microdata.places import place
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.tomlfile import faults_of
+from synthpop.microdata.formats.places import place
+from synthpop.microdata.formats.tomlfile import faults_of
+from synthpop.microdata.roles.survey import Survey
 from synthpop.pipeline.pipeline import Pipeline
 from synthpop.population.population import open_population
 from synthpop.runfiles.stage_tables import read_margins
@@ -55,7 +55,7 @@ class RunFile:
         if self.survey.population is not None:
             return open_population(place(self.survey.population, self.folder)).survey()
         if self.survey.demo:
-            from synthpop.microdata.demo_survey import load_demo_survey
+            from synthpop.microdata.roles.demo_survey import load_demo_survey
 
             return load_demo_survey()
         return Survey(self.survey.read(self.folder), **self.survey.roles())

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from synthpop.conditional.rules.parse import parse_rules
-from synthpop.microdata.atomic import write_text
-from synthpop.microdata.engines import Workers
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.events import Listener
-from synthpop.microdata.places import Place, place
-from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml, validate
+from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.places import Place, place
+from synthpop.microdata.formats.tomlfile import check_sections, faults_of, read_toml, validate
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.runs.engines import Workers
 from synthpop.population.population import Population
 from synthpop.population.storage import run_seed
 from synthpop.runfiles.checks import every_fault, faults_of_data, in_words_of_rules

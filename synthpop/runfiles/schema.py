@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
-from synthpop.microdata.schema import joined_schema, schema_of, table_page
+from synthpop.microdata.runs.schema import joined_schema, schema_of, table_page
 from synthpop.runfiles.stage_tables import stage_model
 from synthpop.runfiles.tables import SECTIONS, MarginInput
 from synthpop.stages.registry import STAGES

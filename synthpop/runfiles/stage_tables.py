@@ -13,8 +13,8 @@ import pandas as pd
 from pydantic import create_model
 
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.tomlfile import Table, validate
+from synthpop.microdata.formats.tomlfile import Table, validate
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.pipeline.fingerprint import margin_to_dict, stage_to_dict
 from synthpop.runfiles.tables import MarginInput
 from synthpop.stages.registry import STAGES

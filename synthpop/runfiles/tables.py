@@ -11,9 +11,9 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from synthpop.calibration.margins import Margin
-from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.files import read_table
-from synthpop.microdata.tomlfile import Table
+from synthpop.microdata.formats.files import read_table
+from synthpop.microdata.formats.tomlfile import Table
+from synthpop.microdata.runs.fileinput import FileInput
 from synthpop.pipeline.fingerprint import margin_to_dict
 from synthpop.pipeline.fitted import ROWS_PER_BLOCK
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from synthpop.conditional.members_before import SEQUENTIAL
-from synthpop.microdata.atomic import relative_path
-from synthpop.microdata.files import DELIMITED, read_table
-from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.missing_codes import suspected_missing_codes
-from synthpop.microdata.names import ROLES
-from synthpop.microdata.survey import MEAN_OF_MEMBERS
-from synthpop.microdata.text import count, join
+from synthpop.microdata.formats.atomic import relative_path
+from synthpop.microdata.formats.files import DELIMITED, read_table
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.missing_codes import suspected_missing_codes
+from synthpop.microdata.frame.names import ROLES
+from synthpop.microdata.messages.text import count, join
+from synthpop.microdata.roles.survey import MEAN_OF_MEMBERS
 from synthpop.profile.ages import class_labels
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
 from synthpop.profile.profile import profile_survey, simulation_order

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.dictionary import toml_value
+from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.profile.columns import SurveyProfile
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthpop.microdata.lazy import attach
+from synthpop.microdata.messages.lazy import attach
 
 if TYPE_CHECKING:
     from synthpop.sampling.allocation import Fixed as Fixed

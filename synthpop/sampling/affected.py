@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.survey import Survey
 
 Rate = float | Mapping[Any, float] | Callable[[pd.DataFrame], Any]
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import count, plural
-from synthpop.microdata.weighted import as_numbers
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.statistics.weighted import as_numbers
 
 MOST_UNITS = 10**15
 """Units of a stratum that can be counted one by one."""

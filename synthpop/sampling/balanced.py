@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import as_numbers
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.weighted import as_numbers
 
 EDGE = 1e-9
 MOST_LANDING = 10

@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.microdata.messages.errors import ConvergenceWarning
 
 REACH = 9.0  # standard deviations: exp(-81 / 2) is below the precision of a double
 NEWTON_UNITS = 30

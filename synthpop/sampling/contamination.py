@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import as_numbers, listed_names
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.frames import as_numbers, listed_names
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.survey import Survey
 from synthpop.sampling.affected import Rate, affected_rows, frame_to_change
 
 

@@ -9,11 +9,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.parameters import Whole, check_choice
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import Whole, check_choice
+from synthpop.microdata.messages.text import plural
 from synthpop.sampling.plans import (
     BalancedPlan,
     Plan,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.native import library_of
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.native import library_of
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.sampling.plans import Plan
 from synthpop.sampling.source import SamplingFrame, Units, open_source
 from synthpop.sampling.stage_designs import Cluster, Stratified, TwoStage, with_replacement

@@ -8,11 +8,11 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import LARGEST, SHARE, check, check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import as_numbers
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import LARGEST, SHARE, check, check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.weighted import as_numbers
 from synthpop.sampling.pps import EDGE
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.survey import Survey
 from synthpop.sampling.affected import Rate, affected_rows, frame_to_change
 
 

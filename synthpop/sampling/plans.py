@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.sampling.balanced import draw_balanced
 from synthpop.sampling.conditional_poisson import working_probabilities
 from synthpop.sampling.pps import (

@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.errors import Faults, SparseDataWarning
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import count, plural
-from synthpop.microdata.weighted import as_numbers
+from synthpop.microdata.messages.errors import Faults, SparseDataWarning
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.statistics.weighted import as_numbers
 from synthpop.sampling.conditional_poisson import (
     conditional_joint,
     sampford_joint,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.indicators.results import OVERALL, Indicator
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.indicators.results import OVERALL, Indicator
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.sampling.draw import WEIGHT
 from synthpop.sampling.study_store import as_objects
 from synthpop.variance.bootstrap import Bootstrap

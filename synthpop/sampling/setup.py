@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import MOST_TIMES, Whole, check
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import MOST_TIMES, Whole, check
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.sampling.draw import Sampler, prepare
 
 

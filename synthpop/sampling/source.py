@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_unique_frame
-from synthpop.microdata.chunks import NumberedFrames, map_portions, reads_blocks
-from synthpop.microdata.codes import cell_ids, encode, encode_keys
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import as_numbers, listed_names
+from synthpop.microdata.frame.checks import as_unique_frame
+from synthpop.microdata.frame.codes import cell_ids, encode, encode_keys
+from synthpop.microdata.frame.frames import as_numbers, listed_names
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.runs.chunks import NumberedFrames, map_portions, reads_blocks
 
 
 class SamplingFrame(Protocol):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.text import plural
 from synthpop.sampling.allocation import Allocation
 from synthpop.sampling.designs import SimpleRandom
 from synthpop.sampling.plans import ClusterPlan, CollectPlan, Plan, StratifiedPlan, TwoStagePlan

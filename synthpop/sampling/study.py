@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.chunks import reads_blocks
-from synthpop.microdata.engines import Workers, check_workers, map_blocks
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.identity import digest
-from synthpop.microdata.native import same_library
-from synthpop.microdata.output import listener_of
-from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.runs.chunks import reads_blocks
+from synthpop.microdata.runs.engines import Workers, check_workers, map_blocks
+from synthpop.microdata.runs.identity import digest
+from synthpop.microdata.runs.output import listener_of
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.sampling.repetition import (
     Estimator,
     Repetition,

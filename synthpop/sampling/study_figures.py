@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.pictures import OKABE_ITO, SOFT, new_figure, styled
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.pictures import OKABE_ITO, SOFT, new_figure, styled
+from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.statistics.indicators.results import OVERALL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.presenters import presenter
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.presenters import presenter
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.statistics.indicators.results import OVERALL
 from synthpop.sampling.performance import MEASURES, performance
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.sampling.draw import prepare
 from synthpop.sampling.repetition import Sample, census_of
 from synthpop.sampling.setup import SampleSetup

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from synthpop.microdata.atomic import replacing, write_text
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.formats.atomic import replacing, write_text
+from synthpop.microdata.messages.errors import OutputError
 
 FORMAT = 2
 TEXT = ("domain", "contamination", "missing")  # labels of any plain type, kept as JSON

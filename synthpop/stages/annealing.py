@@ -13,12 +13,12 @@ import pandas as pd
 from synthpop.annealing.population_table import PopulationTable, take_table
 from synthpop.annealing.search import Search
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarning
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.native import same_library
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, SparseDataWarning
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.stages.annealing_regions import (
     check_scale,
     check_search,

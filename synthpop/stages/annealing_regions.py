@@ -20,12 +20,12 @@ from synthpop.annealing.search import (
 )
 from synthpop.calibration.controls import Controls, resolve_margins
 from synthpop.calibration.margins import Margin
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.parameters import NONE, POSITIVE, SHARE, Between, Whole, check
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import number as number_text
-from synthpop.microdata.text import plural
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.parameters import NONE, POSITIVE, SHARE, Between, Whole, check
+from synthpop.microdata.messages.text import number as number_text
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.stages.population_stages import SHOWN
 
 SMALLEST_RATIO = 0.25  # households asked for, in units of those that are there

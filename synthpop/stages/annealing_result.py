@@ -18,11 +18,11 @@ from synthpop.annealing.population_table import (
     variable_distances,
 )
 from synthpop.annealing.search import Exchanged
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import number as number_text
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import number as number_text
+from synthpop.microdata.messages.text import percent, plural
 from synthpop.stages.annealing_regions import MatchedRegions
 from synthpop.stages.population_stages import SHOWN, OutsideDonors, as_lists, from_lists
 

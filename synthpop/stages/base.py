@@ -15,12 +15,12 @@ from synthpop.conditional.pooling.options import Pooling
 from synthpop.conditional.pooling.regression_methods import RegressionPooling
 from synthpop.conditional.schema import Schema
 from synthpop.conditional.structural_zeros import check_impossible, none_for_nan
-from synthpop.microdata.block import Block, Sample
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.methods import keep_copies
-from synthpop.microdata.parameters import NONE, OneOf, Whole
+from synthpop.microdata.frame.block import Block, Sample
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.methods import keep_copies
+from synthpop.microdata.messages.parameters import NONE, OneOf, Whole
 
 DECIMALS = OneOf("survey") | Whole(0, 12) | NONE
 """Option `decimals` of a stage."""

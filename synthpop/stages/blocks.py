@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.codes import run_starts
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count
-from synthpop.microdata.text import number as number_text
+from synthpop.microdata.frame.codes import run_starts
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.text import count
+from synthpop.microdata.messages.text import number as number_text
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.models.rounding import controlled_rounding
 from synthpop.stages.structure import StructureModel
 

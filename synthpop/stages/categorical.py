@@ -36,10 +36,10 @@ from synthpop.conditional.predictors import Predictors, grouped, notes_by_level
 from synthpop.conditional.reference_member import FIRST_MEMBER, knows_first
 from synthpop.conditional.schema import Schema
 from synthpop.conditional.structural_zeros import compile_rules
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
 from synthpop.stages.base import ClassStage, StageModel, StratumPooling, as_names
 
 BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")

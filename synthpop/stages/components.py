@@ -12,12 +12,12 @@ import numpy as np
 from synthpop.conditional.draw import systematic_uniforms
 from synthpop.conditional.encodings import Encodings, make_encodings
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.codes import DENSE_CELLS
-from synthpop.microdata.dataset import Field, numbers
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import Flag, check, check_choice
-from synthpop.microdata.text import count as count_text
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.codes import DENSE_CELLS
+from synthpop.microdata.frame.dataset import Field, numbers
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import Flag, check, check_choice
+from synthpop.microdata.messages.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
 from synthpop.models.share_kernel import concentrations, split_near

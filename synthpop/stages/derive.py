@@ -20,12 +20,12 @@ from synthpop.conditional.rules.evaluate import (
 from synthpop.conditional.rules.parse import parse_expression
 from synthpop.conditional.rules.syntax import Call, Node
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.codes import MISSING
-from synthpop.microdata.dataset import Field, numbers
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.parameters import OneOf, check
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.codes import MISSING
+from synthpop.microdata.frame.dataset import Field, numbers
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import OneOf, check
+from synthpop.microdata.messages.text import plural
 from synthpop.stages.base import BlockStage, StageModel
 
 AGGREGATES = ("sum", "mean", "min", "max", "count")

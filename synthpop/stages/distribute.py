@@ -14,12 +14,12 @@ from synthpop.annealing.population_table import PopulationTable, take_table
 from synthpop.annealing.search import Search
 from synthpop.calibration.controls import resolve_margins
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.microdata.codes import level_text
-from synthpop.microdata.dataset import encode_column
-from synthpop.microdata.errors import ConvergenceWarning, Faults
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.parameters import NONE, Between, Whole, check
-from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.frame.dataset import encode_column
+from synthpop.microdata.messages.errors import ConvergenceWarning, Faults
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.parameters import NONE, Between, Whole, check
+from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
 from synthpop.stages.population_stages import (
     Finished,

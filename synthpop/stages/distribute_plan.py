@@ -14,15 +14,15 @@ from synthpop.annealing.population_table import PopulationTable, map_regions
 from synthpop.annealing.search import Search
 from synthpop.calibration.controls import Controls
 from synthpop.calibration.margins import Margin
-from synthpop.microdata.codes import level_text
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import number as number_text
-from synthpop.microdata.text import percent
-from synthpop.microdata.whole_shares import largest_remainder
+from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import number as number_text
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.statistics.streams import Streams
+from synthpop.microdata.statistics.whole_shares import largest_remainder
 from synthpop.stages.population_stages import SHOWN, as_lists, from_lists
 
 OFF = 0.01  # totals further from the population than this are mentioned

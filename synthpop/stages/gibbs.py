@@ -23,11 +23,11 @@ from synthpop.conditional.fallback import MARGINAL, cumulative
 from synthpop.conditional.predictors import Predictors, terms_of
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.conditional.structural_zeros import compile_rules
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.codes import MISSING
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import MOST_TIMES, Whole, check
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.codes import MISSING
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import MOST_TIMES, Whole, check
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling
 
 Rule = Mapping[str, Any]

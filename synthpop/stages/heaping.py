@@ -12,11 +12,11 @@ import pandas as pd
 from synthpop.heaping.arguments import STEPS
 from synthpop.heaping.correction import METHODS, correct_heaps
 from synthpop.heaping.index import whipple_index
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import as_numbers, is_number, n_columns
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.frames import as_numbers, is_number, n_columns
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.roles.survey import Survey
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.population_stages import SurveyStage, as_lists
 

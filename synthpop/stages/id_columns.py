@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthpop.microdata.dataset import Field
+from synthpop.microdata.frame.dataset import Field
 from synthpop.stages.blocks import BlockPlan
 
 SIZE_NAME = "hsize"

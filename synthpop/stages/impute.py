@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import cell_ids
-from synthpop.microdata.dataset import encode_column
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.frames import n_columns
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import count as count_text
+from synthpop.microdata.frame.codes import cell_ids
+from synthpop.microdata.frame.dataset import encode_column
+from synthpop.microdata.frame.frames import n_columns
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.models.encoding import cell_codes, coded_digits, numeric_digits
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.population_stages import SurveyStage

@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.encodings import make_encodings, sample_digits
-from synthpop.microdata.block import Sample
-from synthpop.microdata.codes import MISSING
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.block import Sample
+from synthpop.microdata.frame.codes import MISSING
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import count
 from synthpop.models.encoding import Encoding, cell_codes, distinct_cells, response_limits
 
 ROUNDS = 12

@@ -13,11 +13,11 @@ import pandas as pd
 from synthpop.calibration.controls import resolve_margins
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.microdata.codes import level_text
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.roles.survey import Survey
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import Stage
 

@@ -12,12 +12,12 @@ from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.conditional.rules.enforce import check_rules_of_recipe
 from synthpop.conditional.rules.syntax import Rule
 from synthpop.conditional.schema import Schema
-from synthpop.microdata.block import Sample
-from synthpop.microdata.codes import smallest_int
-from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import check_size, n_columns
-from synthpop.microdata.survey import Survey, unit_of_households
+from synthpop.microdata.frame.block import Sample
+from synthpop.microdata.frame.codes import smallest_int
+from synthpop.microdata.frame.dataset import Field, encode_column, with_storable_levels
+from synthpop.microdata.frame.frames import check_size, n_columns
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.roles.survey import Survey, unit_of_households
 from synthpop.stages.base import BlockStage, after
 from synthpop.stages.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
 from synthpop.stages.population_stages import (

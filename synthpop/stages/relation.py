@@ -39,11 +39,11 @@ from synthpop.conditional.reference_member import (
 )
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.conditional.structural_zeros import compile_rules
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import plural
 from synthpop.stages.base import ClassStage, StageModel, StratumPooling
 
 OTHERS_SEED = 10_000  # apart from those of the strata of the heads' model

@@ -27,12 +27,12 @@ from synthpop.conditional.encodings import make_encodings, sample_digits
 from synthpop.conditional.fallback import cumulative
 from synthpop.conditional.pooling.choose import CHOICES
 from synthpop.conditional.schema import Schema
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.parameters import Whole, check_choice
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import number, percent
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import Whole, check_choice
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import number, percent
 from synthpop.models.encoding import distinct_cells
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey
 from synthpop.stages.jitter import JitterLaw, jitter_laws

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.design_variance import sampled_units, t_quantile
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.design_variance import sampled_units, t_quantile
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.variance.bootstrap_plan import (
     BootstrapPlan,
     Calibrator,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_columns, check_weights
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.indicators.results import OVERALL, Indicator
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import check_columns, check_weights
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.indicators.results import OVERALL, Indicator
 
 Estimator = Callable[..., Any]
 Calibrator = Callable[[Any, np.ndarray], Any]

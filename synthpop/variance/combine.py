@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.design_variance import t_quantile
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import POSITIVE, SHARE, OneOf, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural, short_percent
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import POSITIVE, SHARE, OneOf, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import number, plural, short_percent
+from synthpop.microdata.statistics.design_variance import t_quantile
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.design_variance import SampledUnits
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.design_variance import SampledUnits
 from synthpop.variance.bootstrap_plan import numbers_of_indicator
 
 GROUPS = 100

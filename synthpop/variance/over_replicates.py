@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.design_variance import t_quantile
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import number, plural, short_percent
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import number, plural, short_percent
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.design_variance import t_quantile
 from synthpop.variance.bootstrap import bootstrap
 from synthpop.variance.bootstrap_plan import numbers_of_indicator
 from synthpop.variance.combine import combine

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.design_variance import SampledUnits, t_quantile
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import MOST_TIMES, Between, OneOf, Whole, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import MOST_TIMES, Between, OneOf, Whole, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.design_variance import SampledUnits, t_quantile
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.variance.bootstrap_plan import numbers_of_indicator
 from synthpop.variance.resampling import rescaled_bootstrap
 

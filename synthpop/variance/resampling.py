@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.design_variance import SampledUnits, SamplingStage
+from synthpop.microdata.statistics.design_variance import SampledUnits, SamplingStage
 
 
 def rescaled_bootstrap(rng: np.random.Generator, units: SampledUnits) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.microdata.errors import MicrodataError
+from synthpop.microdata.messages.errors import MicrodataError
 from tests.fuzz.inputs import Maker
 
 KEYS = ("age", "sex", "region", "status", "group")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.microdata.results import Result
+from synthpop.microdata.messages.results import Result
 from tests.fuzz.altered import altered
 from tests.fuzz.arguments import arguments_of, is_known
 from tests.fuzz.inputs import Maker

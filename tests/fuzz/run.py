@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import synthpop
-from synthpop.microdata.errors import InputError, MicrodataError, MicrodataWarning
+from synthpop.microdata.messages.errors import InputError, MicrodataError, MicrodataWarning
 from tests.fuzz.hostile import HostileMaker
 from tests.fuzz.inputs import Maker
 from tests.fuzz.targets import HOSTILE, targets

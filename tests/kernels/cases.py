@@ -384,7 +384,7 @@ def results() -> dict[str, list[np.ndarray]]:
 
 def store(file: Path) -> None:
     """Run all cases in this process, and store results and the names of the kernels that ran."""
-    import synthpop.microdata.kernel as home
+    import synthpop.microdata.runs.kernel as home
 
     ran: set[str] = set()
 

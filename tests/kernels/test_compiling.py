@@ -8,7 +8,7 @@ import pytest
 
 import riskeval
 import synthpop
-from synthpop.microdata import compiling, kernel, output
+from synthpop.microdata.runs import compiling, kernel, output
 
 
 @pytest.mark.skipif(kernel.numba is None, reason="numba is not installed")

@@ -15,7 +15,7 @@ from riskeval import protect
 from riskeval.cli import main
 from riskeval.runfiles.runfile import load_protect_plan
 from riskeval.session.running import takes_seed
-from synthpop.microdata.errors import RunFileError
+from synthpop.microdata.messages.errors import RunFileError
 from tests import console
 from tests.small import small_frame
 

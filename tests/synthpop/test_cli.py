@@ -17,7 +17,7 @@ import pytest
 
 from synthpop import open_population
 from synthpop.cli import main
-from synthpop.microdata.command import Stopped
+from synthpop.microdata.runs.command import Stopped
 from synthpop.pipeline.fitted import FittedPipeline
 from tests import console
 from tests.small import small_frame

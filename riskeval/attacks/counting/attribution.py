@@ -23,11 +23,11 @@ from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members, combine_probabilities
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Between, check
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import Between, check
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import count
 
 __all__ = ["Attribution", "Disco", "ReplicatedUniques", "disco", "replicated_uniques", "tcap"]
 

@@ -23,15 +23,15 @@ from riskeval.attacks.shares import Excess, caution_of, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import is_amount
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_names, as_numbers, is_number, listed_names
-from synthpop.microdata.intervals import wilson
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import Whole, check
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import count, percent
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import count, percent
+from synthpop.microdata.runs.chunks import open_chunks
+from synthpop.microdata.statistics.intervals import wilson
 
 KINDS = ("amounts", "shares", "compositions")
 WORDS = {

@@ -19,12 +19,12 @@ from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, Whole, check
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import NONE, Whole, check
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import percent
 
 ONE_WAY = (50, 0.9)
 TWO_WAY = (5, 0.8)

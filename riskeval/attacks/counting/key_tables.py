@@ -21,10 +21,10 @@ from riskeval.attacks.targets import (
     attack_targets,
     level_coders,
 )
-from synthpop.microdata.chunks import CHUNK, open_chunks
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import check_choice
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.runs.chunks import CHUNK, open_chunks
 
 
 @dataclass(frozen=True, slots=True, eq=False)

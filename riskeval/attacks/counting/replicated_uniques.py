@@ -16,8 +16,8 @@ from riskeval.attacks.intervals import share as share_of
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, excess
-from synthpop.microdata.native import same_library
-from synthpop.microdata.text import count, percent
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.text import count, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,14 +15,14 @@ from riskeval.attacks.request import AttackRequest, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.values import number_groups, quantile_breaks
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import is_number
-from synthpop.microdata.parameters import NONE, Whole, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.streams import resolve_seed
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import NONE, Whole, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count
+from synthpop.microdata.runs.chunks import open_chunks
+from synthpop.microdata.statistics.streams import resolve_seed
 
 HONOURED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
 """Fields of a Scenario that the counting measures follow."""

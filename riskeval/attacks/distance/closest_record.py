@@ -21,12 +21,12 @@ from riskeval.attacks.request import as_sentences, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, corrected, excess
 from riskeval.shared.files import drawn_rows
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Listener
-from synthpop.microdata.intervals import wilson
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import percent
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import percent
+from synthpop.microdata.statistics.intervals import wilson
 
 CLOSE_SHARE = 0.05
 """Share of the baseline records below the cut, where no distances are equal."""

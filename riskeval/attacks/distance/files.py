@@ -14,15 +14,15 @@ from riskeval.attacks.request import AttackRequest, check_households
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import codes_note
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.chunks import draw_records
-from synthpop.microdata.distances import known_ranges
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.frames import as_names
-from synthpop.microdata.parameters import SHARE, Whole, check
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.frames import as_names
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.parameters import SHARE, Whole, check
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.runs.chunks import draw_records
+from synthpop.microdata.statistics.distances import known_ranges
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 HONOURED = ("unit", "household", "who", "categorical")
 """Fields of a Scenario that the attacks by distance follow, or say that they do not."""

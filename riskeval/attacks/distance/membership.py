@@ -25,12 +25,12 @@ from riskeval.attacks.request import read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import FEW, Excess, auc, corrected
 from riskeval.shared.files import drawn_rows
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Listener
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import count
+from synthpop.microdata.statistics.streams import Streams
 
 __all__ = ["DistanceScreen", "Membership", "distance_screen", "membership"]
 

@@ -14,11 +14,11 @@ from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.request import AttackRequest, check_households
 from riskeval.attacks.targets import HouseholdNumbers
 from riskeval.attacks.values import same_kind
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.distances import known_ranges
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.runs.chunks import open_chunks
+from synthpop.microdata.statistics.distances import known_ranges
 
 TINY = 1e-9
 AT_ONCE = 500

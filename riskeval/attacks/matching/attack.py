@@ -23,10 +23,10 @@ from riskeval.attacks.matching.matchers import (
 from riskeval.attacks.matching.models import Learner, learner
 from riskeval.attacks.matching.request import SUBJECT, ScenarioRequest, check_block
 from riskeval.attacks.targets import AttackTargets, attack_targets, level_coders
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.events import Event
-from synthpop.microdata.frames import as_numbers, check_size
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.frame.frames import as_numbers, check_size
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.statistics.streams import Streams
 
 
 @dataclass(frozen=True, slots=True, eq=False)

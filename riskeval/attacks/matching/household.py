@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import run_starts
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.codes import run_starts
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import count
 
 
 def runs_of(values: pd.Series) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.codes import MISSING
+from synthpop.microdata.frame.codes import MISSING
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.household import HouseholdFinder
 from riskeval.attacks.matching.key_tree import KeyTree, key_tree
 from riskeval.attacks.targets import AttackTargets
-from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.frame.codes import cell_ids
 
 SILENT = 1 << 20
 """Holes that a match without any value of a target counts beside those of its keys."""

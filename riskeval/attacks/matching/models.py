@@ -17,12 +17,12 @@ import numpy as np
 from riskeval.attacks.matching.key_cells import KeyCells
 from riskeval.attacks.matching.key_model import KeyMoments, solve_key_model
 from riskeval.attacks.matching.models_stepwise import fit_terms
-from synthpop.microdata.codes import cell_ids, first_rows
-from synthpop.microdata.environment import one_thread
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.codes import cell_ids, first_rows
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.text import count
+from synthpop.microdata.runs.environment import one_thread
 
 MODELS = ("linear", "stepwise", "forest", "boosting")
 MODEL_STORIES = {

@@ -10,8 +10,8 @@ import numpy as np
 
 from riskeval.attacks.matching.key_cells import KeyCells
 from riskeval.attacks.matching.key_model import ALIASED
-from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.text import count, plural
 
 MOST_DUMMIES = 500
 """Pairs of keys are offered to the stepwise choice as long as all dummies are at most so many."""

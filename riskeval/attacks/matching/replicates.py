@@ -14,13 +14,13 @@ from riskeval.attacks.matching.request import ALL_SCENARIOS, read_scenario_reque
 from riskeval.attacks.matching.scenarios import caveat, story_of, units_of
 from riskeval.attacks.matching.tables import risk_table
 from riskeval.attacks.scenario import Scenario
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import SHARE, check
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import count, percent, plural, short_percent
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.parameters import SHARE, check
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import count, percent, plural, short_percent
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness

@@ -15,13 +15,13 @@ from riskeval.attacks.request import check_households, check_rows
 from riskeval.attacks.scenario import Scenario, to_scenario
 from riskeval.attacks.targets import TREATMENTS
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.chunks import CHUNK, open_chunks
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.events import Listener
-from synthpop.microdata.frames import as_numbers, check_size, is_number
-from synthpop.microdata.parameters import OneOf, check, check_choice
-from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
+from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.parameters import OneOf, check, check_choice
+from synthpop.microdata.runs.chunks import CHUNK, open_chunks
+from synthpop.microdata.statistics.streams import resolve_seed
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness

@@ -14,10 +14,10 @@ from riskeval.attacks.matching.request import ALL_SCENARIOS, read_scenario_reque
 from riskeval.attacks.matching.tables import excesses, per_record, risk_table
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.native import same_library
-from synthpop.microdata.results import TableResult
-from synthpop.microdata.text import count, percent, plural, short_percent
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import count, percent, plural, short_percent
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness

@@ -12,8 +12,8 @@ from riskeval.attacks.numbers import INFOS, OUTSIDE
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, corrected
 from riskeval.shared.measurement import Measurement, joined
-from synthpop.microdata.intervals import wilson
-from synthpop.microdata.text import plural
+from synthpop.microdata.messages.text import plural
+from synthpop.microdata.statistics.intervals import wilson
 
 ACCURACY = 0.05
 CONFIDENCE = 0.95

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.scenarios import IntruderRisk, intruder_scenarios
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 MODEL_SCENARIO = 5
 

@@ -13,8 +13,8 @@ from riskeval.attacks.matching.request import ScenarioRequest
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import combine_probabilities
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.intervals import wilson
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.statistics.intervals import wilson
 
 CONFIDENCE = 0.95
 """Of the intervals of rates, and of all differences from a hold-out together."""

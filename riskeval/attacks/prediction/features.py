@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import as_numbers, is_number, n_columns
+from synthpop.microdata.frame.frames import as_numbers, is_number, n_columns
+from synthpop.microdata.messages.errors import Faults
 
 LARGEST = float(np.finfo(np.float32).max)
 

@@ -18,9 +18,9 @@ from riskeval.attacks.prediction.features import Features
 from riskeval.attacks.prediction.nearest import NearestKeys
 from riskeval.attacks.request import AttackRequest
 from riskeval.attacks.targets import AttackTargets, combine_members
-from synthpop.microdata.environment import one_thread
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.runs.environment import one_thread
+from synthpop.microdata.statistics.streams import Streams
 
 ROUNDING = 1e-9
 AT_ONCE = 50_000

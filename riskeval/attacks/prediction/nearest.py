@@ -9,8 +9,8 @@ import pandas as pd
 
 from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.levels import LevelCoder
-from synthpop.microdata.distances import known_ranges
-from synthpop.microdata.frames import as_numbers
+from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.statistics.distances import known_ranges
 
 TIES = 50
 """Of equally near key combinations at most so many are looked at."""

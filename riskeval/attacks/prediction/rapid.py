@@ -25,15 +25,15 @@ from riskeval.attacks.shares import Excess, corrected, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import attack_targets, level_coders, with_believed_keys
 from riskeval.attacks.values import codes_note, same_kind
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.chunks import draw_records
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.intervals import wilson
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
-from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import short_percent
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
+from synthpop.microdata.messages.text import short_percent
+from synthpop.microdata.runs.chunks import draw_records
+from synthpop.microdata.statistics.intervals import wilson
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 HONOURED = (
     "key_errors", "coverage", "who", "rows", "unit", "household", "members", "accuracy",

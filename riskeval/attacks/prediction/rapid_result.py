@@ -9,9 +9,9 @@ import pandas as pd
 
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.shares import Excess, caution_of
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import percent, short_percent
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import percent, short_percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import first_rows
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.text import count
+from synthpop.microdata.frame.codes import first_rows
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import count
 
 SLACK = 1e-9
 MOST_PAIRS = 50_000_000

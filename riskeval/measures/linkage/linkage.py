@@ -24,13 +24,13 @@ from riskeval.measures.linkage.methods import (
     read_linkage_files,
 )
 from riskeval.shared.measurement import MeasureInfo
-from synthpop.microdata.codes import cell_ids
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, Instance, OneOf, check
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.frame.codes import cell_ids
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import NONE, Instance, OneOf, check
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, percent, plural
 
 LINKED = MeasureInfo(
     "record_linkage", "link risk", "low", "share",

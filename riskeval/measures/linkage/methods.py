@@ -11,11 +11,11 @@ import pandas as pd
 
 from riskeval.measures.linkage.distances import SLACK, Ranks, check_pairs, link_by_cost
 from riskeval.shared.files import read_frames
-from synthpop.microdata.checks import check_columns, check_numeric
-from synthpop.microdata.codes import CodedKeys, encode_keys
-from synthpop.microdata.distances import known_ranges
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import as_names, check_finite, is_number, numbers
+from synthpop.microdata.frame.checks import check_columns, check_numeric
+from synthpop.microdata.frame.codes import CodedKeys, encode_keys
+from synthpop.microdata.frame.frames import as_names, check_finite, is_number, numbers
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.statistics.distances import known_ranges
 
 MOST_VARIABLES = 12
 EM_STEPS = 500

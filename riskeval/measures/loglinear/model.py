@@ -34,12 +34,12 @@ from riskeval.measures.loglinear.table import (
     read_cells,
 )
 from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import ConvergenceWarning, Faults
-from synthpop.microdata.frames import is_number, listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import NONE, POSITIVE, OneOf, check
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.frames import is_number, listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import ConvergenceWarning, Faults
+from synthpop.microdata.messages.parameters import NONE, POSITIVE, OneOf, check
+from synthpop.microdata.messages.text import plural
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
 PARAMETERS = {
@@ -126,9 +126,9 @@ def loglinear_risk(
         Persons of the population that a record stands for.
     formula : str, optional
         Log-linear model of the table, as ``"~ sex + age + sex:age"``; the operators are those of
-        `synthpop.microdata.formula`, and ``.`` stands for all keys. Columns of numbers enter as
-        numbers (a trend), unless written ``C(age)``. Not given: main effects of all keys, all as
-        categories.
+        `synthpop.microdata.statistics.formula`, and ``.`` stands for all keys. Columns of numbers
+        enter as numbers (a trend), unless written ``C(age)``. Not given: main effects of all keys,
+        all as categories.
     method : {"poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf"}
         "poisson": sample counts. "clogg-eliason": sample counts with the log of f / F as offset.
         "pseudo-ml": weighted counts, brought to the size of the sample. "weighted": sample counts

@@ -8,7 +8,7 @@ from riskeval.keys.table import ALONE
 from riskeval.measures.numbers import person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.text import plural
+from synthpop.microdata.messages.text import plural
 
 TAU1 = person_risk(
     "tau1", "tau_1 of the log-linear model", "persons",

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import ALONE
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural, short_percent
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import number, plural, short_percent
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,13 +21,13 @@ from riskeval.measures.loglinear.model import fit_model, loglinear_risk, unique_
 from riskeval.measures.loglinear.result import LogLinearRisk
 from riskeval.measures.loglinear.table import CellCounts, check_size, read_cells
 from riskeval.measures.loglinear.terms import Term, format_formula
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.frames import listed_names
-from synthpop.microdata.native import same_library
-from synthpop.microdata.parameters import check_choice
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, number, plural
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.text import count, number, plural
 
 MOST_CELLS = 1_000_000_000
 SEARCH_TOLERANCE = 1e-5  # relative, of the margins; the chosen model is fitted to 1e-8

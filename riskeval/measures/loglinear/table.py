@@ -13,10 +13,10 @@ import pandas as pd
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.terms import Term
 from riskeval.shared.files import read_weights
-from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids, encode, first_rows
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.codes import cell_ids, encode, first_rows
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import count, plural
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.formula import Allowed, Formula, FormulaFactor, read_formula
-from synthpop.microdata.text import join
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.text import join
+from synthpop.microdata.statistics.formula import Allowed, Formula, FormulaFactor, read_formula
 
 Term = frozenset[int]
 

@@ -10,12 +10,12 @@ from synthpop.app.jobs import BackgroundJob, JobRequest, written_report
 from synthpop.app.reading import describe_columns, preview_source
 from synthpop.app.state import opened
 from synthpop.app.tables import plain_table, shown_result
-from synthpop.microdata.atomic import write_text
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import Event
+from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import Event
 
 if TYPE_CHECKING:
-    from synthpop.microdata.survey import Survey
+    from synthpop.microdata.roles.survey import Survey
     from synthpop.population.population import Population
 
 SHOWN_PICTURES = 6
@@ -84,7 +84,7 @@ def made_population(request: JobRequest) -> tuple[Survey, Population]:
 def run(request: JobRequest) -> Any:
     """Create the population and say how well it fits the survey."""
     from synthpop.evaluation.assess_fit import assess_fit
-    from synthpop.microdata.pictures import to_svg
+    from synthpop.microdata.messages.pictures import to_svg
     from synthpop.report.gallery import draw_all
 
     survey, population = made_population(request)
@@ -133,7 +133,7 @@ def report(request: JobRequest) -> Any:
 
 def export(request: JobRequest) -> Any:
     """Write the population, or a random sample of its households, to one file."""
-    from synthpop.microdata.files import write_table
+    from synthpop.microdata.formats.files import write_table
     from synthpop.sampling.designs import SimpleRandom
     from synthpop.sampling.draw import draw_sample
     from synthpop.sampling.stage_designs import Cluster

@@ -25,7 +25,7 @@ from synthpop.app.elements import (
 from synthpop.app.forms import Form, make_form, read_form, read_value
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
-from synthpop.microdata.methods import TYPE
+from synthpop.microdata.messages.methods import TYPE
 
 
 @cache

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from synthpop.app.state import Command, Source, changed_at, opened, with_reading
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.tomlfile import Table
+from synthpop.microdata.formats.tomlfile import Table
+from synthpop.microdata.messages.errors import InputError
 
 SurveyRole = Literal[
     "", "weight", "household", "household_weight", "household_size", "person", "strata", "psu"

@@ -8,7 +8,7 @@ from synthpop.app.elements import button, card, command, pending, select, upload
 from synthpop.app.judge import needs as shown
 from synthpop.app.protect.data import FORMATS
 from synthpop.app.view import View
-from synthpop.microdata.text import count
+from synthpop.microdata.messages.text import count
 
 KINDS = {"synthetic": "synthetic records", "perturbed": "changed records of the original"}
 

@@ -91,7 +91,7 @@ def _comparison(request: JobRequest) -> Comparison:
 
 def compare_releases(request: JobRequest) -> Any:
     """Return risk and utility of every release beside the original, and their map."""
-    from synthpop.microdata.pictures import to_svg
+    from synthpop.microdata.messages.pictures import to_svg
 
     result = _comparison(request)
     columns = result.measures[["release", "part", "title", "value", "limit", "within", "meaning"]]

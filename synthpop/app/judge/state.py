@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from synthpop.app.state import ColumnRoles, Command, Source, changed_at
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.tomlfile import Table
+from synthpop.microdata.formats.tomlfile import Table
+from synthpop.microdata.messages.errors import InputError
 
 Kind = Literal["perturbed", "synthetic"]
 Role = Literal["", "keys", "sensitive", "numeric", "weights", "household"]

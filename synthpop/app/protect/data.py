@@ -26,7 +26,7 @@ from synthpop.app.sparks import spark_bars
 from synthpop.app.state import Source
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
-from synthpop.microdata.text import count
+from synthpop.microdata.messages.text import count
 
 FORMATS = (
     ".csv,.txt,.tsv,.parquet,.arrow,.feather,.xlsx,.sav,.zsav,.por,.dta,.sas7bdat,.xpt,.rds,.rdata"

@@ -22,7 +22,7 @@ Detail = Callable[["ProtectionSession", "FileRoles", dict[str, Any]], dict[str, 
 def violators(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Records that fewer than k records share their keys with."""
     from riskeval.measures.k_anonymity import k_anonymity
-    from synthpop.microdata.text import count
+    from synthpop.microdata.messages.text import count
 
     k = int(arguments.get("k", 3))
     result = k_anonymity(session.data, list(roles.keys), k=k, weights=roles.weights)
@@ -55,7 +55,7 @@ def _records(rows: pd.DataFrame, roles: FileRoles) -> dict[str, Any]:
 
 def records(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Records as they are now, a page of them from the one that is asked for."""
-    from synthpop.microdata.text import count
+    from synthpop.microdata.messages.text import count
 
     n = len(session.data)
     first = min(max(1, int(arguments.get("first") or 1)), n)

@@ -12,9 +12,9 @@ from synthpop.app.protect.session import session_of
 from synthpop.app.protect.state import AppliedStep, ProtectState
 from synthpop.app.state import Source, opened
 from synthpop.app.workspace import Workspace
-from synthpop.microdata.atomic import write_text
-from synthpop.microdata.delimited import CsvOptions
-from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.delimited import CsvOptions
+from synthpop.microdata.messages.errors import Faults, InputError
 
 FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".sav", ".zsav", ".dta", ".xpt", ".rds", ".xlsx")
 NOT_WRITTEN = {".txt": ".csv", ".feather": ".arrow", ".sas7bdat": ".xpt", ".rdata": ".rds",
@@ -53,7 +53,11 @@ def script_text(workspace: Workspace, state: ProtectState) -> str:
     text = text.replace(f"data = pd.read_parquet({source.name!r})", "\n".join(lines))
     if "pd." not in text:
         text = text.replace("import pandas as pd\n\n", "")
-    modules = {"CsvOptions": "delimited", "Dictionary": "dictionary", "read_table": "files"}
+    modules = {
+        "CsvOptions": "formats.delimited",
+        "Dictionary": "frame.dictionary",
+        "read_table": "formats.files",
+    }
     imports = [
         f"from synthpop.microdata.{module} import {name}\n"
         for name, module in modules.items()
@@ -158,7 +162,7 @@ def report(request: JobRequest) -> Any:
 def export(request: JobRequest) -> Any:
     """Write the protected file: labels as in the original, records in random order."""
     from riskeval.protect import release_file
-    from synthpop.microdata.files import write_table
+    from synthpop.microdata.formats.files import write_table
 
     state = request.project.protect
     suffix = request.arguments.get("format") or format_of(state)

@@ -12,7 +12,7 @@ from synthpop.app.jobs import BackgroundJob, JobRequest
 from synthpop.app.protect.session import original, recorded_step, session_of
 from synthpop.app.state import opened
 from synthpop.app.view import View
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 SUFFIX = ".parquet"
 
@@ -43,7 +43,7 @@ def render(view: View) -> Tag | None:
 def split(request: JobRequest) -> Any:
     """Write the variables that members share, one row a household, beside the file of persons."""
     from riskeval.protect import household_file
-    from synthpop.microdata.files import write_table
+    from synthpop.microdata.formats.files import write_table
 
     state = request.project.protect
     source = opened(state.source, "file")

@@ -17,8 +17,8 @@ from synthpop.app.protect.session import (
 )
 from synthpop.app.reading import describe_columns, preview_source, suggest_roles_of
 from synthpop.app.state import opened
-from synthpop.microdata.language import current_language
-from synthpop.microdata.text import BLANK
+from synthpop.microdata.messages.language import current_language
+from synthpop.microdata.messages.text import BLANK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ def _first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
 def measure(request: JobRequest) -> Any:
     """Return risk and utility, original beside current."""
     from riskeval.report.values import shown
-    from synthpop.microdata.text import number
+    from synthpop.microdata.messages.text import number
 
     session = session_of(request.workspace, request.project.protect)
     risk, utility = session.risk(), session.utility()

@@ -9,8 +9,15 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from synthpop.app.tables import plain_table
 from synthpop.app.texts import t
-from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled, to_svg
-from synthpop.microdata.text import BLANK, join, tick
+from synthpop.microdata.messages.pictures import (
+    POPULATION,
+    SAMPLE,
+    WIDE,
+    new_figure,
+    styled,
+    to_svg,
+)
+from synthpop.microdata.messages.text import BLANK, join, tick
 
 if TYPE_CHECKING:
     import pandas as pd

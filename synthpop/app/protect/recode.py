@@ -12,7 +12,7 @@ from synthpop.app.elements import ask, button, card, choose, entry, named, pendi
 from synthpop.app.jobs import JobRequest, Need
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
-from synthpop.microdata.text import count
+from synthpop.microdata.messages.text import count
 
 VERB = "group_categories"
 MOST_LEVELS = 80

@@ -8,7 +8,7 @@ from synthpop.app.elements import ask, button, card, choose, report_buttons, sel
 from synthpop.app.protect.data import DECIMALS, SEPARATORS
 from synthpop.app.protect.exports import FORMATS, format_of
 from synthpop.app.view import View
-from synthpop.microdata.text import join
+from synthpop.microdata.messages.text import join
 
 ORDERS = {
     "records": "records in random order",
@@ -47,7 +47,7 @@ def render(view: View) -> Tag:
     ]
     written = view.value(f"protect.{view.choice('text', 'script')}")
     text = written["text"] if written else ""
-    from synthpop.microdata.files import DTA_VERSIONS
+    from synthpop.microdata.formats.files import DTA_VERSIONS
 
     versions = [(str(one), f"Stata {one}") for one in reversed(DTA_VERSIONS)]
     version = view.choice("dta-version", versions[0][0])

@@ -21,9 +21,9 @@ from synthpop.app.elements import (
 from synthpop.app.jobs import BackgroundJob, JobRequest
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.events import Event
-from synthpop.microdata.text import number, short_percent
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.messages.text import number, short_percent
 
 SECONDS, MOST_SECONDS = 60, 3600
 
@@ -127,7 +127,7 @@ def run_search(request: JobRequest) -> Any:
     """Look for plans; returns those on the front with their steps."""
     from riskeval.session.search import search_plans
     from riskeval.session.steps import to_json
-    from synthpop.microdata.pictures import to_svg
+    from synthpop.microdata.messages.pictures import to_svg
 
     seconds = float(request.arguments["seconds"])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from synthpop.app.protect.state import ProtectState
 from synthpop.app.state import opened
 from synthpop.app.workspace import Workspace
-from synthpop.microdata.language import LANGUAGES, translated, use_language
+from synthpop.microdata.messages.language import LANGUAGES, translated, use_language
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from synthpop.app.protect.needs import has_keys, standing
 from synthpop.app.sparks import spark_line
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
-from synthpop.microdata.text import count, percent
+from synthpop.microdata.messages.text import count, percent
 
 QUICK = ("below_2", "below_3", "below_5", "expected_reidentifications", "record_risk")
 

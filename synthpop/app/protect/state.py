@@ -16,8 +16,8 @@ from synthpop.app.state import (
     with_reading,
     with_type,
 )
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.tomlfile import Table
+from synthpop.microdata.formats.tomlfile import Table
+from synthpop.microdata.messages.errors import InputError
 
 Role = Literal[
     "", "keys", "numeric", "weights", "household", "sensitive", "strata", "pram",

@@ -22,7 +22,7 @@ from synthpop.conditional.pooling.choose import (
     totals,
 )
 from synthpop.conditional.pooling.regression import Unit, centre_of
-from synthpop.microdata.environment import one_thread
+from synthpop.microdata.runs.environment import one_thread
 from synthpop.models.regression import RegressionModel, predict_regression
 
 AMOUNTS = (np.inf, 10_000.0, 3_000.0, 1_000.0, *GRID[1:])

@@ -17,11 +17,11 @@ import numpy as np
 
 from synthpop.conditional.rules.evaluate import People, broken_by, columns_used
 from synthpop.conditional.rules.syntax import Operation, Rule
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.codes import MISSING
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.codes import MISSING
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.text import percent, plural
 from synthpop.models.encoding import distinct_numbers
 
 ROUNDS = 30

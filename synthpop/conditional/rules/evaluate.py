@@ -27,10 +27,10 @@ from synthpop.conditional.rules.syntax import (
     Rule,
     RuleComparison,
 )
-from synthpop.microdata.codes import level_text
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import InputError, did_you_mean
-from synthpop.microdata.indicators.equivalised import equivalised_size
+from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import InputError, did_you_mean
+from synthpop.microdata.statistics.indicators.equivalised import equivalised_size
 
 NEARLY = 1e-9  # differences of sums of amounts, as a share, that are rounding errors
 

@@ -19,8 +19,8 @@ from synthpop.conditional.rules.syntax import (
     Rule,
     RuleComparison,
 )
-from synthpop.microdata.errors import Fault, InputError
-from synthpop.microdata.names import RESERVED
+from synthpop.microdata.frame.names import RESERVED
+from synthpop.microdata.messages.errors import Fault, InputError
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"

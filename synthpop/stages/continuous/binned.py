@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.tails import van_kerm_threshold
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.statistics.tails import van_kerm_threshold
+from synthpop.microdata.statistics.weighted import quantile
 from synthpop.models.breaks import breaks as quantile_breaks
 from synthpop.models.breaks import class_bounds, classify
 from synthpop.models.encoding import DECILES_AND_TAILS

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.methods import Options
-from synthpop.microdata.parameters import NONE, Constraint, Flag, OneOf, check
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.methods import Options
+from synthpop.microdata.messages.parameters import NONE, Constraint, Flag, OneOf, check
 from synthpop.models.breaks import breaks as quantile_breaks
 from synthpop.models.breaks import class_bounds, classify
 from synthpop.models.encoding import DECILES_AND_TAILS

@@ -15,7 +15,7 @@ from synthpop.conditional.draw import systematic_uniforms
 from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.fallback import STEPS
 from synthpop.conditional.predictors import of_levels
-from synthpop.microdata.block import Block, Fallback
+from synthpop.microdata.frame.block import Block, Fallback
 from synthpop.models.leaves import Leaves, leaves_of
 from synthpop.models.regression import columns_of
 from synthpop.models.residuals import around, sorted_stretches

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.conditional.draw import FEWEST
-from synthpop.microdata.block import Block
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.frame.block import Block
+from synthpop.microdata.statistics.streams import Streams
 
 SCRAMBLING = (0x6C50B47C, 0xB82F1E52, 0xC7AFE638, 0x8D22F6E6)
 SWAPS = ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0x0000FFFF))

@@ -31,8 +31,8 @@ import numpy as np
 from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.fallback import LevelFactors, RememberingSequence
-from synthpop.microdata.block import Block
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.frame.block import Block
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.tilted import rate_of_ranks, tilted_uniforms
 from synthpop.stages.continuous.binned import WithinClass
 from synthpop.stages.continuous.distributions import codes_of_rows

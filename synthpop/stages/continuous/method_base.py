@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.methods import Options
-from synthpop.microdata.parameters import NONE, Between
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.messages.methods import Options
+from synthpop.microdata.messages.parameters import NONE, Between
 from synthpop.stages.continuous.binned import Classes, kind_classes, with_zeros
 from synthpop.stages.continuous.tail import TopClass
 from synthpop.stages.continuous.values import ValueRule

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any, TypedDict
 
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.messages.errors import Faults
 from synthpop.stages.continuous.binned_method import TAILS, Binned, Gpd, Pareto
 from synthpop.stages.continuous.method_base import ValueMethod
 from synthpop.stages.continuous.regression_methods import (

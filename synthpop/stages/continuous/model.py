@@ -11,9 +11,9 @@ import numpy as np
 from synthpop.conditional.distribution import ClassDistribution, distribution_table
 from synthpop.conditional.draw import systematic_uniforms
 from synthpop.conditional.make_up import MakeUp
-from synthpop.microdata.block import Block, Fallback
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.text import plural
+from synthpop.microdata.frame.block import Block, Fallback
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.text import plural
 from synthpop.models.decimals import rounded
 from synthpop.stages.base import StageModel, StratumPooling
 from synthpop.stages.continuous.binned import WithinClass, drawing_bounds

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.parameters import NONE, Constraint, Flag, OneOf, check
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.parameters import NONE, Constraint, Flag, OneOf, check
 from synthpop.models.leaves import has_leaves
 from synthpop.models.residuals import log_constant, trimmed
 from synthpop.stages.continuous.binned import Classes, classes_up_to_zero

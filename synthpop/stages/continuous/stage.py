@@ -37,11 +37,11 @@ from synthpop.conditional.members_before import (
 from synthpop.conditional.predictors import Predictors, grouped, notes_by_level
 from synthpop.conditional.reference_member import FIRST, knows_first
 from synthpop.conditional.schema import Schema
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.parameters import NONE, Instance, OneOf, check
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.parameters import NONE, Instance, OneOf, check
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
 from synthpop.stages.continuous.binned import Classes, WithinClass

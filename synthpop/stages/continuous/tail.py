@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.errors import InputError, ModelWarning
-from synthpop.microdata.pareto import drawn_between
-from synthpop.microdata.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto
-from synthpop.microdata.text import count, number
+from synthpop.microdata.frame.block import Fallback
+from synthpop.microdata.messages.errors import InputError, ModelWarning
+from synthpop.microdata.messages.text import count, number
+from synthpop.microdata.statistics.pareto import drawn_between
+from synthpop.microdata.statistics.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto
 from synthpop.models.tilted import ranks_and_shares, rate_of_ranks, tilted_uniforms
 
 FEWEST_IN_TAIL = 20

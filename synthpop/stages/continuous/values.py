@@ -20,7 +20,7 @@ from synthpop.conditional.pooling.regression_methods import (
     RegressionPooling,
     fit_partial_regressions,
 )
-from synthpop.microdata.block import Fallback, Sample
+from synthpop.microdata.frame.block import Fallback, Sample
 from synthpop.models.leaves import Leaves, fit_leaves, leaves_of
 from synthpop.models.regression import (
     RegressionModel,

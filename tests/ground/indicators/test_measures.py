@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthpop import indicators as ind
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.indicators.measures import prepare
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.statistics.indicators.measures import prepare
 from tests.reference_data import golden, survey_data
 
 NAMES = {

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from synthpop import indicators as ind
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.pareto import fit_pareto
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.pareto import fit_pareto
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthpop import indicators as ind
-from synthpop.microdata.errors import InputError, SparseDataWarning
+from synthpop.microdata.messages.errors import InputError, SparseDataWarning
 from tests.reference_data import golden, survey_data
 
 

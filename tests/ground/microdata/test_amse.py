@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.amse import least_error_k
+from synthpop.microdata.statistics.amse import least_error_k
 
 
 def test_example_of_least_error_k() -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from synthpop.microdata import atomic
-from synthpop.microdata.atomic import is_temporary, replacing, write_text
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.files import write_table
-from synthpop.microdata.page import write_page
+from synthpop.microdata.formats import atomic
+from synthpop.microdata.formats.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.formats.files import write_table
+from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.pages.page import write_page
 
 
 def names(folder) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.charts import before_after, difference_bar, nice_ticks, spark_bars
+from synthpop.microdata.pages.charts import before_after, difference_bar, nice_ticks, spark_bars
 
 
 def test_example_of_difference_bar() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame
+from synthpop.microdata.frame.checks import as_frame
 
 
 def test_example_of_as_frame() -> None:

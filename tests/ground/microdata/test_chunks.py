@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop.microdata.chunks import draw_records, map_portions, open_chunks, reads_blocks
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.runs.chunks import draw_records, map_portions, open_chunks, reads_blocks
 
 TABLE = pd.DataFrame({"a": range(10), "b": range(10)})
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import cell_ids, encode, extremes, level_text, run_starts, unhashable
+from synthpop.microdata.frame.codes import (
+    cell_ids,
+    encode,
+    extremes,
+    level_text,
+    run_starts,
+    unhashable,
+)
 
 
 def test_example_of_unhashable() -> None:

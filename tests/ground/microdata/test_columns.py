@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.weighted.columns import as_numbers, clean
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.statistics.weighted.columns import as_numbers, clean
 
 
 def test_example_of_clean() -> None:

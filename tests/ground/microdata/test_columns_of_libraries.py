@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from synthpop import dictionary_of, heaping, indicators, read_table, weighted, with_dictionary
-from synthpop.microdata.dictionary import Dictionary, Variable
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.files import write_table
+from synthpop.microdata.formats.files import write_table
+from synthpop.microdata.frame.dictionary import Dictionary, Variable
+from synthpop.microdata.messages.errors import InputError
 
 pl = pytest.importorskip("polars")
 

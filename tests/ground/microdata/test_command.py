@@ -16,8 +16,10 @@ import pytest
 
 import riskeval.cli
 import synthpop.cli
-from synthpop.microdata import command as command_module
-from synthpop.microdata.command import (
+from synthpop.microdata.formats.places import place
+from synthpop.microdata.messages.errors import OutputError, RunFileError
+from synthpop.microdata.runs import command as command_module
+from synthpop.microdata.runs.command import (
     SIGNALS,
     Stopped,
     _signals,
@@ -25,8 +27,6 @@ from synthpop.microdata.command import (
     keep_sources,
     workers_option,
 )
-from synthpop.microdata.errors import OutputError, RunFileError
-from synthpop.microdata.places import place
 from synthpop.microdata.version import __version__
 from tests.console import call
 
@@ -93,7 +93,7 @@ def test_the_traceback_of_a_fault_is_in_a_file(capsys) -> None:
 def test_signals_end_with_a_message_after_tidying_up(number, status) -> None:
     code = (
         "import sys, time\n"
-        "from synthpop.microdata.command import guarded\n"
+        "from synthpop.microdata.runs.command import guarded\n"
         "def work():\n"
         "    try:\n"
         "        print('ready', flush=True); time.sleep(60)\n"
@@ -200,8 +200,8 @@ def test_bars_start_and_stop_with_their_jobs() -> None:
 
     from rich.console import Console
 
-    from synthpop.microdata.events import Event
-    from synthpop.microdata.output import Bars
+    from synthpop.microdata.messages.events import Event
+    from synthpop.microdata.runs.output import Bars
 
     stream = io.StringIO()
     bars = Bars(Console(file=stream, force_terminal=True, width=100))
@@ -268,7 +268,7 @@ def test_a_second_signal_counts_where_the_first_was_swallowed(capsys, monkeypatc
 def test_a_second_signal_ends_a_command_that_waits_for_its_threads() -> None:
     code = (
         "import sys, threading, time\n"
-        "from synthpop.microdata.command import guarded\n"
+        "from synthpop.microdata.runs.command import guarded\n"
         "def work():\n"
         "    threading.Thread(target=time.sleep, args=(60,)).start()\n"
         "    print('ready', flush=True); time.sleep(60)\n"
@@ -289,7 +289,7 @@ def test_a_command_can_be_stopped_while_it_is_imported(package, monkeypatch, cap
         assert name == f"{package}.cli"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("synthpop.microdata.start.import_module", stopped)
+    monkeypatch.setattr("synthpop.microdata.runs.start.import_module", stopped)
     with pytest.raises(SystemExit) as end:
         import_module(f"{package}.__main__").main()
     assert end.value.code == 130

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from synthpop.microdata.dataset import storable_levels
+from synthpop.microdata.frame.dataset import storable_levels
 
 
 def test_example_of_storable_levels() -> None:

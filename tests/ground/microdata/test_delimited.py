@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from synthpop import read_survey
-from synthpop.microdata.delimited import read_delimited
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.files import read_table, write_table
+from synthpop.microdata.formats.delimited import read_delimited
+from synthpop.microdata.formats.files import read_table, write_table
+from synthpop.microdata.messages.errors import InputError
 
 
 def read(folder: Path, text: str, encoding: str = "utf-8") -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.design_variance import t_quantile
+from synthpop.microdata.statistics.design_variance import t_quantile
 
 
 def test_example_of_t_quantile() -> None:

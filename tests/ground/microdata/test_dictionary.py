@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.dictionary import toml_value
+from synthpop.microdata.frame.dictionary import toml_value
 
 
 def test_example_of_toml_value() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.dictionary_table import pairs_text, read_pairs
+from synthpop.microdata.frame.dictionary_table import pairs_text, read_pairs
 
 
 def test_example_of_pairs_text() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthpop.microdata.suppression import (
+from synthpop.microdata.messages.suppression import (
     FEWEST_CHANGES,
     is_dominated,
     is_safe_change,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.distances import (
+from synthpop.microdata.statistics.distances import (
     effective_size,
     expected_ks,
     expected_total_variation,

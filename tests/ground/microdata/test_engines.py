@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.engines import threads
+from synthpop.microdata.runs.engines import threads
 
 
 def test_example_of_threads() -> None:

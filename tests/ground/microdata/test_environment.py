@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadpoolctl import threadpool_info
 
-from synthpop.microdata.environment import environment, environment_difference, one_thread
+from synthpop.microdata.runs.environment import environment, environment_difference, one_thread
 
 
 def test_example_of_environment() -> None:

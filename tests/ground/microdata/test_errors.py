@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+from synthpop.microdata.messages.errors import Fault, Faults, InputError, did_you_mean
 
 
 def test_example_of_faults_gathering() -> None:

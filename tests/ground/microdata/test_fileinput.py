@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from riskeval.runfiles.runfile import load_assess_plan
-from synthpop.microdata.errors import InputError, RunFileError
-from synthpop.microdata.tomlfile import read_toml
+from synthpop.microdata.formats.tomlfile import read_toml
+from synthpop.microdata.messages.errors import InputError, RunFileError
 from synthpop.runfiles.runfile import dump_runfile, load_runfile
 
 GERMAN = "hid;w;age;income;sex\n1;10,5;40;1.250,50;1\n1;10,5;9;-9;2\n2;20,0;33;900,00;1\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from synthpop.microdata.dictionary import Dictionary, Variable, with_dictionary
-from synthpop.microdata.files import with_whole_numbers, without_formulas
+from synthpop.microdata.formats.files import with_whole_numbers, without_formulas
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
 
 
 def test_example_of_with_whole_numbers() -> None:

@@ -13,16 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synthpop import read_survey
-from synthpop.microdata.delimited import CsvOptions
-from synthpop.microdata.dictionary import (
+from synthpop.microdata.formats.delimited import CsvOptions
+from synthpop.microdata.formats.dictionary_file import read_dictionary
+from synthpop.microdata.formats.files import READERS, WRITERS, read_table, write_table
+from synthpop.microdata.frame.dictionary import (
     Dictionary,
     Variable,
     dictionary_of,
     with_dictionary,
 )
-from synthpop.microdata.dictionary_file import read_dictionary
-from synthpop.microdata.errors import InputError, OutputError
-from synthpop.microdata.files import READERS, WRITERS, read_table, write_table
+from synthpop.microdata.messages.errors import InputError, OutputError
 from tests.sas7bdat import Column, write_sas7bdat
 
 pyreadstat = pytest.importorskip("pyreadstat")

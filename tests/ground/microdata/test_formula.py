@@ -10,8 +10,8 @@ from riskeval.measures.loglinear.model import loglinear_risk
 from riskeval.protection.shuffle import shuffle
 from riskeval.utility.regressions import regression_comparison
 from synthpop.conditional.predictors import resolve_terms
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.formula import Allowed, FormulaFactor, read_formula
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.statistics.formula import Allowed, FormulaFactor, read_formula
 from tests.riskeval.utility.test_regressions import earners
 
 ALL = Allowed(responses=(0, None), functions=("C", "log"), dot=["a", "b", "c"], no_constant=True)

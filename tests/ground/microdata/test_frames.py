@@ -13,10 +13,9 @@ import pytest
 import synthpop
 from riskeval.protect import group_categories, merge_household_file, release_file
 from synthpop import check_rules
-from synthpop.microdata.checks import as_frame, as_unique_frame, check_numeric, check_weights
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.frames import (
+from synthpop.microdata.frame.checks import as_frame, as_unique_frame, check_numeric, check_weights
+from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.frames import (
     as_names,
     as_numbers,
     check_finite,
@@ -27,6 +26,7 @@ from synthpop.microdata.frames import (
     numbers,
     usual_types,
 )
+from synthpop.microdata.messages.errors import Faults, InputError
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.identity import digest
+from synthpop.microdata.runs.identity import digest
 
 
 def test_example_of_digest() -> None:

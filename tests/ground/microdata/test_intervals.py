@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from synthpop.microdata.intervals import clopper_pearson, interval_of_mean, newcombe, wilson
+from synthpop.microdata.statistics.intervals import (
+    clopper_pearson,
+    interval_of_mean,
+    newcombe,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (1, 1), (81, 263), (15, 148), (29, 29)])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from synthpop.microdata.dictionary import Variable
-from synthpop.microdata.labelled import decoded, encoded, with_missing_code
+from synthpop.microdata.formats.labelled import decoded, encoded, with_missing_code
+from synthpop.microdata.frame.dictionary import Variable
 
 
 def test_example_of_decoded() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from synthpop.microdata.dictionary import Variable
-from synthpop.microdata.labelled_write import coded_column
+from synthpop.microdata.formats.labelled_write import coded_column
+from synthpop.microdata.frame.dictionary import Variable
 
 
 def test_example_of_coded_column() -> None:

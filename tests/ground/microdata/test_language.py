@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from synthpop.microdata import language
-from synthpop.microdata.language import (
+from synthpop.microdata.messages import language
+from synthpop.microdata.messages.language import (
     catalogue,
     current_language,
     gettext,
@@ -21,9 +21,17 @@ from synthpop.microdata.language import (
     translated_template,
     use_language,
 )
-from synthpop.microdata.text import change, count, number, percent, plural, short_percent, tick
+from synthpop.microdata.messages.text import (
+    change,
+    count,
+    number,
+    percent,
+    plural,
+    short_percent,
+    tick,
+)
 
-ROOT = Path(language.__file__).parents[1]
+ROOT = Path(language.__file__).parents[2]
 TEMPLATES = ("microdata/pages/shell.html.j2", "microdata/pages/macros.html.j2",
              "templates/report.html.j2")  # fmt: skip
 SOURCES = ("report/advice.py", "report/pairs.py", "report/recipe.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.lazy import attach
+from synthpop.microdata.messages.lazy import attach
 
 
 def test_example_of_attach() -> None:

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from synthpop.microdata.logistic import Categories, Matrix, fit_logistic
-from synthpop.microdata.propensity import null_of_pmse, pmse, pmse_ratio, standardised_pmse
+from synthpop.microdata.statistics.logistic import Categories, Matrix, fit_logistic
+from synthpop.microdata.statistics.propensity import (
+    null_of_pmse,
+    pmse,
+    pmse_ratio,
+    standardised_pmse,
+)
 
 
 def cases(n: int = 400) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from synthpop.microdata.dictionary import Dictionary, Variable, with_dictionary
-from synthpop.microdata.losses import losses
+from synthpop.microdata.formats.losses import losses
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
 
 
 def test_example_of_losses() -> None:

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import pytest
 
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.methods import Method, method_type, own_copy, read_method
-from synthpop.microdata.parameters import NONE, Names, Whole
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.methods import Method, method_type, own_copy, read_method
+from synthpop.microdata.messages.parameters import NONE, Names, Whole
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.names import (
+from synthpop.microdata.frame.names import (
     AGE,
     columns_named_for,
     first_named,

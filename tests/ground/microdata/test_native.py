@@ -32,11 +32,11 @@ from synthpop import (
     like,
     write_profile,
 )
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.lazy import FACADES
-from synthpop.microdata.native import Library, from_arrow, library_of, same_library, to_pandas
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
+from synthpop.microdata.frame.native import Library, from_arrow, library_of, same_library, to_pandas
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.lazy import FACADES
 from tests.test_public_types import PACKAGES
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 
 from riskeval import ProtectionSession, Release, assess, compare, k_anonymity
 from synthpop import assess_fit
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.pictures import Gallery, Picture, new_figure
-from synthpop.microdata.show import diagram, html_table
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.pictures import Gallery, Picture, new_figure
+from synthpop.microdata.messages.show import diagram, html_table
 from tests.small import small_frame, small_pipeline, small_survey
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from synthpop.microdata.output import plain, steps
+from synthpop.microdata.runs.output import plain, steps
 
 
 def test_example_of_plain() -> None:

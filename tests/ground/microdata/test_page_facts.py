@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.page_facts import limit_mark, row_id
+from synthpop.microdata.pages.page_facts import limit_mark, row_id
 
 
 def test_example_of_row_id() -> None:

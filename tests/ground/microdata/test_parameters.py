@@ -8,8 +8,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import (
+from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.parameters import (
     NONE,
     POSITIVE,
     SHARE,

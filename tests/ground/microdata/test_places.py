@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from synthpop.microdata.places import is_text, name_below, place
+from synthpop.microdata.formats.places import is_text, name_below, place
 
 
 def test_example_of_bucketpath() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.plane import Axis, Plane
+from synthpop.microdata.pages.plane import Axis, Plane
 
 
 def test_example_of_plane() -> None:

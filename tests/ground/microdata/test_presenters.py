@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.presenters import presenter
+from synthpop.microdata.messages.presenters import presenter
 
 
 def test_example_of_presenter() -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.propensity import null_of_pmse, pmse, pmse_ratio, standardised_pmse
+from synthpop.microdata.statistics.propensity import (
+    null_of_pmse,
+    pmse,
+    pmse_ratio,
+    standardised_pmse,
+)
 
 
 def test_example_of_pmse() -> None:

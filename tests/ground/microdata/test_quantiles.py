@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.weighted.quantiles import sorted_quantiles
+from synthpop.microdata.statistics.weighted.quantiles import sorted_quantiles
 
 
 def test_example_of_sorted_quantiles() -> None:

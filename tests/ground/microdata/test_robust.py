@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.microdata import robust as module
-from synthpop.microdata.robust import (
+from synthpop.microdata.statistics import robust as module
+from synthpop.microdata.statistics.robust import (
     Scatter,
     classical,
     correlations,

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
-from synthpop.microdata.files import WRITERS, read_table, write_table
-from synthpop.microdata.losses import losses
+from synthpop.microdata.formats.files import WRITERS, read_table, write_table
+from synthpop.microdata.formats.losses import losses
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
 
 pytest.importorskip("pyreadstat")
 pytest.importorskip("rdata")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.schema import values_text
+from synthpop.microdata.runs.schema import values_text
 
 
 def test_example_of_values_text() -> None:

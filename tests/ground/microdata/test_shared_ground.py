@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthpop.microdata.checks import as_frame, check_columns, check_weights
-from synthpop.microdata.codes import (
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_weights
+from synthpop.microdata.frame.codes import (
     cell_ids,
     encode,
     encode_keys,
@@ -19,9 +19,9 @@ from synthpop.microdata.codes import (
     smallest_int,
     unhashable,
 )
-from synthpop.microdata.dataset import encode_column, restore_column
-from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.frame.dataset import encode_column, restore_column
+from synthpop.microdata.messages.errors import Faults, InputError, RunFileError, did_you_mean
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 
 def test_an_error_lists_every_fault_with_rows_and_remedy() -> None:

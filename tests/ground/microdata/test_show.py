@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from synthpop.microdata.show import cell_text, html_table
+from synthpop.microdata.messages.show import cell_text, html_table
 
 
 def test_example_of_html_table() -> None:

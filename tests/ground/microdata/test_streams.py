@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 
 def test_example_of_resolve_seed() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.suppression import (
+from synthpop.microdata.messages.suppression import (
     hide,
     is_dominated,
     is_safe_change,

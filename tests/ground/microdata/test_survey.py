@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, indicators, read_survey
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.small import ROLES, small_frame, small_survey
 
 

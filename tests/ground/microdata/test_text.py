@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import synthpop
-from synthpop.microdata import text
-from synthpop.microdata.text import (
+from synthpop.microdata.messages import text
+from synthpop.microdata.messages.text import (
     change,
     count,
     difference,
@@ -92,7 +92,7 @@ def test_numbers_become_text_in_one_place() -> None:
         if path != Path(text.__file__)
     }
     more = {name: n for name, n in places.items() if n}
-    assert more == {}, "use synthpop.microdata.text"
+    assert more == {}, "use synthpop.microdata.messages.text"
 
 
 def test_example_of_count() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.toml_lines import lines_of_keys, locator
+from synthpop.microdata.formats.toml_lines import lines_of_keys, locator
 
 
 def test_example_of_lines_of_keys() -> None:

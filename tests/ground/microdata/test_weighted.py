@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthpop.microdata import weighted
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.weighted.quantiles import LARGE, _by_buckets
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics import weighted
+from synthpop.microdata.statistics.weighted.quantiles import LARGE, _by_buckets
 from tests.reference_data import golden, survey_data
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.whole_shares import largest_remainder
+from synthpop.microdata.statistics.whole_shares import largest_remainder
 
 
 def test_example_of_largest_remainder() -> None:

@@ -12,8 +12,8 @@ from riskeval.attacks.entry import AttackInput
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.synthetic_risk import SyntheticRisk
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import Event
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import Event
 
 
 def people(n: int, seed: int) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.values import number_groups
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def files() -> tuple[pd.DataFrame, pd.DataFrame]:

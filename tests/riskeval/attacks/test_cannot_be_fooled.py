@@ -15,7 +15,7 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import auc, excess
 from riskeval.comparison.compare import compare
 from riskeval.report.judgement import judgement_facts, verdict_rows
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 KEYS = ["a", "b", "c", "d"]
 

@@ -8,7 +8,7 @@ import pytest
 
 import riskeval
 from riskeval.attacks.counting.copies import CopiedValues
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 PARTS = ["wage", "rent", "benefit"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from riskeval.attacks.assess_synthetic import assess_synthetic
 from riskeval.attacks.registry import ATTACKS
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 KEYS, TARGETS = ["age", "sex", "région"], ["status", "income"]
 

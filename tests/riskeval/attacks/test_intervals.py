@@ -9,8 +9,8 @@ import pytest
 from riskeval.attacks import intervals
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.intervals import Ratio, over_files, over_units, share
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.intervals import wilson
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.intervals import wilson
 
 
 def people(n: int, seed: int) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from riskeval.attacks.levels import LevelCoder, comparable_text
-from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.messages.errors import Faults, InputError
 
 
 def codes_of(coder: LevelCoder, *values: object) -> list[int]:

@@ -16,8 +16,8 @@ from riskeval.attacks.distance.space import (
 )
 from riskeval.attacks.scenario import Scenario
 from riskeval.kernels.gower import gower_nearest
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import Event
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import Event
 
 NAMES = ["a", "b", "c"]
 

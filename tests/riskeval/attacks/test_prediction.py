@@ -12,9 +12,9 @@ from sklearn.naive_bayes import GaussianNB
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import auc
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import Event
-from synthpop.microdata.intervals import newcombe, wilson
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.statistics.intervals import newcombe, wilson
 
 
 def people(n: int, seed: int, noise: float = 0.2) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pytest
 
 from riskeval.attacks.matching.replicates import scenario_replicates
 from riskeval.attacks.matching.scenarios import CAVEAT, intruder_scenarios
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def sample() -> pd.DataFrame:

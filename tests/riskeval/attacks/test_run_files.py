@@ -15,8 +15,8 @@ from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.scenario import Scenario
 from riskeval.cli import main
 from riskeval.runfiles import attack_files, judge
-from synthpop.microdata.engines import map_blocks
-from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.microdata.messages.errors import InputError, RunFileError
+from synthpop.microdata.runs.engines import map_blocks
 from tests import console
 
 call = partial(console.call, main)

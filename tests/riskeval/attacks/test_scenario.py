@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from riskeval.attacks.scenario import ACCURACY, Scenario, to_scenario
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def full() -> Scenario:

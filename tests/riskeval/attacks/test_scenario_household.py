@@ -15,8 +15,8 @@ from riskeval.attacks.matching.household import WholeHouseholds, marks_of, runs_
 from riskeval.attacks.matching.scenarios import IntruderRisk, intruder_scenarios
 from riskeval.attacks.scenario import Scenario
 from riskeval.kernels import scenarios as kernels
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.runs.chunks import open_chunks
 from tests.riskeval.attacks.naive_scenarios import naive_households
 
 

@@ -13,8 +13,8 @@ from riskeval.attacks.matching.scenarios import CAVEAT, intruder_scenarios
 from riskeval.attacks.matching.tables import alone_in_register
 from riskeval.attacks.scenario import Scenario
 from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import Event
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import Event
 
 
 def files() -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -18,8 +18,8 @@ from riskeval.attacks.matching.models import MODELS, CellLearner
 from riskeval.attacks.matching.models_stepwise import fit_terms
 from riskeval.attacks.matching.replicates import scenario_replicates
 from riskeval.attacks.matching.scenarios import IntruderRisk, intruder_scenarios
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import silent
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import silent
 
 KEYS = ["a", "b", "c"]
 

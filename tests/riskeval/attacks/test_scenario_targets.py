@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from riskeval.attacks.matching.scenarios import IntruderRisk, intruder_scenarios
 from riskeval.attacks.scenario import Scenario
 from riskeval.kernels import scenarios as kernels
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.riskeval.attacks.naive_scenarios import naive_categories, naive_numbers
 
 

@@ -13,7 +13,7 @@ from riskeval.attacks.matching import request
 from riskeval.attacks.matching.matchers import truth_intervals
 from riskeval.attacks.matching.scenarios import CAVEAT, IntruderRisk, intruder_scenarios
 from riskeval.kernels import scenarios as kernels
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.riskeval.attacks.naive_scenarios import naive
 
 INTERVALS = ("low", "high")

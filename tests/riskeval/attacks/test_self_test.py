@@ -19,7 +19,7 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.shares import Excess
 from riskeval.attacks.synthetic_risk import SyntheticRisk
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frames import is_number
+from synthpop.microdata.frame.frames import is_number
 
 CLOSE = 0.01
 """Gower distance at which the naive intruder takes two records for the same person's."""

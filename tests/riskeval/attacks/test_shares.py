@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from riskeval.attacks.counting.replicated_uniques import excess_sentence
 from riskeval.attacks.shares import FEW, Excess, auc, caution_of, corrected, excess
-from synthpop.microdata.intervals import newcombe
+from synthpop.microdata.statistics.intervals import newcombe
 
 Z = 1.959963984540054
 

@@ -23,7 +23,7 @@ from riskeval.attacks.targets import (
     level_coders,
     with_believed_keys,
 )
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.statistics.streams import Streams
 
 
 def households(n: int = 200, size: int = 4, seed: int = 0) -> pd.DataFrame:

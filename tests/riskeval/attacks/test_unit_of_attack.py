@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.scenario import Scenario
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def homes(*members: str) -> pd.DataFrame:

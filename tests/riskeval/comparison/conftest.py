@@ -10,5 +10,5 @@ import pytest
 @pytest.fixture(scope="module", autouse=True)
 def _small_searches() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("synthpop.microdata.robust.SEARCHES", 1)
+        patch.setattr("synthpop.microdata.statistics.robust.SEARCHES", 1)
         yield

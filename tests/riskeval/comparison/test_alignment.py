@@ -10,7 +10,7 @@ from riskeval.attacks.compared import identical
 from riskeval.comparison import releases
 from riskeval.comparison.alignment import learn, match_levels
 from riskeval.comparison.releases import OriginalFile, Release, agreement, read_release
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.messages.errors import Faults
 from tests.riskeval.comparison.cases import grouped, people, suppressed
 
 ROWS = np.arange(6)

@@ -12,9 +12,9 @@ from riskeval.attacks.numbers import AttackNumber
 from riskeval.comparison import link_risk
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop import Survey
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import Event
-from synthpop.microdata.robust import Scatter
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.statistics.robust import Scatter
 from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
 
 

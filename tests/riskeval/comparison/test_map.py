@@ -13,7 +13,7 @@ from riskeval import Release, protect
 from riskeval.comparison.map import pareto_front
 from riskeval.report.comparison_figures import nested_sizes
 from riskeval.report.comparison_tables import overlap_grid
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
 
 

@@ -12,7 +12,7 @@ import pytest
 import riskeval
 from riskeval import Indicators, Release, protect
 from riskeval.shared.show import shown
-from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.messages.errors import InputError, OutputError
 from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
 
 

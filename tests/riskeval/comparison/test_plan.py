@@ -11,7 +11,7 @@ import pytest
 import riskeval
 from riskeval.cli import main
 from riskeval.runfiles.compare import load_compare_plan
-from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.microdata.messages.errors import InputError, RunFileError
 from tests import console
 from tests.riskeval.comparison.cases import people
 

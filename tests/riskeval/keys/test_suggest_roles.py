@@ -10,9 +10,9 @@ import pytest
 
 from riskeval import ProtectionSession, suggest_roles
 from riskeval.runfiles.template import plan_text
-from synthpop.microdata.demo_survey import load_demo_survey
-from synthpop.microdata.dictionary import Dictionary, Variable, with_dictionary
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.demo_survey import load_demo_survey
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from riskeval.measures.k_anonymity import k_anonymity
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 DATA = pd.DataFrame({"a": [1, 1, 1, 2, np.nan], "w": [10.0, 1.0, 1.0, 30.0, 2.0]})

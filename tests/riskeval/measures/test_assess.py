@@ -24,7 +24,7 @@ from riskeval.report.assessment_texts import CAPTIONS, RULES
 from riskeval.report.riskiest import riskiest_records
 from riskeval.runfiles.runfile import assess_file
 from riskeval.shared.measurement import MeasureInfo
-from synthpop.microdata.errors import InputError, OutputError, RunFileError
+from synthpop.microdata.messages.errors import InputError, OutputError, RunFileError
 
 ROWS = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows")
 BASIC = ["frequencies", "k_anonymity", "individual_risk", "risky_cells"]

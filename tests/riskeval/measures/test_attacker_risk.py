@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from riskeval import assess, attacker_risk, delta_disclosure, individual_risk
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 KEYS = ["a", "b"]
 

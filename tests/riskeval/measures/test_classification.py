@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskeval.measures.classification import classification_risk
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 SEX = list("MMFFFFFF")
 INITIAL = pd.DataFrame({"age": [8, 10, 19, 23, 37, 43, 68, 72], "sex": SEX})

@@ -14,7 +14,7 @@ from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.delta_presence import delta_presence
 from riskeval.measures.t_closeness import t_closeness
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 NAN = float("nan")
 TREE = {

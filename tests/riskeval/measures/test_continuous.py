@@ -14,8 +14,8 @@ from riskeval.measures.mahalanobis_disclosure import (
     near_truth,
     scatter_of,
 )
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.robust import Scatter, robust
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.robust import Scatter, robust
 from tests.reference_data import golden, survey_data
 
 CASES = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from riskeval.kernels import diversity as kernels
 from riskeval.measures.frequencies import TREATMENTS
 from riskeval.measures.l_diversity import l_diversity
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 from tests.riskeval.measures.naive_counts import contribution
 

@@ -22,7 +22,7 @@ from riskeval.measures.outlier_risk import tail_of
 from riskeval.measures.risky_cells import is_known_table
 from riskeval.measures.sensitive_groups import category_notes
 from riskeval.measures.suda_scores import msu_weights
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.messages.errors import Faults
 
 ONE, TENTH = np.array([1.0]), np.array([0.1, 0.1])
 WITH_GAPS = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 
 from riskeval.kernels import counts as kernels
 from riskeval.measures.individual import individual_risk, risk_of_cells
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 GRID_F = (1.0, 2.0, 3.0, 4.0, 5.0, 8.0, 10.0, 20.0, 29.0, 30.0, 50.0, 200.0, 1.3, 2.5, 17.9)

@@ -18,7 +18,7 @@ from riskeval.measures.linkage.methods import (
     ranges_of,
     read_linkage_files,
 )
-from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.messages.errors import Faults, InputError
 from tests.reference_data import golden, survey_data
 
 NAMES = ["expend", "income", "savings"]

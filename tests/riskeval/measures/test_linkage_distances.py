@@ -16,7 +16,7 @@ from riskeval.measures.linkage.distances import (
     patterns_of,
     rank_by_tree,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 NAN = np.nan
 

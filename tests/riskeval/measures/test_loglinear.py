@@ -28,8 +28,8 @@ from riskeval.measures.loglinear.newton import fit_newton
 from riskeval.measures.loglinear.select import choose_model, estimated_error
 from riskeval.measures.loglinear.table import program_measures, tabulate_cells
 from riskeval.measures.loglinear.terms import format_formula, read_terms
-from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
-from synthpop.microdata.text import number
+from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, InputError
+from synthpop.microdata.messages.text import number
 from tests.reference_data import golden, survey_data
 
 METHOD_OF = {

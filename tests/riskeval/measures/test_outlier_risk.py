@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from riskeval import outlier_risk
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def incomes(n=200):

@@ -12,7 +12,7 @@ from riskeval.kernels import suda as kernels
 from riskeval.measures import suda as module
 from riskeval.measures.suda import suda
 from riskeval.measures.suda_scores import dis_scores, msu_weights
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import _path, golden
 
 TABLE_3_3 = pd.DataFrame(

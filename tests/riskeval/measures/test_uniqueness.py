@@ -16,7 +16,7 @@ from riskeval.measures.uniqueness import (
     snb_uniques,
     zayatz_uniques,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import survey_data
 
 

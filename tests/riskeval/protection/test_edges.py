@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from riskeval import protect
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 EMPTY = pd.DataFrame({"a": pd.Series([], dtype="int64"), "b": pd.Series([], dtype="str")})
 HOLES = pd.DataFrame({"a": [np.nan] * 4, "b": pd.Series([None] * 4, dtype="str")})

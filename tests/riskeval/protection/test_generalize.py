@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from riskeval import ProtectionSession
 from riskeval.protection.generalise import generalization_lattice, minimal_generalization
 from riskeval.protection.mondrian import mondrian
-from synthpop.microdata.errors import GuaranteeError, InputError
+from synthpop.microdata.messages.errors import GuaranteeError, InputError
 from tests.reference_data import survey_data
 
 

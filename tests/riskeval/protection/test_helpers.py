@@ -16,7 +16,7 @@ from riskeval.protection.result import suppress_cells, without_lost_categories
 from riskeval.protection.suppress_checks import read_subsets
 from riskeval.protection.swap_places import make_up_of
 from riskeval.protection.univariate import consecutive, optimal_groups
-from synthpop.microdata.dictionary import Dictionary, Variable
+from synthpop.microdata.frame.dictionary import Dictionary, Variable
 
 LATE = np.array([False, True])
 

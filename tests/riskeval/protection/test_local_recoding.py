@@ -10,7 +10,7 @@ import pytest
 
 from riskeval import ProtectionSession, protect, recover
 from riskeval.kernels import matching
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden
 
 KEYS = ["a", "b", "c"]

@@ -16,7 +16,7 @@ from riskeval import protect
 from riskeval.protection.methods import METHODS, ClusterGroups, GowerGroups, InvariantMatrix
 from riskeval.runfiles.runfile import load_protect_plan
 from riskeval.session.session import ProtectionSession
-from synthpop.microdata.methods import Method
+from synthpop.microdata.messages.methods import Method
 
 VERB_METHODS = [(verb, argument) for verb, table in METHODS.items() for argument in table]
 

@@ -29,7 +29,7 @@ from riskeval.protection.methods import (
 )
 from riskeval.protection.microaggregate import microaggregate
 from riskeval.protection.univariate import optimal_groups, ranked_groups
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 BOOK = pd.DataFrame(

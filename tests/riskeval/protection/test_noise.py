@@ -16,7 +16,7 @@ from riskeval.protection.methods import (
 )
 from riskeval.protection.noise import add_noise
 from riskeval.protection.rotation import rotated
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 NAMES = ["a", "b", "c"]

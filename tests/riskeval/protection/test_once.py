@@ -14,7 +14,7 @@ from riskeval.protection.mondrian import mondrian
 from riskeval.protection.noise import add_noise
 from riskeval.protection.rank_swap import rank_swap
 from riskeval.protection.top_coding import mv_top_code
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def people(n: int = 400, seed: int = 3) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from riskeval.protection.methods import InvariantMatrix, RandomMatrix
 from riskeval.protection.pram import pram
 from riskeval.protection.pram_matrix import estimate_counts, invariant_matrix, random_matrix
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 

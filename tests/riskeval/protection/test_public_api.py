@@ -13,8 +13,8 @@ import pytest
 
 from riskeval import protect
 from riskeval.protection.result import changed_cells
-from synthpop.microdata.checks import as_frame
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.frame.checks import as_frame
+from synthpop.microdata.messages.errors import InputError
 from tests.same import assert_same_frame
 
 EMPTY = inspect.Parameter.empty

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from riskeval.kernels.rank_swapping import swap_ranks
 from riskeval.protection.rank_swap import rank_swap
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 

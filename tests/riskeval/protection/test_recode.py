@@ -8,7 +8,7 @@ import pytest
 
 from riskeval.protection.recode import global_recode, group_categories
 from riskeval.protection.top_bottom import top_bottom_code
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 LABELS = ["0-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70-79", "80-130"]

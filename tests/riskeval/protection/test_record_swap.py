@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from riskeval.kernels.swap_records import pair_up
 from riskeval.protection.identifiers import create_new_id
 from riskeval.protection.record_swap import record_swap
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden
 
 GEO = ["nuts1", "nuts2"]

@@ -10,7 +10,7 @@ from riskeval import protect
 from riskeval.protection.household_file import household_file, merge_household_file
 from riskeval.protection.release import release_file, write_release
 from riskeval.recovery.recover import recover
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def people(n: int = 200) -> pd.DataFrame:

@@ -8,8 +8,8 @@ import pytest
 
 from riskeval.protection.design import design
 from riskeval.protection.shuffle import METHODS, normal_scores, shuffle
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.formula import read_formula
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.statistics.formula import read_formula
 from tests.reference_data import golden, survey_data
 
 

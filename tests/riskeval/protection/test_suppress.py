@@ -16,8 +16,8 @@ from riskeval.protection.recode import global_recode, group_categories
 from riskeval.protection.suppress import local_suppression
 from riskeval.protection.suppress_codes import TREATMENTS, SuppressRequest, count_matches
 from riskeval.protection.suppress_risky import suppress_risky
-from synthpop.microdata.codes import encode_keys
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.frame.codes import encode_keys
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 FIVE = ["urbrur", "water", "sex", "age", "relat"]

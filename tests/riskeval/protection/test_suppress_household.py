@@ -12,8 +12,8 @@ from riskeval.protection.recode import global_recode
 from riskeval.protection.release import release_file
 from riskeval.protection.suppress import local_suppression
 from riskeval.protection.suppress_households import rare_households
-from synthpop.microdata.codes import encode_keys
-from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.frame.codes import encode_keys
+from synthpop.microdata.messages.errors import Faults, InputError
 from tests.reference_data import survey_data
 from tests.riskeval.protection.attacker import filled_in, smallest_count
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 from riskeval.protection.top_coding import mv_top_code
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden
 
 NAMES = ["x", "y", "z"]

@@ -9,7 +9,7 @@ import pytest
 from riskeval import recover
 from riskeval.protection.methods import NoisyWeights, RoundedWeights, SmoothWeights
 from riskeval.protection.weights import share_shown, weights
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def people(n: int = 600) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pytest
 from riskeval import recover
 from riskeval.protection.recode import global_recode
 from riskeval.protection.suppress import local_suppression
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import survey_data
 
 KEYS = ["db040", "hsize", "age", "rb090", "pl030", "pb220a"]

@@ -11,7 +11,7 @@ from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.suda import suda
 from riskeval.report import assessment_figures as figures
-from synthpop.microdata.pictures import OKABE_ITO, POPULATION, SAMPLE, to_svg
+from synthpop.microdata.messages.pictures import OKABE_ITO, POPULATION, SAMPLE, to_svg
 
 KEYS = ["region", "age", "sex"]
 

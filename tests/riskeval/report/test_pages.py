@@ -14,7 +14,7 @@ from riskeval.attacks.synthetic_risk import SyntheticRisk
 from riskeval.report.assessment import assessment_facts
 from riskeval.report.judgement import judgement_facts
 from riskeval.report.protection import protection_facts
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 N = 300
 

@@ -12,8 +12,8 @@ import pytest
 from riskeval.cli import LIMIT_EXCEEDED, main
 from riskeval.protection.release import release_file
 from riskeval.runfiles.runfile import load_assess_plan, load_protect_plan
-from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
-from synthpop.microdata.files import read_table, write_table
+from synthpop.microdata.formats.files import read_table, write_table
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
 from tests import console
 from tests.small import small_frame
 

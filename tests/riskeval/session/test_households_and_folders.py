@@ -12,8 +12,8 @@ import pytest
 
 from riskeval import ProtectionSession, protect, recover
 from riskeval.session.verbs import SessionVerbs
-from synthpop.microdata.errors import InputError, OutputError
-from synthpop.microdata.hashed import with_hash, without_hash
+from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.runs.hashed import with_hash, without_hash
 from tests import session_verbs
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.files import read_files, read_pair
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.messages.errors import Faults
 
 
 def test_files_come_with_their_weights():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from riskeval.utility import cell_changes
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden
 
 COLUMNS = {"absolute": "absD", "relative": "relabsD", "square root": "abssqrtD"}

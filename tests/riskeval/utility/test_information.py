@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from riskeval import utility
 from riskeval.utility.information import information_loss
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 CASES = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from riskeval.utility.indicators import indicator_comparison
 from riskeval.utility.overlaps import coverage, interval_overlap, overlap
 from synthpop import indicators
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 # Templ (2017), tables 5.1 and 5.2: bounds by education, and the printed coverage rates

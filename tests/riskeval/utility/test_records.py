@@ -15,7 +15,7 @@ from riskeval import utility
 from riskeval.utility.categories import entropy, missing_loss
 from riskeval.utility.distributions import hellinger, kolmogorov_smirnov
 from riskeval.utility.gower_distance import gower
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 

@@ -10,8 +10,8 @@ import statsmodels.api as sm
 from riskeval.utility.predictions import prediction_quality
 from riskeval.utility.regression_models import ALLOWED
 from riskeval.utility.regressions import regression_comparison
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.formula import read_formula
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.statistics.formula import read_formula
 from tests.reference_data import golden, survey_data
 
 FORMULA = "log(pay) ~ sex + age + sex:age"

@@ -8,8 +8,8 @@ import pytest
 
 from riskeval import utility
 from riskeval.utility.propensity_scores import propensity
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.logistic import fit_logistic
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.logistic import fit_logistic
 
 NAMES = ["income", "age", "sex"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from riskeval.utility.k_way_tables import table_distances
 from riskeval.utility.tables import table_distance
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 # Templ (2017), section 5.1.2: gender by federal state, before and after PRAM

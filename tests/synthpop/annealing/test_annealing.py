@@ -12,14 +12,14 @@ from synthpop import Pipeline, Structure, Survey
 from synthpop.annealing.search import Search, SearchRegion, exchange
 from synthpop.calibration import Margin
 from synthpop.kernels.annealing import exchange_households
-from synthpop.microdata.errors import ConvergenceWarning, InputError, SparseDataWarning
+from synthpop.microdata.messages.errors import ConvergenceWarning, InputError, SparseDataWarning
 from synthpop.population.run_identity import StoredRoles
 from synthpop.stages.annealing import Anneal, anneal
 from tests.reference_data import golden
 from tests.same import assert_same_frame
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*exact cop:synthpop.microdata.errors.SparseDataWarning"
+    "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning"
 )
 
 
@@ -461,7 +461,7 @@ def test_copies_are_counted_told_and_bounded(frame):
     assert "exact copies" not in alone.summary()
 
 
-@pytest.mark.filterwarnings("default::synthpop.microdata.errors.SparseDataWarning")
+@pytest.mark.filterwarnings("default::synthpop.microdata.messages.errors.SparseDataWarning")
 def test_many_copies_are_warned_of(frame):
     strong = disturbed_households(frame, ["region"])
     strong["total"] = (strong["total"] * 1.2).round()

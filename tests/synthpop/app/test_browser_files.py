@@ -12,8 +12,8 @@ import pytest
 
 from riskeval import k_anonymity
 from synthpop.datasets import load_demo_survey
-from synthpop.microdata.files import read_table, write_table
-from synthpop.microdata.text import count
+from synthpop.microdata.formats.files import read_table, write_table
+from synthpop.microdata.messages.text import count
 from tests.reference_data import survey_data
 from tests.synthpop.app.browsing import (
     download,

@@ -10,9 +10,9 @@ import pytest
 
 from riskeval import protect
 from synthpop.app.forms import make_form, protection_forms, read_form
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.methods import Method
-from synthpop.microdata.parameters import Whole
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.methods import Method
+from synthpop.microdata.messages.parameters import Whole
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from synthpop.app.folders import (
 from synthpop.app.guard import Guard, new_token
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.synthpop.app.helpers import protecting
 
 TOKEN, PORT = new_token(), 4711

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from synthpop.app.project import Project, load, perform, save
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def opened() -> Project:

@@ -20,7 +20,7 @@ from synthpop.app.elements import choose
 from synthpop.app.protect.details_page import TITLES
 from synthpop.app.protect.session import session_of
 from synthpop.app.tab import Tab
-from synthpop.microdata.language import use_language
+from synthpop.microdata.messages.language import use_language
 from tests.synthpop.app.helpers import do, open_tab, people, play, protecting
 
 
@@ -308,8 +308,13 @@ def test_the_file_leaves_in_the_format_that_it_came_in(tmp_path: Path, suffix: s
     pytest.importorskip("pyreadstat")
     pytest.importorskip("rdata")
     pytest.importorskip("openpyxl")
-    from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
-    from synthpop.microdata.files import read_table, write_table
+    from synthpop.microdata.formats.files import read_table, write_table
+    from synthpop.microdata.frame.dictionary import (
+        Dictionary,
+        Variable,
+        dictionary_of,
+        with_dictionary,
+    )
 
     frame = people(60).assign(sex=people(60)["sex"].astype("category"))
     meaning = Variable("sex", label="Sex of the person", values=((1, "male"), (2, "female")))

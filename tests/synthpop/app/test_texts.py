@@ -11,8 +11,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from riskeval import protect
-from synthpop.microdata.language import translated, use_language
-from synthpop.microdata.pictures import to_svg
+from synthpop.microdata.messages.language import translated, use_language
+from synthpop.microdata.messages.pictures import to_svg
 
 pytest.importorskip("shiny")
 

@@ -15,7 +15,7 @@ pytest.importorskip("shiny")
 
 from synthpop.app.project import Project, perform
 from synthpop.app.worker import Cancelled, Worker
-from synthpop.microdata.errors import WorkerError
+from synthpop.microdata.messages.errors import WorkerError
 from tests.synthpop.app.helpers import people
 
 

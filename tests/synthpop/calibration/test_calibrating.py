@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 from synthpop.calibration import Margin, calibrate
 from synthpop.calibration.problem import Problem, constraint_matrix, group_units
 from synthpop.kernels import raking
-from synthpop.microdata.errors import ConvergenceWarning, InputError
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.messages.errors import ConvergenceWarning, InputError
+from synthpop.microdata.roles.survey import Survey
 from tests.synthpop.calibration import naive
 
 

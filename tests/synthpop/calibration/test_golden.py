@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from synthpop.calibration import Margin, calibrate
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.survey import Survey
 from tests.reference_data import golden, survey_data
 
 AGE_BREAKS = [-2, 15, 30, 45, 60, 75, 100]
@@ -191,7 +191,7 @@ def test_ipu_agrees_on_the_survey(survey, case, column, person):
 
 
 def test_infeasible_total_of_ye_is_told():
-    from synthpop.microdata.errors import ConvergenceWarning
+    from synthpop.microdata.messages.errors import ConvergenceWarning
 
     survey = example_of_ye()
     with pytest.warns(ConvergenceWarning, match="kind=p1"):

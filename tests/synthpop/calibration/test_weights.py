@@ -14,7 +14,7 @@ from synthpop.calibration import (
     trim_weights,
 )
 from synthpop.kernels.raking import repair_rounding
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.synthpop.calibration.test_calibrating import make_survey, table
 
 

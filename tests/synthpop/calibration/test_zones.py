@@ -8,7 +8,7 @@ import pytest
 
 from synthpop import Margin, Survey
 from synthpop.calibration import balance_zones
-from synthpop.microdata.errors import ConvergenceWarning, InputError
+from synthpop.microdata.messages.errors import ConvergenceWarning, InputError
 from tests.small import small_frame
 
 ZONES = pd.DataFrame(

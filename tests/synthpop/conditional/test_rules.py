@@ -23,8 +23,8 @@ from synthpop import (
 from synthpop.conditional.rules.enforce import CANDIDATES, _candidates, conjuncts
 from synthpop.conditional.rules.evaluate import People, broken_by
 from synthpop.conditional.rules.parse import parse_rule
-from synthpop.microdata.dataset import Field, encode_column
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.frame.dataset import Field, encode_column
+from synthpop.microdata.messages.errors import InputError
 from synthpop.runfiles.runfile import dump_runfile, parse_runfile
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame

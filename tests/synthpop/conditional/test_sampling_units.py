@@ -8,9 +8,9 @@ import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, cross_validate
 from synthpop.evaluation.holdout import assign_households
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.survey import Survey as SurveyClass
-from synthpop.microdata.survey import unit_of_households
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.survey import Survey as SurveyClass
+from synthpop.microdata.roles.survey import unit_of_households
 
 ROLES = {"weight": "w", "household": "hid", "strata": "region"}
 

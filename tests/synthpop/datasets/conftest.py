@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from synthpop.datasets import load_demo_population
-from synthpop.microdata.demo_survey import read_demo_frame
+from synthpop.microdata.roles.demo_survey import read_demo_frame
 
 
 @pytest.fixture(scope="session")

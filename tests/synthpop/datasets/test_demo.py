@@ -17,8 +17,8 @@ from synthpop.datasets import (
     variables_frame,
 )
 from synthpop.datasets.build import build_survey, main, write_survey
-from synthpop.microdata.demo_survey import STORED
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.demo_survey import STORED
 
 
 def _same(left: pd.DataFrame, right: pd.DataFrame) -> None:
@@ -55,7 +55,7 @@ def test_rebuild_gives_the_stored_survey(survey: pd.DataFrame) -> None:
 
 
 def test_stored_file_is_small() -> None:
-    data = resources.files("synthpop.microdata").joinpath(STORED).read_bytes()
+    data = resources.files("synthpop.microdata.roles").joinpath(STORED).read_bytes()
     assert len(data) < 600 * 1024
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthpop.datasets.draws import Draws
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.statistics.streams import Streams
 
 
 def test_example_of_draws() -> None:

@@ -17,7 +17,7 @@ from synthpop.datasets.population import make_population
 from synthpop.datasets.tail import equivalence_scale, pareto_tail
 from synthpop.datasets.traits import make_traits
 from synthpop.datasets.truth import DEMO_TRUTH
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.statistics.streams import Streams
 
 
 def _quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:

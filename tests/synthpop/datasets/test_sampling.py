@@ -11,7 +11,7 @@ import pytest
 from synthpop.datasets.calibrating import rake_households
 from synthpop.datasets.sampling import control_counts, make_survey, response_probability
 from synthpop.datasets.truth import DEMO_TRUTH
-from synthpop.microdata.whole_shares import largest_remainder
+from synthpop.microdata.statistics.whole_shares import largest_remainder
 
 AGES = [-1, 15, 24, 34, 49, 64, 79, 200]
 

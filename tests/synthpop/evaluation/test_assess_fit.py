@@ -15,10 +15,10 @@ from synthpop.evaluation.assess_fit import FitReport, assess_fit
 from synthpop.evaluation.factors import make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
 from synthpop.evaluation.propensity import RIDGE, pmse_of_codes
-from synthpop.microdata import distances
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.logistic import Categories, fit_logistic
-from synthpop.microdata.text import short_percent
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.text import short_percent
+from synthpop.microdata.statistics import distances
+from synthpop.microdata.statistics.logistic import Categories, fit_logistic
 from tests.reference_data import golden, survey_data
 from tests.same import assert_same_frame
 

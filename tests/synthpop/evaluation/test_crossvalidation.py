@@ -31,8 +31,8 @@ from synthpop.evaluation.scores import (
     log_scores,
     pinball_of_draws,
 )
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.pipeline.pipeline import Pipeline
 from synthpop.stages.heaping import CorrectHeaping
 from tests.same import assert_same_frame

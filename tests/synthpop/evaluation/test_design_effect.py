@@ -9,9 +9,9 @@ import pytest
 from synthpop import Pipeline, Structure, Survey, assess_fit
 from synthpop.evaluation.design_effect import design_effective_size
 from synthpop.evaluation.jackknife import group_jackknife
-from synthpop.microdata.design_variance import design_variance, sampled_units
-from synthpop.microdata.distances import expected_total_variation
-from synthpop.microdata.errors import SparseDataWarning
+from synthpop.microdata.messages.errors import SparseDataWarning
+from synthpop.microdata.statistics.design_variance import design_variance, sampled_units
+from synthpop.microdata.statistics.distances import expected_total_variation
 from tests.same import assert_same_frame
 
 

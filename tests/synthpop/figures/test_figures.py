@@ -22,8 +22,8 @@ from synthpop.figures.mosaic import WITHIN, mosaic
 from synthpop.figures.names import FigureNames
 from synthpop.figures.strata_dots import strata_dots
 from synthpop.figures.style import level_colours, wrapped
-from synthpop.microdata.pictures import DIVERGING, to_svg
-from synthpop.microdata.text import tick
+from synthpop.microdata.messages.pictures import DIVERGING, to_svg
+from synthpop.microdata.messages.text import tick
 from synthpop.report.gallery import draw_all, shown_groups, shown_pairs
 from tests.reference_data import golden
 from tests.synthpop.evaluation.test_assess_fit import fit, fitted, small_data, survey

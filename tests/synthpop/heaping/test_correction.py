@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop.heaping import correct_heaps, whipple_index
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden
 
 SHORT = {"lnorm": "lognormal", "norm": "normal", "unif": "uniform"}

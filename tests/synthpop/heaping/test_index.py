@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop.heaping import sprague, whipple_index
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
 

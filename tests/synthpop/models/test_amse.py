@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.microdata.amse import amse_threshold, least_error_k
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.tails import fit_pareto
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.amse import amse_threshold, least_error_k
+from synthpop.microdata.statistics.tails import fit_pareto
 from tests.reference_data import survey_data
 
 

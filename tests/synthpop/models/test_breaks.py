@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthpop.microdata.errors import InputError, MicrodataWarning
+from synthpop.microdata.messages.errors import InputError, MicrodataWarning
 from synthpop.models.breaks import breaks, class_bounds, class_labels, classify
 from tests.reference_data import golden, survey_data
 
@@ -27,7 +27,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::synthpop.microdata.errors.MicrodataWarning")
+@pytest.mark.filterwarnings("ignore::synthpop.microdata.messages.errors.MicrodataWarning")
 def test_all_reference_cases() -> None:
     sample = survey_data("eusilcS")
     cases = golden("pop", "c_weighted.json")["getBreaks"]

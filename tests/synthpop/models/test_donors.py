@@ -220,7 +220,7 @@ def test_many_kinds_are_kept_variable_by_variable() -> None:
 
 @pytest.mark.parametrize("pooling", [-1.0, float("nan"), "much", True, None])
 def test_pooling_that_makes_no_sense_is_refused(pooling) -> None:
-    from synthpop.microdata.errors import InputError
+    from synthpop.microdata.messages.errors import InputError
 
     with pytest.raises(InputError, match="number of households"):
         Pipeline([Structure(["age"], pooling=pooling)]).fit(survey(), seed=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models import encoding
 from synthpop.models.encoding import (
     DECILES,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, PoissonRegressor
 
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.learners import make_estimator
 from synthpop.models.numeric_predictors import levels_seen, model_columns
 from synthpop.models.regression import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synthpop import Components, Pipeline, Survey
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.share_kernel import concentrations, drawn_near, split_near
 from tests.small import ROLES, small_frame, small_pipeline, small_survey
 

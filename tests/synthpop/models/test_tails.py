@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from synthpop import tails
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto, van_kerm_threshold
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.tails import (
+    GpdTail,
+    ParetoTail,
+    fit_gpd,
+    fit_pareto,
+    van_kerm_threshold,
+)
 from tests.reference_data import golden, survey_data
 
 

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 
 def square(number: int) -> int:

@@ -31,7 +31,7 @@ from synthpop import (
     Structure,
     Survey,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.stages.gibbs import GibbsPass
 from synthpop.stages.impute import Impute
 from synthpop.stages.registry import STAGES

@@ -17,10 +17,10 @@ import pytest
 
 import riskeval
 from synthpop import assess_fit, check_rules, open_population
-from synthpop.microdata import chunks, cluster, engines
-from synthpop.microdata.chunks import map_portions
-from synthpop.microdata.engines import map_blocks
-from synthpop.microdata.errors import InputError, OutputError, WorkerError
+from synthpop.microdata.messages.errors import InputError, OutputError, WorkerError
+from synthpop.microdata.runs import chunks, cluster, engines
+from synthpop.microdata.runs.chunks import map_portions
+from synthpop.microdata.runs.engines import map_blocks
 from synthpop.pipeline import run as run_module
 from synthpop.sampling import SimpleRandom, simulate_study
 from synthpop.sampling.draw import draw_sample
@@ -107,7 +107,7 @@ def test_worker_processes_end_with_a_parent_that_is_killed(tmp_path) -> None:
     code = (
         "import os, sys, time\n"
         "from tests.synthpop.pipeline.tasks import identify\n"
-        "from synthpop.microdata.engines import map_blocks\n"
+        "from synthpop.microdata.runs.engines import map_blocks\n"
         "for pid in map_blocks(identify, range(10**6), 'processes:2'):\n"
         "    open(sys.argv[1] + '/' + str(pid), 'w').close()\n"
     )

@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from synthpop import Categorical, Pipeline, Structure, Survey
-from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.messages.errors import InputError, OutputError
 from synthpop.pipeline import identity as identity_module
 from synthpop.pipeline.fingerprint import described
 from synthpop.pipeline.model_hash import model_hash

@@ -18,7 +18,7 @@ from synthpop import (
     load_runfile,
     run,
 )
-from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.microdata.messages.errors import InputError, RunFileError
 from synthpop.pipeline.known_totals import coarse_margins
 from tests.small import ROLES, small_frame
 

@@ -11,14 +11,14 @@ import pytest
 import synthpop.pipeline.part_by_part as part_by_part
 import synthpop.pipeline.postprocess as postprocess
 from synthpop import Anneal, Continuous, Distribute, Margin, Pipeline, Structure, Survey
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.messages.errors import OutputError
 from synthpop.population.verify import verify
 from tests.failing import Failing, calls_of, contents
 from tests.small import ROLES, small_frame
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*exact cop:synthpop.microdata.errors.SparseDataWarning",
-    "ignore::synthpop.microdata.errors.ConvergenceWarning",
+    "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning",
+    "ignore::synthpop.microdata.messages.errors.ConvergenceWarning",
 )
 ROWS = 300
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, load_runfile, read_survey, run
-from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.microdata.messages.errors import InputError, RunFileError
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_pipeline, small_survey
 

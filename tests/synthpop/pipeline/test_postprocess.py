@@ -32,8 +32,8 @@ from synthpop import (
     run,
 )
 from synthpop.heaping import whipple_index
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import (
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import (
     ConvergenceWarning,
     InputError,
     MicrodataWarning,
@@ -54,7 +54,7 @@ from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_stages, small_survey
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*exact cop:synthpop.microdata.errors.SparseDataWarning"
+    "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning"
 )
 
 BASE = [Structure(["age", "sex"]), Categorical("status", predictors=["sex"])]

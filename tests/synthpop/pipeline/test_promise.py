@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import synthpop.population.storage as storage
 from synthpop import Anneal, Categorical, Margin, Pipeline, Structure, Survey, open_population
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.pipeline import write_blocks
 from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.stages.blocks import make_plan

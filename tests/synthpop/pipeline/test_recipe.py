@@ -20,8 +20,8 @@ from synthpop import (
     Survey,
 )
 from synthpop.calibration import Margin
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.events import Event
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import Event
 from synthpop.stages.annealing import Anneal
 from synthpop.stages.distribute import Distribute
 from synthpop.stages.heaping import CorrectHeaping

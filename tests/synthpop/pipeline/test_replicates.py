@@ -21,7 +21,7 @@ from synthpop import (
     write_report,
 )
 from synthpop.conditional.fallback import LevelFactors
-from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.messages.errors import InputError, OutputError
 from synthpop.pipeline import replicates as machinery
 from synthpop.pipeline.fitted import FittedPipeline
 from synthpop.pipeline.learn import Earlier

@@ -23,8 +23,8 @@ from synthpop import (
     open_population,
     read_survey,
 )
-from synthpop.microdata.dictionary import Dictionary, dictionary_of
-from synthpop.microdata.files import read_table, write_table
+from synthpop.microdata.formats.files import read_table, write_table
+from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
 from synthpop.population.verify import verify
 
 pyreadstat = pytest.importorskip("pyreadstat")

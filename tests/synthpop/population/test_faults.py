@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from synthpop import Pipeline, Structure, open_population
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.messages.errors import OutputError
 from synthpop.population.verify import verify
 from tests.failing import CALLS, Failing, calls_of, contents
 from tests.small import small_survey

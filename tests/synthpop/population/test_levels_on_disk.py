@@ -8,7 +8,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, open_population
-from synthpop.microdata.dataset import Field, storable_levels
+from synthpop.microdata.frame.dataset import Field, storable_levels
 from synthpop.pipeline.whole_strata import row_blocks
 from synthpop.population.folders import stratum_folders
 from synthpop.population.verify import verify

@@ -15,8 +15,8 @@ import synthpop.pipeline.part_by_part as part_by_part
 import synthpop.pipeline.postprocess as postprocess
 from synthpop import Anneal, Margin, Pipeline, Structure, open_population
 from synthpop.cli import main
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.places import BucketPath, files_below, name_below, place
+from synthpop.microdata.formats.places import BucketPath, files_below, name_below, place
+from synthpop.microdata.messages.errors import OutputError
 from synthpop.population.folders import record_path
 from synthpop.population.verify import verify
 from synthpop.report.stored import FILE

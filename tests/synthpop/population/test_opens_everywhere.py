@@ -10,7 +10,7 @@ import pytest
 
 from synthpop import Continuous, Pipeline, Structure, Survey, open_population
 from synthpop.cli import main
-from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.messages.errors import InputError, OutputError
 from synthpop.population.verify import verify
 from tests import console
 from tests.same import assert_same_frame

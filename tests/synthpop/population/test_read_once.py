@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Population, assess_fit, open_population
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.messages.errors import OutputError
 from synthpop.population import columns, population, read_once
 from tests.small import small_pipeline, small_survey
 

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from synthpop import open_population, run
 from synthpop.cli import app
-from synthpop.microdata import atomic
-from synthpop.microdata.errors import InputError, OutputError
-from synthpop.microdata.hashed import content_hash
+from synthpop.microdata.formats import atomic
+from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.runs.hashed import content_hash
 from synthpop.pipeline import write_blocks
 from synthpop.pipeline.simulate import simulate_block
 from synthpop.population.folders import record_path

@@ -9,7 +9,7 @@ import pytest
 from synthpop import profile_survey
 from synthpop.conditional.rules.evaluate import People, number_of
 from synthpop.conditional.rules.parse import parse_expression
-from synthpop.microdata.dataset import Field
+from synthpop.microdata.frame.dataset import Field
 from synthpop.profile.household_sums import word
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop import load_demo_survey, profile_survey
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.profile.dependence import class_limits, parts_of_total, shortest_between
 from synthpop.profile.household_columns import household_index
 from synthpop.profile.household_sums import household_sum

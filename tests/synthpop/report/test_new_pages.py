@@ -12,8 +12,8 @@ import pytest
 
 from synthpop import profile_survey, simulate_study, write_profile, write_study
 from synthpop.cli import main
-from synthpop.microdata.indicators.measures import gini
-from synthpop.microdata.text import BLANK
+from synthpop.microdata.messages.text import BLANK
+from synthpop.microdata.statistics.indicators.measures import gini
 from synthpop.report.profile import profile_facts
 from synthpop.report.risk import risk_facts
 from synthpop.report.risk_records import key_combinations

@@ -16,9 +16,9 @@ import pytest
 
 from synthpop import Pipeline, Structure, Survey
 from synthpop.evaluation.assess_fit import FitReport, assess_fit
-from synthpop.microdata.distances import standardised_differences
-from synthpop.microdata.errors import InputError, OutputError
-from synthpop.microdata.text import short_percent
+from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.messages.text import short_percent
+from synthpop.microdata.statistics.distances import standardised_differences
 from synthpop.report.advice import advice
 from synthpop.report.pairs import _kind
 from synthpop.report.suppression import suppressed

@@ -27,7 +27,7 @@ from synthpop import (
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.figures.names import FigureNames
 from synthpop.figures.objective_trace import objective_trace
-from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.microdata.messages.errors import ConvergenceWarning
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.report.recipe import fallbacks
 from synthpop.report.recipe import steps as steps_table
@@ -154,7 +154,7 @@ def test_outsiders_see_neither_small_totals_nor_single_weights(
     assert "of the cells that may be named" in outside
 
 
-@pytest.mark.filterwarnings("ignore::synthpop.microdata.errors.SparseDataWarning")
+@pytest.mark.filterwarnings("ignore::synthpop.microdata.messages.errors.SparseDataWarning")
 def test_what_is_not_met_is_said() -> None:
     cells = pd.DataFrame({"sex": ["f", "m"], "total": [5000.0, 0.0]})
     more = pd.DataFrame({"sex": ["f"], "total": [4000.0]})
@@ -183,7 +183,7 @@ def test_weights_that_do_not_converge_are_said() -> None:
     assert f"{met} of 4 known totals are met" in text
 
 
-@pytest.mark.filterwarnings("ignore::synthpop.microdata.errors.SparseDataWarning")
+@pytest.mark.filterwarnings("ignore::synthpop.microdata.messages.errors.SparseDataWarning")
 def test_totals_that_a_later_step_moved_are_said() -> None:
     strong = SEX.assign(total=SEX["total"] * np.tile([1.2, 0.8], 3))
     stages = [

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Pipeline
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.runfiles.eu_silc import read_eu_silc
 from synthpop.runfiles.runfile import load_runfile
 from synthpop.runfiles.template import starter_runfile

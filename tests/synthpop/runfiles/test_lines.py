@@ -8,8 +8,8 @@ import pytest
 
 from synthpop import load_runfile, run
 from synthpop.cli import main
-from synthpop.microdata.errors import RunFileError
-from synthpop.microdata.toml_lines import lines_of_keys
+from synthpop.microdata.formats.toml_lines import lines_of_keys
+from synthpop.microdata.messages.errors import RunFileError
 from tests.console import call
 from tests.small import small_frame
 

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from synthpop import Pipeline, dump_runfile, load_runfile, run
-from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.microdata.messages.errors import InputError, RunFileError
 from synthpop.runfiles.checks import check_risk
 from synthpop.runfiles.demo import demo_runfile
 from synthpop.runfiles.runfile import parse_runfile

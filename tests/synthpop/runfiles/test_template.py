@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from synthpop import Components, Pipeline, assess_fit, load_demo_survey, run
-from synthpop.microdata.atomic import relative_path
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.formats.atomic import relative_path
+from synthpop.microdata.messages.errors import InputError
 from synthpop.profile.profile import profile_survey
 from synthpop.runfiles.runfile import load_runfile
 from synthpop.runfiles.template import starter_runfile

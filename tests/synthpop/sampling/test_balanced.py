@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthpop.kernels import sampling as kernels
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.sampling.balanced import draw_balanced
 from synthpop.sampling.pps import draw_unequal, inclusion_probabilities
 

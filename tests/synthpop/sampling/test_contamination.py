@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.survey import Survey
 from synthpop.sampling import (
     ContaminateAtRandom,
     ContaminateDependent,

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from synthpop.indicators import design_variance
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.roles.survey import Survey
 from synthpop.sampling import (
     Balanced,
     Cluster,

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from synthpop import heaping, indicators, sampling
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 
 TEXT = ["a", "b", "c", "d", "e", "f"]
 RNG = np.random.default_rng(1)

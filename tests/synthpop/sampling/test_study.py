@@ -6,9 +6,9 @@ import pytest
 from matplotlib.colors import to_hex
 
 from synthpop import indicators
-from synthpop.microdata.errors import InputError, OutputError
-from synthpop.microdata.events import Event
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.messages.events import Event
+from synthpop.microdata.roles.survey import Survey
 from synthpop.sampling import (
     Cluster,
     ContaminateAtRandom,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.sampling import (
     draw_unequal,
     horvitz_thompson,

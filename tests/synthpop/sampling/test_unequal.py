@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthpop.kernels import sampling as kernels
-from synthpop.microdata.errors import InputError, SparseDataWarning
+from synthpop.microdata.messages.errors import InputError, SparseDataWarning
 from synthpop.sampling import pps
 from synthpop.sampling.conditional_poisson import (
     _scaling,

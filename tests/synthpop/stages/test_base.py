@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from synthpop import Continuous, Pipeline, Structure
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.stages.base import BlockStage
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
 from synthpop.stages.registry import STAGES

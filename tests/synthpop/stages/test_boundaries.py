@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from synthpop import Categorical, Derive, Pipeline, Structure, Survey
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.encoding import FEW_VALUES, distinct_cells
 from synthpop.stages.structure import StructureModel, without_households
 from tests.small import ROLES, small_frame

@@ -22,7 +22,7 @@ from synthpop.conditional.encodings import sample_digits
 from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.evaluation.crossvalidation import cross_validate
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps
 from synthpop.runfiles.runfile import parse_runfile

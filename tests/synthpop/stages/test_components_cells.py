@@ -19,7 +19,7 @@ from synthpop import (
     Structure,
     Survey,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.encoding import coded_digits, strides
 from synthpop.runfiles.template import starter_runfile
 from synthpop.stages.components import _nearest, group_by_total

@@ -8,7 +8,7 @@ import pytest
 
 from synthpop import Binned, Continuous, Gpd, Pareto, Pipeline, Structure, Survey
 from synthpop.kernels.draws import draw_in_classes
-from synthpop.microdata.errors import InputError, ModelWarning
+from synthpop.microdata.messages.errors import InputError, ModelWarning
 from synthpop.stages.continuous.binned import (
     Classes,
     WithinClass,
@@ -19,7 +19,7 @@ from synthpop.stages.continuous.binned import (
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import income
 
-pytestmark = pytest.mark.filterwarnings("ignore::synthpop.microdata.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::synthpop.microdata.messages.errors.ModelWarning")
 
 
 def heavy_frame(shape: float = 2.0) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def test_a_pareto_tail_reaches_beyond_the_sample_and_upper_cuts_it() -> None:
 
 
 def test_the_pareto_tail_begins_at_the_threshold_of_van_kerm() -> None:
-    from synthpop.microdata.tails import van_kerm_threshold
+    from synthpop.microdata.statistics.tails import van_kerm_threshold
 
     frame = heavy_frame()
     bounds = income(

@@ -8,8 +8,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegresso
 from sklearn.tree import DecisionTreeRegressor
 
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
-from synthpop.microdata.errors import InputError
-from synthpop.microdata.weighted import quantile
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.statistics.weighted import quantile
 from synthpop.models.leaves import fit_leaves
 from tests.reference_data import survey_data
 from tests.synthpop.stages.continuous_cases import frame_with_income, income

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.microdata.errors import InputError, ModelWarning
-from synthpop.microdata.tails import fit_gpd
+from synthpop.microdata.messages.errors import InputError, ModelWarning
+from synthpop.microdata.statistics.tails import fit_gpd
 from synthpop.stages.continuous import binned, tail
 from synthpop.stages.continuous.binned import (
     Classes,

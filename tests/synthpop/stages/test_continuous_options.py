@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 
 from synthpop import Binned, BinnedRegressed, Continuous, Gpd, PoolingOptions, Regressed
-from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.microdata.messages.errors import InputError, RunFileError
 from synthpop.stages.continuous.methods import METHODS
 from tests.synthpop.stages.continuous_cases import frame_with_income, income
 

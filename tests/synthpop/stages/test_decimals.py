@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthpop import Categorical, Components, Continuous, Pipeline, Structure, Survey
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.decimals import decimals_of, rounded
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import AROUND, frame_with_income, income

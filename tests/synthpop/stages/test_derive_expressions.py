@@ -16,7 +16,7 @@ from synthpop import (
     Survey,
     indicators,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.small import ROLES, small_frame
 
 FIRST = Structure(["age", "sex"])

@@ -10,8 +10,8 @@ from synthpop.annealing.allocation import Allotment, area_totals
 from synthpop.annealing.search import Search
 from synthpop.calibration import Margin
 from synthpop.kernels.annealing import swap_areas
-from synthpop.microdata.errors import ConvergenceWarning, InputError
-from synthpop.microdata.whole_shares import largest_remainder
+from synthpop.microdata.messages.errors import ConvergenceWarning, InputError
+from synthpop.microdata.statistics.whole_shares import largest_remainder
 from synthpop.stages.distribute import Distribute, distribute
 from tests.reference_data import golden, survey_data
 from tests.synthpop.annealing.test_annealing import make_population

@@ -20,7 +20,7 @@ from synthpop import (
     Structure,
     Survey,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.continuous import continuous
 from tests.small import ROLES, small_frame, small_survey
 

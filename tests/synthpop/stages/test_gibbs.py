@@ -19,7 +19,7 @@ from synthpop import (
     dump_runfile,
     load_runfile,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import survey_data
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame

@@ -10,9 +10,9 @@ import pytest
 from synthpop import Binned, Categorical, Continuous, InputError, Pipeline, Structure, Survey
 from synthpop.conditional.fallback import FallbackSequence, LevelFactors, RememberingSequence
 from synthpop.kernels.spreading import GOLDEN
-from synthpop.microdata.block import Block
-from synthpop.microdata.streams import Streams
-from synthpop.microdata.tails import fit_gpd
+from synthpop.microdata.frame.block import Block
+from synthpop.microdata.statistics.streams import Streams
+from synthpop.microdata.statistics.tails import fit_gpd
 from synthpop.models.tilted import mean_of_rate
 from synthpop.stages.continuous.binned import WithinClass
 from synthpop.stages.continuous.group_draws import GroupDraws, scrambled_points

@@ -16,7 +16,7 @@ from synthpop import (
     load_runfile,
     open_population,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame
 

@@ -8,7 +8,7 @@ import pytest
 
 from synthpop import GibbsPass, PoolingOptions
 from synthpop.annealing.search import Search
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.messages.errors import Faults
 from synthpop.stages.annealing_regions import check_search
 from synthpop.stages.base import DECIMALS
 from synthpop.stages.continuous.means import ROUNDS

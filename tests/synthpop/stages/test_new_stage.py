@@ -20,10 +20,10 @@ from synthpop import (
 from synthpop.app.create.recipe_page import forms
 from synthpop.conditional.schema import Schema
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.parameters import Between, check
+from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.parameters import Between, check
 from synthpop.report.recipe import steps
 from synthpop.runfiles.schema import runfile_schema
 from synthpop.stages import registry

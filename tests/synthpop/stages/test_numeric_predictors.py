@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from synthpop import Binned, Categorical, Continuous, Pipeline, Structure, Survey
 from synthpop.conditional import fallback as sequence
 from synthpop.conditional.pooling import partial as partial_pooling
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.models.encoding import numeric_digits
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from tests.continuous import continuous

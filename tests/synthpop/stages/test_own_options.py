@@ -27,7 +27,7 @@ from synthpop import (
     Relation,
     Structure,
 )
-from synthpop.microdata.methods import own_copy
+from synthpop.microdata.messages.methods import own_copy
 from synthpop.pipeline.fingerprint import stage_to_dict
 from synthpop.runfiles.runfile import dump_runfile, parse_runfile
 from tests.small import small_survey

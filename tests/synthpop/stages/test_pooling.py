@@ -18,7 +18,7 @@ from synthpop import (
     Survey,
     cross_validate,
 )
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.small import ROLES, small_frame, small_survey
 from tests.synthpop.stages.test_relation import frame_with_faith
 

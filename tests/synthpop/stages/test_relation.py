@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Derive, Pipeline, PoolingOptions, Relation, Structure, Survey
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import survey_data
 from tests.small import ROLES, small_frame
 

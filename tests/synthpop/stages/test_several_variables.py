@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, dump_runfile, load_runfile
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame
 

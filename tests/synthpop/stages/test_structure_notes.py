@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.stages import blocks
 from synthpop.stages.blocks import check_size
 from synthpop.stages.structure import structure_fallbacks

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from synthpop import indicators as ind
-from synthpop.microdata.design_variance import sampled_units
-from synthpop.microdata.errors import InputError, SparseDataWarning
+from synthpop.microdata.messages.errors import InputError, SparseDataWarning
+from synthpop.microdata.statistics.design_variance import sampled_units
 from synthpop.variance.resampling import rescaled_bootstrap, unit_multiplicities
 from tests.reference_data import golden, survey_data
 

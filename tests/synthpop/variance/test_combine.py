@@ -8,7 +8,7 @@ import pytest
 
 import synthpop
 from synthpop import Categorical, Pipeline, Structure, combine, estimate_over_replicates
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from tests.small import small_survey
 
 Q = [10.0, 12.0, 17.0, 13.0]  # mean 13, b = 26/3

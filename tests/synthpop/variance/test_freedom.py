@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, estimate_over_replicates
-from synthpop.microdata.design_variance import t_quantile
-from synthpop.microdata.errors import SparseDataWarning
+from synthpop.microdata.messages.errors import SparseDataWarning
+from synthpop.microdata.statistics.design_variance import t_quantile
 from synthpop.variance.freedom import (
     delete_a_group,
     joint_degrees_of_freedom,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Margin, Survey, indicators
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.messages.errors import InputError
 from synthpop.variance.replicate_weights import (
     ReplicateWeights,
     replicate_weights,

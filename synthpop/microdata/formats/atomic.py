@@ -1,0 +1,111 @@
+"""Files that appear whole or not at all, whoever else writes there and whenever the power fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from synthpop.microdata.formats.places import BucketPath, Place
+from synthpop.microdata.messages.errors import OutputError
+
+LONGEST_NAME = 100  # characters of the final name that the temporary one repeats
+TEMPORARY = re.compile(r"\.(?P<name>.+)-\d+-[0-9a-f]{16}\.tmp", re.DOTALL)
+PRIVATE, SHARED = 0o600, 0o666  # the second one is narrowed by the umask
+
+
+@contextmanager
+def replacing(path: Place | str, *, private: bool = False, remaining: str = "") -> Iterator[Path]:
+    """Give a temporary file to write; what it holds at the end becomes `path`.
+
+    private: only the user may read the file (mode 0600); for confidential data
+    remaining: a sentence for the message of a fault: what is still there
+    Yields an empty file beside `path`, whose folder is made where it is missing. Its name is
+        random and it is made with ``O_EXCL`` and ``O_NOFOLLOW``: no link that somebody laid is
+        followed, and two writers of one name do not meet. File and folder are on the disk (fsync)
+        when this returns. In object storage the file becomes the object in one piece.
+    Raises OutputError: the file cannot be written; `path` is as it was, and nothing else is left.
+    """
+    if isinstance(path, BucketPath):
+        with _uploading(path, remaining) as draft:
+            yield draft
+        return
+    target = Path(path)
+    token = f"{os.getpid()}-{secrets.token_hex(8)}"
+    draft = target.with_name(f".{target.name[:LONGEST_NAME]}-{token}.tmp")
+    created = False
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        os.close(os.open(draft, flags, PRIVATE if private else SHARED))
+        created = True
+        yield draft
+        _sync(draft, os.O_RDWR)
+        os.replace(draft, target)
+        created = False
+        if os.name == "posix":  # elsewhere a folder cannot be opened
+            _sync(target.parent, os.O_RDONLY)
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, ValueError) and "null" not in str(problem):
+            raise
+        raise write_error(target, problem, remaining) from None
+    finally:
+        if created:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _uploading(target: BucketPath, remaining: str) -> Iterator[Path]:
+    """Give a temporary file to write; what it holds at the end becomes the object."""
+    with tempfile.TemporaryDirectory(prefix="synthpop-") as folder:
+        draft = Path(folder) / "draft"
+        try:
+            draft.touch()
+            yield draft
+            target.upload(draft)
+        except OSError as problem:
+            raise write_error(target, problem, remaining) from None
+
+
+def write_text(path: Place | str, text: str, *, private: bool = False, remaining: str = "") -> None:
+    """Write a text file (UTF-8) whole or not at all; see `replacing`."""
+    with replacing(path, private=private, remaining=remaining) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def is_temporary(path: Place, *names: str) -> bool:
+    """Return whether a killed writer of a file with one of these names (patterns) left this one."""
+    match = TEMPORARY.fullmatch(path.name)
+    return match is not None and any(re.fullmatch(name, match["name"]) for name in names)
+
+
+def write_error(path: Place, problem: Exception, remaining: str = "") -> OutputError:
+    """Return the error of a file that cannot be written, with a hint what to do."""
+    reason = getattr(problem, "strerror", None) or str(problem)
+    hint = "Check the folder and run again."
+    if getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        reason, hint = "the disk is full", "Make room and run again."
+    text = f"cannot write {path}: {reason}. Nothing half-written was left. {hint} {remaining}"
+    return OutputError(text.rstrip())
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def relative_path(file: Path, folder: Path) -> str:
+    """Return the path from a folder to a file; the absolute path where they share no drive."""
+    try:
+        return os.path.relpath(file, folder)
+    except ValueError:
+        return str(file.resolve())

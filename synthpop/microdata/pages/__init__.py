@@ -1,0 +1,1 @@
+"""Pages: one shell and one style of HTML, and charts as SVG."""

@@ -1,0 +1,1 @@
+"""Runs: commands, engines, chunks, kernels, what identifies a run."""

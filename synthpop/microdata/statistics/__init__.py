@@ -1,0 +1,1 @@
+"""Statistics on arrays: weighted, robust, of tails and designs; intervals, formulas, streams."""
