@@ -1,4 +1,4 @@
-"""A new measure, attack, protection method or utility measure is one file and one registry line.
+"""A new measure, attack, protection method or utility measure is one module with one entry.
 
 A dummy of each is registered; it appears in every function, session, script, run file and page that
 reads its registry. (Measures and attacks in comparisons: see ``comparison/test_compare.py``.)
@@ -16,6 +16,7 @@ import riskeval
 from riskeval import protect
 from riskeval.attacks import registry as attacks
 from riskeval.attacks.numbers import AttackNumber
+from riskeval.protection.entry import ProtectionMethod
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.runfiles.runfile import load_protect_plan
 from riskeval.shared.measurement import MeasureInfo, Measurement
@@ -95,7 +96,10 @@ def test_a_new_attack_is_run_by_every_function(
 def test_a_new_protection_method_works_in_sessions_scripts_and_run_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(protect.VERBS, "blank", __name__)
+    entry = ProtectionMethod(
+        run=blank, title="Blank", question="Which?", blind_spots="others", example={}
+    )
+    monkeypatch.setitem(protect.VERBS, "blank", entry)
     original = people(100)
     session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
     result = session.apply("blank", "sex", rows=3)
