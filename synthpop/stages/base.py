@@ -21,6 +21,7 @@ from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.methods import keep_copies
 from synthpop.microdata.messages.parameters import NONE, OneOf, Whole
+from synthpop.stages.entry import StageEntry
 
 DECIMALS = OneOf("survey") | Whole(0, 12) | NONE
 """Option `decimals` of a stage."""
@@ -60,7 +61,8 @@ class Stage(ABC):
 
     __slots__ = ()
 
-    kind: ClassVar[str]  # its key in the registry
+    kind: ClassVar[str]  # its name in run files
+    entry: ClassVar[StageEntry]
     name: Any  # of the column that it makes, or several, where it makes some
     # options that are lists of names; the first one names what the stage is about
     NAMES: ClassVar[tuple[str, ...]] = ()
