@@ -144,9 +144,7 @@ def totals_page(population) -> list:  # type: ignore[no-untyped-def]
 
 
 def test_totals_of_the_scaled_population_are_taken_as_they_are(survey, margins) -> None:
-    tenth = [
-        Margin(m.frame.assign(total=m.frame["total"] * 0.1), level=m.level) for m in margins
-    ]
+    tenth = [Margin(m.frame.assign(total=m.frame["total"] * 0.1), level=m.level) for m in margins]
     fitted = Pipeline(STAGES, known_totals=tenth).fit(survey, seed=1)
     population = fitted.simulate(scale=0.1)
     assert population.manifest.steps[0].converged
@@ -155,7 +153,7 @@ def test_totals_of_the_scaled_population_are_taken_as_they_are(survey, margins) 
     assert record["size"] == pytest.approx(0.1, rel=0.1)
     assert population.n_persons == pytest.approx(tenth[0].targets.sum(), abs=5)
     assert "as those of a population of scale 0.1" in str(totals_page(population))
-    with pytest.raises(InputError, match="known_totals: add up to .* times what the weights"):
+    with pytest.raises(InputError, match=r"known_totals: add up to .* times what the weights"):
         fitted.simulate(scale=0.5)
     ones = Survey(survey.frame.assign(w=1.0), **ROLES)  # weights that do not stand for the country
     scaled = Pipeline(STAGES, known_totals=margins).fit(ones, seed=1).simulate(scale=0.1)
