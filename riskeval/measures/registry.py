@@ -60,6 +60,7 @@ def _run_recovery(request: AssessRequest) -> Recovery:
         household=request.household,
         weights=weights,
         keys=request.keys,
+        k=request.limits.k or 3,
         suppressed=pd.DataFrame(is_key, columns=frame.columns),
         **request.arguments("recovery"),
     )
@@ -127,7 +128,7 @@ MEASURES: dict[str, Measure] = {
         "Which missing key values can be read back from the rest of the file?",
         (), _run_recovery, numbers.of_recovery, "de Waal and Willenborg 1997",
         ("strata", "components", "household_variables", "household_size", "rules", "certainty"),
-        infos=(numbers.RECOVERED, numbers.BELOW_RECOVERED),
+        infos=(numbers.RECOVERED, numbers.below_recovered(3)),
     ),
     "individual_risk": Measure(
         "Individual risk", "How likely is it that an intruder links a record to its person?",
