@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthpop.microdata.formats.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.formats.lock import LOCK, only_writer
 from synthpop.microdata.formats.places import Place, file_hash, files_below, name_below
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.codes import MISSING
@@ -23,7 +24,6 @@ from synthpop.microdata.frame.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.messages.errors import OutputError
 from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
-from synthpop.population.lock import LOCK, only_writer
 from synthpop.population.manifest import RUNNING, BlockRecord, Manifest
 from synthpop.population.plain_values import ManifestError
 from synthpop.population.run_identity import RunIdentity
