@@ -8,6 +8,7 @@ documentation that say what each does not see. A test says when they are not.
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
 import subprocess
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from riskeval.measures.registry import MEASURES
 from riskeval.protection.registry import VERBS
 from riskeval.runfiles.schema import plans_page
 from synthpop.runfiles.schema import runfile_page
@@ -77,12 +79,19 @@ def verbs_stub(file: Path) -> str:
     return in_order("\n".join([VERBS_HEAD, "", *imports, "", VERBS_CLASS, *methods]), file)
 
 
+def load(address: str) -> Any:
+    """Return what stands at ``module:name``."""
+    module, _, name = address.partition(":")
+    return inspect.unwrap(getattr(importlib.import_module(module), name))
+
+
 def front(public: Callable[[], Iterable[Any]]) -> Callable[[Path], str]:
     """Return what writes the front of a package: it hands on the functions of the entries."""
 
     def text(file: Path) -> str:
         lines = file.read_text(encoding="utf-8")
-        for one in map(inspect.unwrap, public()):
+        for function in public():
+            one = load(function) if isinstance(function, str) else inspect.unwrap(function)
             if not re.search(rf" as {one.__name__}$", lines, re.MULTILINE):
                 line = f"    from {one.__module__} import {one.__name__} as {one.__name__}\n"
                 lines = lines.replace("if TYPE_CHECKING:\n", f"if TYPE_CHECKING:\n{line}", 1)
@@ -91,10 +100,31 @@ def front(public: Callable[[], Iterable[Any]]) -> Callable[[Path], str]:
     return text
 
 
+def table_under(
+    head: str, columns: tuple[str, ...], rows: Callable[[], Iterable[tuple[str, ...]]]
+) -> Callable[[Path], str]:
+    """Return what writes the first table below a heading of a page of the documentation."""
+
+    def text(file: Path) -> str:
+        before, part = file.read_text(encoding="utf-8").split(f"{head}\n", 1)
+        lines = [columns, ("---",) * len(columns), *rows()]
+        table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+        part = re.sub(r"(?:^\|.*\n)+", lambda old: table, part, count=1, flags=re.MULTILINE)
+        return f"{before}{head}\n{part}"
+
+    return text
+
+
 DERIVED: dict[str, Callable[[Path], str]] = {
     "riskeval/protect.py": front(lambda: [method.run for method in VERBS.values()]),
     "riskeval/session/verbs.pyi": verbs_stub,
     "synthpop/__init__.py": front(lambda: STAGES.values()),
+    "riskeval/__init__.py": front(lambda: [one.function for one in MEASURES.values()]),
+    "docs/methods/categorical-risk.md": table_under(
+        "## What each measure of `assess` cannot see",
+        ("measure", "question", "does not see"),
+        lambda: [(f"`{name}`", one.question, one.blind_spots) for name, one in MEASURES.items()],
+    ),
     "docs/reference/run-file.md": lambda file: runfile_page(),
     "docs/reference/run-files-of-riskeval.md": lambda file: plans_page(),
 }

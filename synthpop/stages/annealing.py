@@ -124,8 +124,8 @@ class Anneal(PopulationStage):
     max_copies: int = 3
     cell_gap: float = 0.0
 
-    kind: ClassVar[str] = "anneal"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="anneal",
         rank=110,
         title="Known totals",
         question="Which households meet the totals that are known?",

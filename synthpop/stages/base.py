@@ -61,11 +61,16 @@ class Stage(ABC):
 
     __slots__ = ()
 
-    kind: ClassVar[str]  # its name in run files
     entry: ClassVar[StageEntry]
+    kind: ClassVar[str]  # name of the entry: its type in run files
     name: Any  # of the column that it makes, or several, where it makes some
     # options that are lists of names; the first one names what the stage is about
     NAMES: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        """Take the kind from the entry."""
+        if "entry" in vars(cls):
+            cls.kind = cls.entry.name
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one; keep copies of lists."""

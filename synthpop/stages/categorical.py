@@ -130,8 +130,8 @@ class Categorical(ClassStage):
         if not isinstance(self.name, str):
             object.__setattr__(self, "name", as_names("name", self.name))
 
-    kind: ClassVar[str] = "categorical"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="categorical",
         rank=50,
         title="Categorical variable",
         question="Which category does a person have, given what is known of her or him?",

@@ -100,8 +100,8 @@ class Components(BlockStage):
     shares: str = "near the donor"
     unsplit: bool = False
 
-    kind: ClassVar[str] = "components"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="components",
         rank=90,
         title="Components",
         question="How does a total divide into its parts?",

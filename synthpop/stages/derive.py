@@ -94,8 +94,8 @@ class Derive(BlockStage):
     within: str | None = None
     aggregate: str | None = None
 
-    kind: ClassVar[str] = "derive"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="derive",
         rank=40,
         title="Derived variable",
         question="Which variable follows from others by a rule?",

@@ -83,8 +83,8 @@ class Distribute(PopulationStage):
     tolerance: float = 0.0
     max_proposals: int | None = None
 
-    kind: ClassVar[str] = "distribute"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="distribute",
         rank=100,
         title="Small areas",
         question="In which small area of its region does a household live?",

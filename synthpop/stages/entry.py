@@ -15,6 +15,8 @@ class StageEntry(NamedEntry):
 
     Attributes
     ----------
+    name : str
+        Its type in run files.
     example : mapping
         Its table in a run file on the demo survey, without the type; a callable makes the table of
         known totals from the survey.
@@ -22,6 +24,7 @@ class StageEntry(NamedEntry):
         Stages whose examples come before it in a recipe.
     """
 
+    name: str
     example: Mapping[str, Any]
     after: tuple[str, ...] = ()
 

@@ -84,8 +84,8 @@ class GibbsPass(BlockStage):
 
     OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
 
-    kind: ClassVar[str] = "gibbs_pass"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="gibbs_pass",
         rank=70,
         title="Second pass",
         question="Which values do variables have, given also those that came after them?",

@@ -69,8 +69,8 @@ class CorrectHeaping(SurveyStage):
     window: tuple[float, float] | None = None
     by: str | None = None
 
-    kind: ClassVar[str] = "correct_heaping"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="correct_heaping",
         rank=10,
         title="Heaped ages",
         question="Which ages were rounded by those who answered, and what may they have been?",

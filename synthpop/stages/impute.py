@@ -71,8 +71,8 @@ class Impute(SurveyStage):
     empty: str = "keep"
     unit: str = "person"
 
-    kind: ClassVar[str] = "impute"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="impute",
         rank=20,
         title="Missing values filled",
         question="Which value may a missing answer have had, as a similar row has it?",

@@ -103,8 +103,8 @@ class Relation(ClassStage):
     impossible: Sequence[Mapping[str, Any]] | None = None
     by_household: str = FIRST_MEMBER
 
-    kind: ClassVar[str] = "relation"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="relation",
         rank=60,
         title="Variable of related persons",
         question="Which value do the members of a household have, given that of its head?",

@@ -99,8 +99,8 @@ class Structure(BlockStage):
     pooling: str | float = "cross-validated"
     jitter: Mapping[str, int] | None = None
 
-    kind: ClassVar[str] = "structure"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="structure",
         rank=30,
         title="Household structure",
         question="Which households, of which members, are there in each stratum?",

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 
@@ -34,7 +35,7 @@ class NamedEntry:
     title: str
     question: str
     blind_spots: str
-    rank: int = 100
+    rank: int = 1000
 
 
 E = TypeVar("E")
@@ -43,33 +44,39 @@ E = TypeVar("E")
 class Entries(MutableMapping[str, E]):
     """The entries of a room by name, found in its modules when they are first asked for.
 
+    Only modules that make an entry are imported, so that what is dear to import can wait.
+
     Parameters
     ----------
     package : str
         The room; its modules and those of rooms inside it are read.
-    name_of : callable
-        Value of a module -> the name of the entry that it is, or None.
-    rank_of : callable
-        Entry -> its place among the others.
+    kind : type
+        Of the entries: values of modules, or the attribute ``entry`` of their classes.
     """
 
-    def __init__(
-        self, package: str, name_of: Callable[[Any], str | None], rank_of: Callable[[E], int]
-    ) -> None:
-        self._package, self._name_of, self._rank_of = package, name_of, rank_of
+    def __init__(self, package: str, kind: type[Any]) -> None:
+        self._package, self._kind = package, kind
 
     @cached_property
     def _found(self) -> dict[str, E]:
-        room = importlib.import_module(self._package)
-        entries: dict[str, E] = {}
-        for module in pkgutil.walk_packages(room.__path__, f"{self._package}."):
-            for value in vars(importlib.import_module(module.name)).values():
-                name = self._name_of(value)
-                if name is None:
+        found: dict[str, tuple[int, E]] = {}
+        for module in self._modules():
+            for value in vars(importlib.import_module(module)).values():
+                entry = vars(value).get("entry") if isinstance(value, type) else value
+                if not isinstance(entry, self._kind):
                     continue
-                if entries.setdefault(name, value) is not value:
-                    raise TypeError(f"{module.name}: there are two entries {name!r}")
-        return dict(sorted(entries.items(), key=lambda one: (self._rank_of(one[1]), one[0])))
+                if found.setdefault(entry.name, (entry.rank, value))[1] is not value:
+                    raise TypeError(f"{module}: there are two entries {entry.name!r}")
+        ranks = {name: rank for name, (rank, _) in found.items()}
+        return {name: found[name][1] for name in sorted(found, key=lambda one: (ranks[one], one))}
+
+    def _modules(self) -> Iterator[str]:
+        """Yield the modules in whose text an entry is made."""
+        room = importlib.import_module(self._package)
+        for module in pkgutil.walk_packages(room.__path__, f"{self._package}."):
+            spec: Any = find_spec(module.name)
+            if f" = {self._kind.__name__}(".encode() in spec.loader.get_data(spec.origin):
+                yield module.name
 
     def __getitem__(self, name: str) -> E:
         return self._found[name]

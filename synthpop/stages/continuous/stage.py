@@ -168,8 +168,8 @@ class Continuous(BlockStage):
             object.__setattr__(self, option.name, value)
         self.__post_init__()  # a run file sets the options without `__init__`
 
-    kind: ClassVar[str] = "continuous"
     entry: ClassVar[StageEntry] = StageEntry(
+        name="continuous",
         rank=80,
         title="Continuous variable",
         question="Which amount does a person have, given what is known of her or him?",

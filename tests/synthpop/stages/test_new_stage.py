@@ -55,9 +55,12 @@ class Coin(BlockStage):
     'coin coin'
     """
 
-    kind: ClassVar[str] = "coin"
     entry: ClassVar[StageEntry] = StageEntry(
-        title="Coin", question="Heads?", blind_spots="the edge", example={"name": "coin"}
+        name="coin",
+        title="Coin",
+        question="Heads?",
+        blind_spots="the edge",
+        example={"name": "coin"},
     )
     name: str
     heads: float = 0.5
