@@ -14,8 +14,9 @@ import pytest
 
 import riskeval
 from riskeval import protect
-from riskeval.attacks import registry as attacks
+from riskeval.attacks.entry import AttackEntry
 from riskeval.attacks.numbers import AttackNumber
+from riskeval.attacks.registry import ATTACKS
 from riskeval.measures.entry import Measure
 from riskeval.measures.registry import MEASURES
 from riskeval.protection.entry import ProtectionMethod
@@ -77,13 +78,13 @@ def test_a_new_utility_measure_that_fails_says_why(monkeypatch: pytest.MonkeyPat
 def test_a_new_attack_is_run_by_every_function(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    entry = attacks.AttackEntry(
-        "Peek!", "looks at everything", "categorical", False, (), False,
-        lambda given, target: len(given.original),
-        lambda result: [AttackNumber(Measurement(PEEK, 0.5, "ill", records=result))],
-        "nothing",
+    entry = AttackEntry(
+        name="peek", title="Peek!", question="Who?", story="looks at everything", function=len,
+        blind_spots="nothing", target="categorical", honours=(),
+        run=lambda given, target: len(given.original),
+        numbers=lambda result: [AttackNumber(Measurement(PEEK, 0.5, "ill", records=result))],
     )  # fmt: skip
-    monkeypatch.setitem(attacks.ATTACKS, "peek", entry)
+    monkeypatch.setitem(ATTACKS, "peek", entry)
     original = people(100)
     assessed = riskeval.assess_synthetic(
         original, people(80, seed=3), ROLES["keys"], ["ill"], attacks=["peek"], seed=1
@@ -93,6 +94,7 @@ def test_a_new_attack_is_run_by_every_function(
     assert "Peek!" in judgement.read_text(encoding="utf-8")
     comparison = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES)
     assert comparison.table["peek: ill"].tolist() == [0.5, 0.5]
+    assert comparison.table.loc["half", "worst_risk"] == 1  # as with the original
     assert "Peek!" in comparison.report(tmp_path / "c.html").read_text(encoding="utf-8")
 
 
