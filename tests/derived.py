@@ -21,6 +21,7 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.measures.registry import MEASURES
 from riskeval.protection.registry import VERBS
 from riskeval.runfiles.schema import plans_page
+from riskeval.utility.registry import UTILITIES
 from synthpop.runfiles.schema import runfile_page
 from synthpop.stages.registry import STAGES
 
@@ -132,6 +133,11 @@ DERIVED: dict[str, Callable[[Path], str]] = {
         "## What each attack cannot see",
         ("attack", "question", "does not see"),
         lambda: [(f"`{name}`", one.question, one.blind_spots) for name, one in ATTACKS.items()],
+    ),
+    "docs/methods/utility.md": table_under(
+        "## What each measure of a comparison cannot see",
+        ("measure", "question", "does not see"),
+        lambda: [(f"`{name}`", one.question, one.blind_spots) for name, one in UTILITIES.items()],
     ),
     "docs/reference/run-file.md": lambda file: runfile_page(),
     "docs/reference/run-files-of-riskeval.md": lambda file: plans_page(),
