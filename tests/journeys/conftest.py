@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
-from tests.journeys.journey import Journey, write_sources
+from tests.journeys.journey import Journey, JourneyOf, write_sources
 
 
 @pytest.fixture(scope="session")
-def journey_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Journey]:
+def journey_of(tmp_path_factory: pytest.TempPathFactory) -> JourneyOf:
     """Return the journey of a recipe and a source, made once."""
     files = write_sources(tmp_path_factory.mktemp("sources"))
     made: dict[tuple[str, str], Journey] = {}

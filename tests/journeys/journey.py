@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import tomli_w
 
 import riskeval
 import synthpop
@@ -104,6 +107,21 @@ class Journey:
         return target
 
     @cached_property
+    def tables(self) -> dict[str, Any]:
+        """The run file of the recipe as a user goes on with it: of `starter`, or its stages."""
+        plan = synthpop.load_runfile(self.starter)
+        text = self.starter.read_text(encoding="utf-8")
+        if self.recipe != "init":
+            text = synthpop.dump_runfile(replace(plan, stages=self.fitted.steps))
+        return tomllib.loads(text)
+
+    def run_file(self, name: str, changes: Mapping[str, Any]) -> Path:
+        """Write the run file with other tables: keys of a table are merged, None takes one out."""
+        target = self.folder / f"{name}.toml"
+        target.write_text(tomli_w.dumps(merged(self.tables, changes)), encoding="utf-8")
+        return target
+
+    @cached_property
     def fitted(self) -> Any:
         """The fitted pipeline."""
         if self.recipe == "readme":
@@ -147,6 +165,21 @@ class Journey:
         coarse = self.learned_from.frame.assign(db040="everywhere")
         releases = {"synthetic": self.population, "coarse": coarse}
         return riskeval.compare(self.learned_from, releases, keys=KEYS, numeric=["netIncome"])
+
+
+JourneyOf = Callable[[str, str], Journey]  # recipe and source -> journey
+
+
+def merged(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables with changes; None takes a key out."""
+    result = dict(tables)
+    for key, value in changes.items():
+        before = result.pop(key, {})
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            value = merged(before, value)
+        if value is not None:
+            result[key] = value
+    return result
 
 
 def minimal() -> Pipeline:

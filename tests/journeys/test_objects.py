@@ -15,7 +15,7 @@ import pytest
 from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
 from synthpop import FittedPipeline, Population, Survey
-from tests.journeys.journey import CELLS, KEYS, SCALE, Journey
+from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf
 
 SHOWN = ("__repr__", "_repr_html_")
 """What a console and a notebook do with an object."""
@@ -161,7 +161,7 @@ def test_a_verb_answers(
     verb: str,
     recipe: str,
     source: str,
-    journey_of: Callable[[str, str], Journey],
+    journey_of: JourneyOf,
     tmp_path: Path,
 ) -> None:
     it = getattr(journey_of(recipe, source), OBJECTS[cls])
