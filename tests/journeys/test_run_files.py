@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,10 +18,8 @@ from tests.journeys.journey import (
     KEYS,
     ROLES,
     SCALE,
-    SOURCES,
     Journey,
     JourneyOf,
-    demo_slice,
 )
 
 Tables = dict[str, Any]
@@ -63,20 +60,34 @@ def fixed(**tables: Any) -> Block:
     return lambda it: tables
 
 
-def calibrated(**options: Any) -> Block:
-    """Calibrate the weights to the sexes."""
-    return lambda it: {"calibrate": {"margin": [total(it, "rb090")], **options}}
+def calibrated(it: Journey) -> Tables:
+    """Calibrate the weights to the sexes, with no option."""
+    return {"calibrate": {"margin": [total(it, "rb090")]}}
 
 
-def margin_of(**keys: Any) -> Block:
-    """Calibrate the weights to the sexes and to one table more."""
-    names = () if "variable" in keys else ("db040",)
+def margins(it: Journey) -> Tables:
+    """Known totals of each kind, one in a file whose column of totals has another name."""
+    pd.DataFrame(cells(it, "rb090")).rename(columns={"total": "persons"}).to_csv(
+        it.folder / "totals.csv", index=False
+    )
+    income = float(it.survey.weights @ it.survey.frame["netIncome"].fillna(0).astype(float))
+    shares = [{**cell, "total": cell["total"] / 12_069} for cell in cells(it, "pb220a")]
+    tables = [
+        {"file": "totals.csv", "total": "persons"},
+        total(it, "db040", level="household", importance=0.5),
+        {"table": income, "variable": "netIncome", "name": "income", "importance": 0.1},
+        {"table": shares, "size": 12_069, "importance": 0.1},
+    ]
+    return {"calibrate": {"margin": tables}}
 
-    def tables(it: Journey) -> Tables:
-        more = total(it, *names, **keys) if names else {"table": 3e8, **keys}
-        return {"calibrate": {"margin": [total(it, "rb090"), more]}}
 
-    return tables
+def bounded(it: Journey) -> Tables:
+    """Calibrate by other options than those of `calibrated`."""
+    options = {
+        "method": "logit", "bounds": [0.5, 2.0], "weight_bounds": [1.0, 500.0], "tolerance": 1e-4,
+        "max_iterations": 50, "household_equal": False, "distance_over": "person",
+    }  # fmt: skip
+    return {"calibrate": {"margin": [total(it, "rb090")], **options}}
 
 
 def one_more(kind: str, at: int | None = None, **keys: Any) -> Block:
@@ -103,15 +114,8 @@ def areas(it: Journey) -> Tables:
 
 def exchanged(it: Journey) -> Tables:
     """Exchange households to meet a table."""
-    return one_more("anneal", margins=[total(it, "rb090", scale=SCALE)])(it)
-
-
-def margin_file(it: Journey) -> Tables:
-    """Read known totals from a file whose column of totals has another name."""
-    pd.DataFrame(cells(it, "rb090")).rename(columns={"total": "persons"}).to_csv(
-        it.folder / "totals.csv", index=False
-    )
-    return {"calibrate": {"margin": [{"file": "totals.csv", "total": "persons"}]}}
+    tables = one_more("anneal", margins=[total(it, "rb090", scale=0.1)])(it)
+    return {**tables, "run": {"scale": 0.1}}
 
 
 def other_csv(it: Journey) -> Tables:
@@ -135,7 +139,8 @@ def own_dictionary(it: Journey) -> Tables:
 def of_population(it: Journey) -> Tables:
     """Learn from a population on disk, which knows its roles."""
     it.fitted.simulate(scale=SCALE, out=it.folder / "learned")
-    return {"survey": {name: None for name in it.tables["survey"]} | {"population": "learned"}}
+    survey = dict.fromkeys(it.tables["survey"]) | {"population": "learned"}
+    return {"survey": survey, "run": {"scale": 1.0}}
 
 
 def correction(it: Journey) -> Tables:
@@ -146,76 +151,97 @@ def correction(it: Journey) -> Tables:
     return {"survey": {"file": "design.parquet", **design}}
 
 
-ON_EVERY_RECIPE: dict[str, Block] = {
+PARTS = ["py010n", "py050n", "py090n", "py100n", "py110n", "py120n", "py130n", "py140n"]
+MAIN: dict[str, Block] = {
     "risk": fixed(risk=RISK),
     "known totals": known(1.0),
-    "known totals of a scale": known(0.1),
-    "calibrate": calibrated(),
+    "known totals, scaled": known(0.1),
+    "calibrate": calibrated,
 }
-NO_RECIPE = "is about reading, the weights, the page or one stage: run on the minimal recipe"
-ON_THE_MINIMAL: dict[str, Block] = {
-    "survey.csv": other_csv,
-    "survey.dictionary": own_dictionary,
-    "survey.user_missing": fixed(survey={"user_missing": "level"}),
-    "survey.population": of_population,
-    "survey.demo": fixed(
-        survey=dict.fromkeys(("file", *ROLES)) | {"demo": True}, run={"scale": 0.001}
+"""On every recipe and source."""
+OF_STAGES: dict[str, Block] = {
+    "correct_heaping": one_more("correct_heaping", 0, name="age"),
+    "impute": one_more("impute", 0, variables=["pl030"], given=["age"]),
+    "derive": one_more("derive", 1, name="old", source="age", breaks=[-1, 64, 120]),
+    "relation": one_more("relation", name="pb220a", relationship="rb090", head="female"),
+    "gibbs_pass": one_more("gibbs_pass", variables=["pl030"]),
+    "components": one_more("components", total="netIncome", parts=PARTS, by=["pl030"]),
+    "distribute": areas,
+    "anneal": exchanged,
+}
+"""On the minimal recipe, which has the others, and every source."""
+OF_KEYS: dict[str, tuple[str, str, Block]] = {
+    "csv": ("minimal", "csv", other_csv),
+    "dictionary": ("minimal", "csv", own_dictionary),
+    "user missing": ("minimal", "spss", fixed(survey={"user_missing": "level"})),
+    "population": ("minimal", "csv", of_population),
+    "demo": (
+        "minimal",
+        "embedded",
+        fixed(survey=dict.fromkeys(("file", *ROLES)) | {"demo": True}, run={"scale": 0.001}),
     ),
-    "survey.unweighted": fixed(
-        survey={"weight": None, "household_weight": None, "unweighted": True}, run={"scale": 1.0}
+    "unweighted": (
+        "minimal",
+        "csv",
+        fixed(
+            survey={"weight": None, "household_weight": None, "unweighted": True},
+            run={"scale": 1.0},
+        ),
     ),
-    "survey.household_weight": fixed(survey={"household_weight": "mean of members"}),
-    "survey without households": fixed(
-        survey=dict.fromkeys(("household", "household_size", "household_weight", "person"))
+    "weight of members": (
+        "minimal",
+        "csv",
+        fixed(survey={"household_weight": "mean of members"}),
     ),
-    "survey.psu": correction,
-    "calibrate.method": calibrated(method="linear"),
-    "calibrate.bounds": calibrated(method="logit", bounds=[0.5, 2.0]),
-    "calibrate.weight_bounds": calibrated(method="linear", weight_bounds=[1.0, 500.0]),
-    "calibrate.tolerance": calibrated(tolerance=1e-4, max_iterations=50),
-    "calibrate.household_equal": calibrated(household_equal=False),
-    "calibrate.distance_over": calibrated(distance_over="household"),
-    "margin.file": margin_file,
-    "margin.level": margin_of(level="household"),
-    "margin.importance": margin_of(importance=0.5),
-    "margin.variable": margin_of(variable="netIncome", name="income", importance=0.1),
-    "margin.size": margin_of(size=12_000),
-    "run.rows_per_block": fixed(run={"rows_per_block": 50}),
-    "run.strata": fixed(run={"strata": ["Lowland"]}),
-    "run.out": fixed(run={"out": "elsewhere"}),
-    "run without a seed": fixed(run={"seed": None}),
-    "risk.accuracy": fixed(risk={**RISK, "accuracy": [0.1]}),
-    "risk.intervals": fixed(risk={**RISK, "intervals": ["py010n", "netIncome"]}),
-    "risk.replicates": fixed(risk={**RISK, "replicates": 1}),
-    "report.title": fixed(report={"title": "People", "date": "2025", "file": "people.html"}),
-    "report.audience": fixed(report={"audience": "external"}, risk=RISK),
-    "report.language": fixed(report={"language": "de"}),
-    "rules": fixed(rules=["age >= 0"]),
-    "stage correct_heaping": one_more("correct_heaping", 0, name="age"),
-    "stage impute": one_more("impute", 0, variables=["pl030"], given=["age"]),
-    "stage derive": one_more("derive", 1, name="old", source="age", breaks=[-1, 64, 120]),
-    "stage relation": one_more(
-        "relation", name="pb220a", relationship="rb090", head="female"
+    "persons alone": (
+        "minimal",
+        "csv",
+        fixed(
+            survey=dict.fromkeys(("household", "household_size", "household_weight", "person"))
+        ),
     ),
-    "stage gibbs_pass": one_more("gibbs_pass", variables=["pl030"]),
-    "stage components": one_more(
-        "components", total="netIncome", parts=["py010n", "py050n", "py090n", "py100n", "py110n",
-        "py120n", "py130n", "py140n"], by=["pl030"]
+    "design": ("minimal", "csv", correction),
+    "calibrate options": ("minimal", "csv", bounded),
+    "margins": ("minimal", "csv", margins),
+    "run options": (
+        "minimal",
+        "csv",
+        fixed(run={"rows_per_block": 50, "strata": ["Lowlands"], "out": "out", "seed": None}),
     ),
-    "stage distribute": areas,
-    "stage anneal": exchanged,
+    "risk options": (
+        "readme",
+        "csv",
+        fixed(
+            risk={
+                **RISK, "accuracy": [0.1], "intervals": ["income_low", "income_high"],
+                "replicates": 1,
+            },
+            report={"audience": "external"},
+        ),
+    ),
+    "report": (
+        "minimal",
+        "csv",
+        fixed(
+            report={"title": "People", "date": "2025", "file": "people.html", "language": "de"}
+        ),
+    ),
+    "rules": ("minimal", "csv", fixed(rules=["age >= 0"])),
 }  # fmt: skip
-BLOCKS = ON_EVERY_RECIPE | ON_THE_MINIMAL
-NOT_RUN: dict[tuple[str, str, str], str] = {
-    (name, recipe, source): NO_RECIPE
-    for name in ON_THE_MINIMAL
-    for recipe, source in CELLS
-    if recipe != "minimal"
-} | {
-    ("survey.csv", "minimal", "embedded"): "is not read from text",
-    ("survey.csv", "minimal", "spss"): "is not read from text",
-    ("survey.demo", "minimal", "csv"): "is the embedded survey itself",
-    ("survey.demo", "minimal", "spss"): "is the embedded survey itself",
+"""Keys that are no default: recipe and source on which they are run."""
+BLOCKS = MAIN | OF_STAGES | {name: make for name, (*_, make) in OF_KEYS.items()}
+RUN = [
+    *((name, *cell) for name in MAIN for cell in CELLS),
+    *((name, *cell) for name in OF_STAGES for cell in CELLS if cell[0] == "minimal"),
+    *((name, recipe, source) for name, (recipe, source, _) in OF_KEYS.items()),
+]
+NOT_RUN = {
+    (name, *cell): "a stage is added to the minimal recipe, on every source"
+    if name in OF_STAGES
+    else f"of reading, weights or the page: run on {' and '.join(OF_KEYS[name][:2])} only"
+    for name in BLOCKS
+    for cell in CELLS
+    if (name, *cell) not in RUN
 }
 """Block, recipe and source that are not run -> the reason."""
 
@@ -252,26 +278,21 @@ def test_every_key_and_stage_is_in_the_matrix(journey_of: JourneyOf) -> None:
     assert sorted(asked - found) == []
 
 
-def test_what_is_not_run_has_a_reason() -> None:
-    assert all(NOT_RUN.values())
-    assert {name for name, *_ in NOT_RUN} <= set(BLOCKS)
-    for name in BLOCKS:
-        assert any((name, *cell) not in NOT_RUN for cell in CELLS), name
+def test_every_pair_is_run_or_has_a_reason() -> None:
+    every = {(name, *cell) for name in BLOCKS for cell in CELLS}
+    assert every == {*RUN, *NOT_RUN}
+    assert {name for name, *_ in RUN} == set(BLOCKS)
 
 
-RUN = [(name, *cell) for name in BLOCKS for cell in CELLS if (name, *cell) not in NOT_RUN]
-
-
-@pytest.mark.parametrize(("block", "recipe", "source"), RUN, ids="-".join)
+@pytest.mark.parametrize(("block", "recipe", "source"), RUN, ids=map("-".join, RUN))
 def test_a_block_runs(block: str, recipe: str, source: str, journey_of: JourneyOf) -> None:
     it = journey_of(recipe, source)
-    name = block.replace(" ", "-").replace(".", "-")
-    file = it.run_file(name, BLOCKS[block](it))
-    if recipe != "minimal" and block != "risk":  # the page is that of the others
-        assert synthpop.run(file).n_persons > 0
+    file = it.run_file(block, BLOCKS[block](it))
+    if block in OF_STAGES or (recipe != "minimal" and block in MAIN and block != "risk"):
+        assert synthpop.run(file).n_persons > 0  # the page is that of the other blocks
         return
     done = call(synthpop.cli.main, "run", file, cwd=it.folder)
     assert done.returncode == 0, done.stderr
-    folder = it.folder / ("elsewhere" if block == "run.out" else name)
+    folder = it.folder / ("out" if block == "run options" else block)
     done = call(synthpop.cli.main, "verify", folder, cwd=it.folder)
     assert "complete and unchanged" in done.stdout, done.stderr
