@@ -224,9 +224,17 @@ def write_manifest(root: Place, manifest: Manifest) -> None:
 
 def add_file(root: Place, path: Place) -> None:
     """Note another file of a finished run, such as its report, so that `verify` covers it."""
+    _note_files(root, {name_below(path, root): file_hash(path)})
+
+
+def expect_files(root: Place, paths: Sequence[Place]) -> None:
+    """Note files that the run has yet to write: until `add_file`, `verify` tells they are not."""
+    _note_files(root, {name_below(path, root): "" for path in paths})
+
+
+def _note_files(root: Place, files: Mapping[str, str]) -> None:
     manifest = read_manifest(root)
-    name = name_below(path, root)
-    write_manifest(root, replace(manifest, files={**manifest.files, name: file_hash(path)}))
+    write_manifest(root, replace(manifest, files={**manifest.files, **files}))
 
 
 def fallbacks_of(blocks: Sequence[BlockRecord]) -> list[Fallback]:
