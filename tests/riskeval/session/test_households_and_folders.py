@@ -14,9 +14,9 @@ import pytest
 
 from riskeval import ProtectionSession, protect, recover
 from riskeval.session.verbs import SessionVerbs
+from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.lock import only_writer
 from synthpop.microdata.messages.errors import InputError, OutputError
-from synthpop.microdata.runs.hashed import with_hash, without_hash
 
 
 def people(n: int = 150) -> pd.DataFrame:
