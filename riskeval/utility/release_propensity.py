@@ -57,9 +57,7 @@ MEASURE = UtilityMeasure(
     rank=50,
     title="Propensity score",
     question="Can a model tell the two files apart?",
-    blind_spots=(
-        "differences that the terms of the model do not have; which records and variables differ"
-    ),
+    blind_spots="differences that only two variables together show; which records differ",
     run=_propensity,
     infos=(PMSE, PMSE_RATIO),
 )
