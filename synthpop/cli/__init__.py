@@ -92,6 +92,8 @@ def init(
     from synthpop.microdata.formats.atomic import relative_path, write_text
     from synthpop.microdata.formats.files import read_table
     from synthpop.profile.profile import profile_survey
+    from synthpop.runfiles.checks import faults_of_data
+    from synthpop.runfiles.runfile import load_runfile
     from synthpop.runfiles.template import template_text
     from synthpop.runfiles.template_text import profile_table
 
@@ -112,7 +114,11 @@ def init(
     write_text(target, text)
     say(profile_table(profile))
     say(profile.summary())
-    say(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
+    faults = faults_of_data(load_runfile(target))
+    if faults:
+        say("\n".join([f"Wrote {target}. Correct there before you run it:", *map(str, faults)]))
+    else:
+        say(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
     answer(file=target, columns=profile.to_frame())
 
 
