@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import secrets
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -69,8 +68,10 @@ def _uploading(
     target: BucketPath, remaining: str, rename: Callable[[Path], str] | None
 ) -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes the object."""
-    with tempfile.TemporaryDirectory(prefix="synthpop-") as folder:
-        draft = Path(folder) / "draft"
+    from synthpop.microdata.formats.folder import private_folder  # which imports this file
+
+    with private_folder("synthpop-upload-") as folder:
+        draft = folder / "draft"
         try:
             draft.touch()
             yield draft
