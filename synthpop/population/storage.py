@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,12 +21,21 @@ from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.dataset import Field, is_whole
 from synthpop.microdata.frame.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
 from synthpop.population.lock import LOCK, only_writer
 from synthpop.population.manifest import RUNNING, BlockRecord, Manifest
 from synthpop.population.plain_values import ManifestError
 from synthpop.population.run_identity import RunIdentity
+from synthpop.population.run_key import (
+    KEY_FILE,
+    key_of_run,
+    read_key,
+    seed_of_run,
+    warn_of_open_seed,
+    write_key,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
 ROW_GROUP = 250_000
 BATCH = 1 << 16  # the same bytes as by 1,024 rows at a time, in a sixth less time
 KEPT = "Finished blocks are kept."
+BEGINNINGS = ("manifest[.]json", "run[.]key")
 
 
 def write_block(
@@ -110,22 +120,33 @@ def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
         return file_hash(draft), draft.stat().st_size
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A folder that is held for a run."""
+
+    token: str  # of its lock
+    key: SecretKey | None  # None: the run of the folder began without one
+    identity: RunIdentity  # as its manifest has it
+
+
 @contextmanager
-def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
+def claim(root: Place, identity: RunIdentity, key: SecretKey | None = None) -> Iterator[Claim]:
     """Hold the output folder for this run, once it is free or belongs to this very run.
 
-    Yields the token of its lock. Raises OutputError: the folder holds another run, or files of no
-    run at all, or another process is writing there.
+    identity: of the run, with its seeds
+    key: the one that was given; without one that of the folder, or a fresh one
+    Raises OutputError: the folder holds another run, or files of no run at all, or another process
+        is writing there, or the key file of its run is gone.
     """
     with _faults_in_words(root):
         if root.exists() and not root.is_dir():
             raise OutputError(f"{root} is a file, not a folder. Choose another name.")
     with only_writer(root) as token:
         with _faults_in_words(root):
-            _check_claim(root, identity)
+            held = _claimed(root, identity, key, token)
             _remove_temporaries(root)
         try:
-            yield token
+            yield held
         finally:  # of workers that were killed; those that go on make new ones
             with suppress(OSError):
                 _remove_temporaries(root)
@@ -140,26 +161,35 @@ def _faults_in_words(root: Place) -> Iterator[None]:
         raise OutputError(f"{root} cannot be used: {reason}. Choose another folder.") from None
 
 
-def _check_claim(root: Place, identity: RunIdentity) -> None:
+def _claimed(root: Place, identity: RunIdentity, given: SecretKey | None, token: str) -> Claim:
     """Refuse a folder of another run; begin a new run where the folder is free."""
     try:
         manifest = read_manifest(root)
     except OutputError:
-        if not _records_of_run(root, identity.hash):
+        key = key_of_run(root, given, None)
+        held = Claim(token, key, identity.sealed_with(key))
+        if not _records_of_run(root, held.identity.hash):
             if (root / MANIFEST).exists():
                 raise
-            other_files = [item for item in root.iterdir() if item.name != LOCK]
-            if not all(is_temporary(item, "manifest[.]json") for item in other_files):
+            others = [item for item in root.iterdir() if item.name not in (LOCK, KEY_FILE)]
+            if not all(is_temporary(item, *BEGINNINGS) for item in others):
                 hint = "Choose another folder."
                 raise OutputError(f"{root} is not empty and holds no run. {hint}") from None
-        write_manifest(root, Manifest(identity, RUNNING))
-        return
-    difference = identity.differences(manifest.identity)
+        if key is not None:
+            write_key(root, key, identity)
+        write_manifest(root, Manifest(held.identity, RUNNING))
+        return held
+    key = key_of_run(root, given, manifest.identity)
+    held = Claim(token, key, identity.sealed_with(key))
+    difference = held.identity.differences(manifest.identity)
     if difference:
         raise OutputError(
             f"{root} holds another run: it differs in {difference}. "
             "Choose another folder, or remove this one."
         )
+    if key is not None and read_key(root) is None:  # it was given
+        write_key(root, key, identity)
+    return held
 
 
 def _records_of_run(root: Place, run: str) -> bool:
@@ -175,7 +205,7 @@ def _records_of_run(root: Place, run: str) -> bool:
 
 def _remove_temporaries(root: Place) -> None:
     """Remove what a writer that was killed left half-written."""
-    names = ("manifest[.]json", rf"{PART}[.]parquet", rf"{PART}[.]json")
+    names = (*BEGINNINGS, rf"{PART}[.]parquet", rf"{PART}[.]json")
     below = [path for name in (FOLDER, RECORDS) for path in files_below(root / name, ".*.tmp")]
     for path in [*root.iterdir(), *below]:
         if is_temporary(path, *names):
@@ -190,8 +220,10 @@ def run_seed(seed: int | None, root: Place | None) -> int:
     by `claim`.
     """
     if seed is None and root is not None:
+        stored = None
         with suppress(OutputError):  # no run; if it is a faulty one, `claim` says so
-            return read_manifest(root).identity.fit_seed
+            stored = read_manifest(root).identity
+        seed = seed_of_run(root, stored)
     return resolve_seed(seed)
 
 
@@ -223,8 +255,13 @@ def write_manifest(root: Place, manifest: Manifest) -> None:
 
 
 def add_file(root: Place, path: Place) -> None:
-    """Note another file of a finished run, such as its report, so that `verify` covers it."""
+    """Note another file of a finished run, such as its report, so that `verify` covers it.
+
+    Warns MicrodataWarning: the run was made without a secret key.
+    """
     manifest = read_manifest(root)
+    if not manifest.identity.sealed:
+        warn_of_open_seed(root)
     name = name_below(path, root)
     write_manifest(root, replace(manifest, files={**manifest.files, name: file_hash(path)}))
 

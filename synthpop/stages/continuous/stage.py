@@ -366,6 +366,8 @@ class Continuous(BlockStage):
 
     def calibrate_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
         """Return the model with the factors of classes by group of an earlier fit."""
+        if self.means_by is None:
+            return model
         return with_factors_of(model, earlier, digits(str(self.means_by)))
 
     def _of_units(
