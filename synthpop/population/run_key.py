@@ -6,10 +6,10 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.key_file import read_key_file, write_key_file
 from synthpop.microdata.formats.places import Place
-from synthpop.microdata.messages.errors import InputError, MicrodataWarning, OutputError
-from synthpop.microdata.statistics.secret_key import SecretKey, key_facts, key_text, secret_key
+from synthpop.microdata.messages.errors import MicrodataWarning, OutputError
+from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.population.run_identity import RunIdentity
 
 KEY_FILE = "run.key"
@@ -20,19 +20,7 @@ def read_key(root: Place) -> tuple[SecretKey, dict[str, Any]] | None:
 
     Raises OutputError: the file cannot be read, or holds no key.
     """
-    path = root / KEY_FILE
-    try:
-        facts = key_facts(path.read_text(encoding="utf-8"))
-        key = secret_key(facts["key"])
-    except FileNotFoundError:
-        return None
-    except InputError:
-        raise OutputError(f"{path} holds no key. Restore the file.") from None
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is no text"
-        raise OutputError(f"{path} cannot be read: {reason}.") from None
-    assert key is not None
-    return key, facts
+    return read_key_file(root / KEY_FILE)
 
 
 def write_key(root: Place, key: SecretKey, identity: RunIdentity) -> None:
@@ -40,7 +28,7 @@ def write_key(root: Place, key: SecretKey, identity: RunIdentity) -> None:
     facts = {"seed": identity.seed, "fit_seed": identity.fit_seed}
     if identity.replicate is not None and "seed" in identity.replicate:
         facts["seed_of_replicates"] = identity.replicate["seed"]
-    write_text(root / KEY_FILE, key_text(key, **facts), private=True)
+    write_key_file(root / KEY_FILE, key, **facts)
 
 
 def key_of_run(
@@ -68,6 +56,20 @@ def key_of_run(
     if given is None:
         warn_of_open_seed(root)
     return given
+
+
+def key_problems(root: Place, identity: RunIdentity) -> list[str]:
+    """Return whether the key file of a folder is not that of its run; none at all is no fault."""
+    try:
+        found = read_key(root)
+    except OutputError as problem:
+        return [str(problem)]
+    if found is None:
+        return []
+    key, facts = found
+    seeds = {name: key.seal(name, facts.get(name)) for name in ("seed", "fit_seed")}
+    fits = seeds == {name: getattr(identity, name) for name in seeds}
+    return [] if fits else [f"{KEY_FILE} was changed: it is not the key of this run"]
 
 
 def warn_of_open_seed(root: Place) -> None:

@@ -46,6 +46,17 @@ def fresh_secret() -> int:
     return secrets.randbits(SECRET_BITS) | 1 << (SECRET_BITS - 1)
 
 
+def is_secret(seed: int) -> bool:
+    """Whether a seed is too long to be guessed.
+
+    Examples
+    --------
+    >>> is_secret(1), is_secret(fresh_secret())
+    (False, True)
+    """
+    return seed.bit_length() > GUESSABLE_BITS
+
+
 @dataclass(frozen=True, slots=True)
 class Streams:
     """Family of independent random generators under one seed, and under a key if there is one."""
@@ -56,7 +67,7 @@ class Streams:
     @property
     def secret(self) -> bool:
         """Whether nobody can guess what the draws come from."""
-        return self.key is not None or self.seed.bit_length() > GUESSABLE_BITS
+        return self.key is not None or is_secret(self.seed)
 
     def at(self, *names: object) -> np.random.Generator:
         """Return the generator of these names (stage, variable, stratum, block ...).
