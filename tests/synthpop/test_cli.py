@@ -49,7 +49,11 @@ def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
     assert done.stderr == ""
     assert "Synthetic population of" in done.stdout
     assert (folder / "run" / "report.html").stat().st_size > 10_000
-    assert open_population(folder / "run").manifest.identity.seed == 7
+    stored = read_key(folder / "run")
+    assert stored is not None
+    assert stored[1]["seed"] == 7
+    identity = open_population(folder / "run").manifest.identity
+    assert identity.seed == stored[0].seal("seed", 7)
     good = call("verify", "run", cwd=folder)
     assert (good.returncode, "is complete and unchanged" in good.stdout) == (0, True)
     next((folder / "run").rglob("*.parquet")).unlink()
