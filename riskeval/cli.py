@@ -181,10 +181,11 @@ def _streams(key_file: Path, given: Path | None, seed: int | None) -> Streams:
     if stored is not None and asked is not None and asked != stored[0]:
         hint = "Leave --key out, or copy the plan to another name."
         raise OutputError(f"{key_file} holds another key, which is not overwritten. {hint}")
-    used = asked if stored is None else stored[0]
-    if seed is None and stored is not None and isinstance(stored[1].get("seed"), int):
-        seed = stored[1]["seed"]
-    return Streams(resolve_seed(seed), used or SecretKey.fresh())
+    known = stored or (None if given is None else read_key_file(given))
+    if known is None:
+        return Streams(resolve_seed(seed), SecretKey.fresh())
+    beside = known[1].get("seed")
+    return Streams(resolve_seed(beside if seed is None else seed), known[0])
 
 
 @app.command()
