@@ -33,7 +33,6 @@ from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.statistics.secret_key import FEWEST_BYTES, MOST_BYTES, SecretKey
 from synthpop.microdata.statistics.streams import Streams
-from synthpop.pipeline.fingerprint import replicate_seed
 from synthpop.population.population import Population
 from synthpop.stages.blocks import cut_rows
 from synthpop.stages.recipe import ALL
@@ -208,7 +207,7 @@ def _guesses(numbers: Iterable[int], known: Iterable[Any]) -> Iterator[tuple[str
         yield f"seed {seed}", Streams(seed)
         if seed <= MOST_SERIES:
             for k in range(1, REPLICATES + 1):
-                yield f"replicate {k} of seed {seed}", Streams(replicate_seed(seed, k))
+                yield f"replicate {k} of seed {seed}", Streams(Streams(seed).number("replicate", k))
         if seed <= 1000:
             yield f"key {seed}", Streams(seed, SecretKey(seed.to_bytes(MOST_BYTES, "big")))
     seeds = [number for number in dict.fromkeys(found) if 0 <= number <= 100]

@@ -32,6 +32,7 @@ from synthpop.pipeline.fingerprint import (
 )
 from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.pipeline.identity import check_described, identity_of
+from synthpop.pipeline.known_totals import at_scale, scales_of
 from synthpop.pipeline.learn import Earlier, learn
 from synthpop.pipeline.replicates import (
     NOISE_ONLY,
@@ -140,7 +141,8 @@ class FittedPipeline(FittedRecipe):
             one in memory draws from the seed alone, the same in every call, for teaching and
             studies: it is not to be released.
         scale : float
-            Factor on the weights: 0.1 makes a population of a tenth of the size.
+            Factor on the weights: 0.1 makes a population of a tenth of the size. Known totals of
+            the country are scaled with it; those of a population of this scale stay as they are.
         strata : list of levels, optional
             Simulate these strata only. They are what they are in the whole population, byte for
             byte, ids of households included. Not with population_stages, which need all strata.
@@ -182,7 +184,8 @@ class FittedPipeline(FittedRecipe):
             key = secret_key(key)
         seed, wanted, every, plans = self._planned(faults, seed, scale, strata, rows_per_block)
         counts = household_table(self.models[0], plans)
-        notes = structure_fallbacks(self.models[0], counts, scale, wanted)
+        of_weights, _ = scales_of(self.prepared, scale)
+        notes = structure_fallbacks(self.models[0], counts, of_weights, wanted)
         layout, levels = sized(self.layout, every), self.sample.strata_levels
         stop = self.places[0] if self.places else None
         recipe = Recipe(
@@ -192,17 +195,17 @@ class FittedPipeline(FittedRecipe):
         identity = identity_of(self, seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
-        listener = listener_of(on_event)
+        fitted, listener = at_scale(self, scale), listener_of(on_event)
         if out is None:
             sealed = identity.sealed_with(key)
-            run = Run(self, recipe, plans, sealed, workers, listener, tuple(notes))
+            run = Run(fitted, recipe, plans, sealed, workers, listener, tuple(notes))
             whole = bool(self.population_stages)
             return run.finished(None, seed, rows_per_block) if whole else run.in_memory()
         root = place(out)
         check_described(self.learned)
         with claim(root, identity, key) as held:
             recipe = replace(recipe, streams=Streams(seed, held.key))
-            run = Run(self, recipe, plans, held.identity, workers, listener, tuple(notes))
+            run = Run(fitted, recipe, plans, held.identity, workers, listener, tuple(notes))
             if self.population_stages:
                 return run.finished(root, seed, rows_per_block)
             return run.to_folder(root, held.token)
@@ -359,8 +362,9 @@ class FittedPipeline(FittedRecipe):
             wanted = self._wanted(strata)
         with faults.gathering():
             check_arguments(scale, rows_per_block)
+            of_weights, _ = scales_of(self.prepared, scale)
             all_plans = make_plan(
-                model, structure.method, scale, Streams(used_seed), rows_per_block
+                model, structure.method, of_weights, Streams(used_seed), rows_per_block
             )
             plans = [plan for plan in all_plans if plan.stratum in wanted]
             household_table(model, plans)

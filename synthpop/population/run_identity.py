@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from synthpop.microdata.runs.hashed import content_hash
+from synthpop.microdata.formats.hashed import content_hash
 from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.population.plain_values import Data, checked_values, json_values
 

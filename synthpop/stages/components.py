@@ -28,6 +28,7 @@ from synthpop.stages.base import (
     check_in_survey,
     check_numeric_field,
 )
+from synthpop.stages.entry import StageEntry
 
 EMPTY = ("nearest", "sequential")
 SHARES = ("near the donor", "of the donor")
@@ -99,6 +100,19 @@ class Components(BlockStage):
     shares: str = "near the donor"
     unsplit: bool = False
 
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="components",
+        rank=90,
+        title="Components",
+        question="How does a total divide into its parts?",
+        blind_spots=("divisions that no person of the sample has: shares are copied from donors"),
+        example={
+            "total": "netIncome",
+            "parts": [f"py{n:03}n" for n in (10, 50, *range(90, 150, 10))],
+            "by": ["rb090"],
+        },
+        after=("structure", "continuous"),
+    )
     NAMES: ClassVar[tuple[str, ...]] = ("parts", "by")
 
     @property
@@ -194,7 +208,7 @@ class Components(BlockStage):
         self, model: ComponentsModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a donor for each person of the block and split its total."""
-        from synthpop.kernels.components import find_groups, split_totals
+        from synthpop.kernels.components import find_groups, round_parts, split_totals
 
         n = block.n_persons
         totals = numbers(model.total, block.columns[self.total]).astype(np.float64)
@@ -218,11 +232,9 @@ class Components(BlockStage):
             of_donors = np.flatnonzero(donors >= 0)
             without = of_donors[~np.nan_to_num(model.fractions[donors[of_donors]]).any(axis=1)]
             out[:, without] = model.fractions[donors[without]].T
+            donors[without] = -1
         if model.decimals is not None:
-            split = np.nan_to_num(out).any(axis=0) if self.unsplit else slice(None)
-            of_split = out[:, split]
-            _round_parts(of_split, totals[split], model.decimals)
-            out[:, split] = of_split
+            round_parts(out, totals, donors, 10.0**model.decimals, NEARLY)
         return dict(zip(self.parts, out, strict=True))
 
 
@@ -255,17 +267,6 @@ class ComponentsModel(StageModel):
     def n_donors(self) -> np.ndarray:
         """Number of donors of each cell, shape (c,)."""
         return np.diff(self.starts[self.first])
-
-
-def _round_parts(parts: np.ndarray, totals: np.ndarray, decimals: int) -> None:
-    """Round parts, shape (p, n), in place; the largest takes up what rounding leaves."""
-    largest = np.abs(parts).argmax(axis=0)
-    np.round(parts, decimals, out=parts)
-    persons = np.arange(len(totals))
-    exact = parts[largest, persons] + (totals - parts.sum(axis=0))
-    rounded = np.round(exact, decimals)
-    is_close = np.abs(rounded - exact) <= NEARLY * np.maximum(np.abs(totals), 1.0)
-    parts[largest, persons] = np.where(is_close, rounded, exact)
 
 
 def _collect(
