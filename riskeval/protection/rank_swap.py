@@ -19,7 +19,7 @@ from riskeval.protection.numeric import (
 )
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import as_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
@@ -154,7 +154,7 @@ def rank_swap(
     frame = own_frame(data)
     faults = Faults("rank_swap")
     names = as_names(faults, variables, "variables")
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     read_numbers(faults, frame, names, "variable")
     check_strata(faults, frame, strata)
     order, homes = read_order(

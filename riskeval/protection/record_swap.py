@@ -12,7 +12,7 @@ from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, note_differing, read_households
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.swap_places import Places, SwapRequest, read_own_risk, read_places
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids
 from synthpop.microdata.frame.frames import listed_names
@@ -121,7 +121,7 @@ def record_swap(
         read_own_risk(faults, risk, risk_threshold, len(frame), len(geo)), risk_threshold,
     )  # fmt: skip
     homes = _check(faults, frame, request)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     assert homes is not None
     places = read_places(frame, homes, request)
