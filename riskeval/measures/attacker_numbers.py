@@ -31,11 +31,8 @@ K_MAP = person_risk(
 
 def run_attackers(request: AssessRequest) -> AttackerRisk:
     """Run the three intruders on a population table where there is one, else on the weights."""
-    defaults = {"weights": request.weights, "missing": request.counts.missing}
-    arguments = request.arguments("attacker_risk", **defaults)
-    if arguments.get("population") is not None:
-        arguments["weights"] = None
-    return attacker_risk(request.file, request.keys, **arguments)
+    arguments = request.arguments("attacker_risk", missing=request.counts.missing)
+    return attacker_risk(request.file, **arguments)
 
 
 def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measurement]:

@@ -10,24 +10,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, tabulate
-from riskeval.shared.files import read_weights
-from synthpop.microdata.frame.checks import as_frame
+from riskeval.keys.table import KeyTable, check_treatment, weighted_key_table
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
-
-__all__ = [
-    "TREATMENTS",
-    "FrequencyCounts",
-    "KeyTable",
-    "count_keys",
-    "frequency_counts",
-    "match_counts",
-    "read_keys",
-    "tabulate",
-]
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +115,7 @@ class FrequencyCounts(Result):
 @same_library
 def frequency_counts(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     weights: Any = None,
     missing: str = "wildcard",
@@ -186,16 +174,16 @@ def frequency_counts(
     >>> frequency_counts(toy, ["key1", "key2", "key3"], missing="conservative").f.tolist()
     [1.0, 3.0, 1.0, 4.0]
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("frequency counts")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    check_treatment(faults, missing, alpha)
     faults.raise_if_any()
-    return count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
+    return counts_of(file, missing, alpha)
 
 
-def count_keys(table: KeyTable, missing: str, alpha: float, weighted: bool) -> FrequencyCounts:
-    """`FrequencyCounts` of a table of keys, arguments checked before."""
+def counts_of(file: Microdata, missing: str, alpha: float) -> FrequencyCounts:
+    """`FrequencyCounts` of a file, arguments checked before."""
+    table, weighted = weighted_key_table(file), file.weights is not None
     f, big_f = match_counts(table, missing, float(alpha))
     per_record = f[table.cell]
     return FrequencyCounts(

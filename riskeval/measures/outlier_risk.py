@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.frame.frames import as_names, check_finite, listed_names, numbers
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.frames import check_finite, listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import POSITIVE, SHARE, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +66,7 @@ class OutlierRisk(Result):
 @same_library
 def outlier_risk(
     data: Any,
-    variables: str | Sequence[str],
+    variables: str | Sequence[str] | None = None,
     *,
     percentile: float = 0.99,
     reach: float = 0.05,
@@ -111,11 +112,11 @@ def outlier_risk(
     >>> int(risk.above.sum()), int(risk.isolated.sum())
     (1, 1)
     """
-    frame = as_frame(data)
     faults = Faults("outlier_risk")
-    names = as_names(faults, variables, "variables")
-    groups = listed_names(by)
-    check_numeric(faults, frame, names, "variable")
+    file = as_file(data, faults, numeric=variables, columns=(by,))
+    frame, names, groups = file.frame, file.roles.numeric, listed_names(by)
+    if not names:
+        faults.add("variables", "no column is named", hint="Name at least one.")
     check_columns(faults, frame, groups, "group")
     table = {"percentile": SHARE, "reach": POSITIVE}
     check(faults, table, {"percentile": percentile, "reach": reach})

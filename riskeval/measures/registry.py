@@ -45,34 +45,26 @@ def _run_risk(request: AssessRequest) -> IndividualRisk:
     check_choice(faults, "formula", formula, FORMULAS)
     factor = read_factors(faults, request.frame, **arguments)
     faults.raise_if_any()
-    household = None if request.household is None else request.frame[request.household]
-    return risk_of_counts(request.counts, household=household, factor=factor, formula=formula)
+    return risk_of_counts(request.counts, request.file, factor=factor, formula=formula)
 
 
 def _run_recovery(request: AssessRequest) -> Recovery:
     from riskeval.recovery.recover import recover
 
     frame = request.frame
-    weights = request.weights if isinstance(request.weights, str) else None
-    is_key = np.broadcast_to(frame.columns.isin(request.keys), frame.shape)
+    is_key = np.broadcast_to(frame.columns.isin(request.file.roles.keys), frame.shape)
     return recover(
         request.file,
-        household=request.household,
-        weights=weights,
-        keys=request.keys,
         suppressed=pd.DataFrame(is_key, columns=frame.columns),
         **request.arguments("recovery"),
     )
 
 
-def _run(
-    name: str, measure: Callable[..., Result], *roles: str
-) -> Callable[[AssessRequest], Result]:
-    """Run a measure on the columns of some roles, with the options of the user."""
+def _run(name: str, measure: Callable[..., Result]) -> Callable[[AssessRequest], Result]:
+    """Run a measure on the file, with the options of the user."""
 
     def run(request: AssessRequest) -> Result:
-        columns = (getattr(request, role) for role in roles)
-        return measure(request.file, *columns, **request.arguments(name))
+        return measure(request.file, **request.arguments(name))
 
     return run
 
@@ -80,8 +72,10 @@ def _run(
 def _by_variable(
     request: AssessRequest, measure: Callable[..., Result], **arguments: Any
 ) -> ByVariable:
-    file, keys = request.file, request.keys
-    return ByVariable({one: measure(file, keys, one, **arguments) for one in request.sensitive})
+    file = request.file
+    return ByVariable(
+        {one: measure(file, sensitive=one, **arguments) for one in file.roles.sensitive}
+    )
 
 
 def _run_dominance(request: AssessRequest) -> ByVariable:
@@ -99,16 +93,13 @@ def _run_suda(request: AssessRequest) -> Any:
         "missing": SUDA_RULES.get(request.counts.missing, "exclude"),
         "dis_fraction": 1.0 if size is None or n == 0 else min(1.0, n / size),
     }
-    return suda(request.file, request.keys, **request.arguments("suda", **defaults))
+    return suda(request.file, **request.arguments("suda", **defaults))
 
 
 def _run_loglinear(request: AssessRequest) -> Any:
     from riskeval.measures.loglinear.model import loglinear_risk
 
-    return loglinear_risk(
-        request.frame, request.keys,
-        **request.arguments("loglinear", weights=request.weights, household=request.household),
-    )  # fmt: skip
+    return loglinear_risk(request.file, **request.arguments("loglinear"))
 
 
 MEASURES: dict[str, Measure] = {
@@ -146,7 +137,7 @@ MEASURES: dict[str, Measure] = {
         "Population uniqueness", "How many unique records are alone in the population too?",
         ("population",),
         lambda request: population_uniqueness(
-            request.file, request.keys, population_size=request.population_size
+            request.file, population_size=request.population_size
         ),
         numbers.of_uniqueness,
         "Hoshino 2001; Zayatz 1991; Dankar et al. 2012", compared=False,
@@ -163,18 +154,18 @@ MEASURES: dict[str, Measure] = {
     ),
     "risky_cells": Measure(
         "Risky cells", "Which tables made from the file would show single persons?",
-        (), _run("risky_cells", risky_cells, "keys"), numbers.of_cells, "mu-Argus",
+        (), _run("risky_cells", risky_cells), numbers.of_cells, "mu-Argus",
         ("threshold", "max_dimension", "missing", "alpha"), compared=False,
     ),
     "l_diversity": Measure(
         "l-diversity", "Does the key alone disclose a sensitive value?",
-        ("sensitive",), _run("l_diversity", l_diversity, "keys", "sensitive"), numbers.of_diversity,
+        ("sensitive",), _run("l_diversity", l_diversity), numbers.of_diversity,
         "Machanavajjhala et al. 2007", ("recursive_c", "missing", "missing_sensitive"),
         infos=(numbers.NOT_DIVERSE,),
     ),
     "t_closeness": Measure(
         "t-closeness", "How much does the key tell about a sensitive value?",
-        ("sensitive",), _run("t_closeness", t_closeness, "keys", "sensitive"), numbers.of_closeness,
+        ("sensitive",), _run("t_closeness", t_closeness), numbers.of_closeness,
         "Li, Li and Venkatasubramanian 2007", ("distance", "missing"),
     ),
     "beta_likeness": Measure(
@@ -196,7 +187,7 @@ MEASURES: dict[str, Measure] = {
     ),
     "outlier_risk": Measure(
         "Outliers", "Which amounts stand out whatever small change is made to them?",
-        ("numeric",), _run("outlier_risk", outlier_risk, "numeric"), numbers.of_outliers,
+        ("numeric",), _run("outlier_risk", outlier_risk), numbers.of_outliers,
         "SDC practice guide of the World Bank", ("percentile", "reach", "by"), compared=False,
     ),
 }  # fmt: skip

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric, check_weights
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_names, check_finite, is_number, n_columns, numbers
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import NONE, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.roles.microdata import read_weights
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 
@@ -61,31 +62,6 @@ def read_files(
             faults.add(name, "has no records")
     wx = read_weights(faults, x, weights, "weights")
     return FilePair(x, y, wx, read_weights(faults, y, released_weights, "released_weights"))
-
-
-def read_weights(
-    faults: Faults, frame: pd.DataFrame, weights: Any, argument: str = "weights"
-) -> np.ndarray | None:
-    """Weights from a column name or from an array of the length of the file; checked."""
-    if weights is None:
-        return None
-    if isinstance(weights, str):
-        if not check_columns(faults, frame, [weights], argument):
-            return None
-        return check_weights(faults, frame[weights], weights)
-    array = np.asarray(weights)
-    if array.ndim != 1:
-        faults.add(argument, "are not one column", hint="Give a column or its name.")
-        return None
-    values = pd.Series(array)
-    if len(values) != len(frame):
-        faults.add(
-            argument,
-            f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
-            hint="Give one weight a record.",
-        )
-        return None
-    return check_weights(faults, values, argument)
 
 
 def check_both(faults: Faults, files: FilePair, names: Sequence[str], role: str) -> bool:
