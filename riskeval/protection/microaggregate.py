@@ -31,7 +31,7 @@ from riskeval.protection.numeric import (
 )
 from riskeval.protection.once import ONE_BY_ONE, once_a_household, read_known, read_order
 from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.protection.result import Protected, categorical_column, protected
 from riskeval.recovery.columns import names_of
 from riskeval.shared.files import read_seed
 from synthpop.microdata.frame.checks import check_columns, check_weights
@@ -41,6 +41,7 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.roles.microdata import as_file
 
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
 PARAMETERS = {"k": Whole(1), "integers": INTEGERS}
@@ -49,7 +50,7 @@ PARAMETERS = {"k": Whole(1), "integers": INTEGERS}
 @same_library
 def microaggregate(
     data: Any,
-    variables: Sequence[str],
+    variables: Sequence[str] | None = None,
     *,
     k: int = 3,
     method: Literal[
@@ -165,16 +166,17 @@ def microaggregate(
     >>> result.data["sales"].tolist(), result.data["staff"].tolist()
     ([1.5, 1.5, 51.0, 51.0], [2.0, 2.0, 21.0, 21.0])
     """
-    frame = own_frame(data)
     faults = Faults("microaggregate")
-    names = as_names(faults, variables, "variables")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
+    names = as_names(faults, file.roles.numeric if variables is None else variables, "variables")
     grouping = read_method(faults, "method", method, GROUPINGS)
     average = read_method(faults, "aggregate", aggregate, AGGREGATES)
     check(faults, PARAMETERS, {"k": k, "integers": integers})
     _check_options(faults, k, grouping, average, weights)
     streams = read_seed(faults, seed)
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=household_variables,
+        faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
     known = read_known(faults, household_keys, names, order, grouping)

@@ -13,6 +13,7 @@ from synthpop.microdata.frame.checks import check_columns, check_names, check_nu
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.methods import method_type
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.formula import Allowed, read_formula
 
 
@@ -121,7 +122,8 @@ def check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
     for role in ("strata", "sensitive", "pram", "household_variables", "household_keys"):
         check_columns(faults, frame, dict.fromkeys(getattr(roles, role)), role)
     if roles.household is not None:
-        read_households(faults, frame, roles.household, declared=roles.household_variables)
+        file = as_file(frame, faults, household=roles.household)
+        read_households(faults, file, declared=roles.household_variables)
     elif roles.household_variables or roles.household_keys:
         faults.add("household", "is not given", hint="Name the column of household ids.")
     for name in roles.household_keys:

@@ -39,7 +39,7 @@ SIGNATURES = {
     "record_swap": (
         [],
         {
-            "household": EMPTY,
+            "household": None,
             "hierarchy": EMPTY,
             "similar": EMPTY,
             "risk_keys": ...,
