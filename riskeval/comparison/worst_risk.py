@@ -16,7 +16,8 @@ WORST_RISK = MeasureInfo(
 )  # fmt: skip
 CHANCE = (
     "linking at random", "drawing without keys", "shuffled target",
-    "persons outside the original", "real persons", "guessing", "guessing the commonest level",
+    "persons outside the original", "real persons", "the original", "guessing",
+    "guessing the commonest level",
 )  # fmt: skip
 """Baselines that an intruder reaches without the release, which are taken off both risks."""
 CONDITIONAL = ("tcap",)

@@ -229,11 +229,12 @@ def file_measurements(
         options=options or {},
         kind=kind,
     )
+    wanted = None if numbers is None else {name.partition(":")[0] for name in numbers}
     chosen = [
         name
         for name, measure in MEASURES.items()
         if measure.compared
-        and (numbers is None or any(info.name in numbers for info in measure.infos))
+        and (wanted is None or any(info.name in wanted for info in measure.infos))
     ]
     _, skipped, measured = measure_file(request, chosen)
     not_run = []

@@ -177,13 +177,19 @@ RECOVERED = MeasureInfo(
     "recovered", "file risk", "low", "records",
     "missing key values that follow from the rest of the file: household members, number of rows, "
     "weights, other columns, order of the records",
-    "de Waal and Willenborg 1997", "Key values that can be read back", kinds=("perturbed",),
+    "de Waal and Willenborg 1997", "Key values that can be read back", kinds=PERSONS,
 )  # fmt: skip
-BELOW_RECOVERED = MeasureInfo(
-    "below_3_after_recovery", "file risk", "low", "records",
-    "records whose keys fewer than 3 records share once these values are filled in",
-    "de Waal and Willenborg 1997", "Violations of 3-anonymity after recovery", kinds=("perturbed",),
-)  # fmt: skip
+
+
+@cache
+def below_recovered(k: int) -> MeasureInfo:
+    """Return what violations of k-anonymity are once missing values were read back."""
+    return MeasureInfo(
+        f"below_{k}_after_recovery", "file risk", "low", "records",
+        f"records whose keys fewer than {k} records share once these values are filled in",
+        "de Waal and Willenborg 1997", f"Violations of {k}-anonymity after recovery",
+        kinds=PERSONS,
+    )  # fmt: skip
 
 
 def of_counts(counts: FrequencyCounts, request: AssessRequest) -> list[Measurement]:
@@ -388,11 +394,11 @@ def of_recovery(result: Recovery, request: AssessRequest) -> list[Measurement]:
     rules = ", ".join(f"{rule} {count_text(n)}" for rule, n in cells["rule"].value_counts().items())
     note = f"from {rules}" if rules else "" if result.n_holes else "no key value is missing"
     holes = max(result.n_holes, 1)
-    limit = 0 if request.limits.k == 3 else None
+    limit = None if request.limits.k is None else 0
     return [
         request.measured(RECOVERED, len(cells), records=holes, note=note),
         request.measured(
-            BELOW_RECOVERED, result.below[1], limit=limit,
-            limit_source="as for 3-anonymity" if limit == 0 else "",
+            below_recovered(result.k), result.below[1], limit=limit,
+            limit_source=f"as for {result.k}-anonymity" if limit == 0 else "",
         ),
     ]  # fmt: skip

@@ -55,6 +55,7 @@ def _run_recovery(request: AssessRequest) -> Recovery:
     is_key = np.broadcast_to(frame.columns.isin(request.file.roles.keys), frame.shape)
     return recover(
         request.file,
+        k=request.limits.k or 3,
         suppressed=pd.DataFrame(is_key, columns=frame.columns),
         **request.arguments("recovery"),
     )
@@ -118,14 +119,14 @@ MEASURES: dict[str, Measure] = {
         "Which missing key values can be read back from the rest of the file?",
         (), _run_recovery, numbers.of_recovery, "de Waal and Willenborg 1997",
         ("strata", "components", "household_variables", "household_size", "rules", "certainty"),
-        infos=(numbers.RECOVERED, numbers.BELOW_RECOVERED),
+        infos=(numbers.RECOVERED, numbers.below_recovered(3)),
     ),
     "individual_risk": Measure(
         "Individual risk", "How likely is it that an intruder links a record to its person?",
         (), _run_risk, numbers.of_individual_risk,
         "Benedetti and Franconi 1998; Franconi and Polettini 2004",
         ("quality", "coverage", "attempt", "formula"),
-        infos=(numbers.GLOBAL_RISK, numbers.EXPECTED, numbers.RECORD_RISK),
+        infos=(numbers.GLOBAL_RISK, numbers.EXPECTED, numbers.RECORD_RISK, numbers.BENCHMARK),
     ),
     "attacker_risk": Measure(
         "Prosecutor, journalist, marketer",
@@ -150,7 +151,7 @@ MEASURES: dict[str, Measure] = {
     "suda": Measure(
         "SUDA2", "Which records are unique on a few keys already?",
         (), _run_suda, numbers.of_suda, "Manning, Haglin and Keane 2008; Elliot et al. 2005",
-        ("max_size", "dis_fraction", "normalise", "missing"), infos=(numbers.SPECIAL,),
+        ("max_size", "dis_fraction", "normalise", "missing"), infos=(numbers.SPECIAL, numbers.DIS),
     ),
     "risky_cells": Measure(
         "Risky cells", "Which tables made from the file would show single persons?",
@@ -161,18 +162,18 @@ MEASURES: dict[str, Measure] = {
         "l-diversity", "Does the key alone disclose a sensitive value?",
         ("sensitive",), _run("l_diversity", l_diversity), numbers.of_diversity,
         "Machanavajjhala et al. 2007", ("recursive_c", "missing", "missing_sensitive"),
-        infos=(numbers.NOT_DIVERSE,),
+        infos=(numbers.NOT_DIVERSE, numbers.SMALLEST_L),
     ),
     "t_closeness": Measure(
         "t-closeness", "How much does the key tell about a sensitive value?",
         ("sensitive",), _run("t_closeness", t_closeness), numbers.of_closeness,
-        "Li, Li and Venkatasubramanian 2007", ("distance", "missing"),
+        "Li, Li and Venkatasubramanian 2007", ("distance", "missing"), infos=(numbers.T,),
     ),
     "beta_likeness": Measure(
         "beta-likeness", "How much likelier can the key make a sensitive value?",
         ("sensitive",),
         lambda request: _by_variable(request, beta_likeness, **request.arguments("beta_likeness")),
-        numbers.of_likeness, "Cao and Karras 2012", ("missing",),
+        numbers.of_likeness, "Cao and Karras 2012", ("missing",), infos=(numbers.BETA,),
     ),
     "delta_disclosure": Measure(
         "delta-disclosure",

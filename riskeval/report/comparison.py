@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskeval.report import comparison_tables as tables
 from riskeval.report.comparison_map import map_chart
-from riskeval.report.comparison_verdicts import verdict_rows, worst_rows
+from riskeval.report.comparison_verdicts import clean_releases, verdict_rows, worst_rows
 from riskeval.report.external import external_view
 from riskeval.report.values import ROUNDING
 from riskeval.shared.show import lower
@@ -144,10 +144,7 @@ def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
 
 def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]]:
     table = comparison.table
-    released = comparison.measures[comparison.measures["release"] != "original"]
-    asked = released[released["within"].notna()]
-    broken = asked.loc[asked["within"] == False, "release"].nunique()  # noqa: E712 - objects
-    n_within = asked["release"].nunique() - broken
+    n_within = len(clean_releases(comparison))
     front = int(first.frame["pareto"].sum())
     n_synthetic, n_perturbed = (
         (table["kind"] == kind).sum() for kind in ("synthetic", "perturbed")

@@ -32,20 +32,19 @@ def verdict_rows(
     limited = comparison.measures[comparison.measures["within"].notna()]
     by_release = {name: limited[limited["release"] == name] for name in names}
     asked = {name: rows for name, rows in by_release.items() if len(rows)}
-    clean = [name for name, rows in asked.items() if rows["within"].astype(bool).all()]
+    clean = clean_releases(comparison)
     if not asked:
         limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
     elif clean:
         word, level = ("met", "good") if len(clean) == len(names) else ("met by some", "look")
         text = said(MET, names=join(clean))
-        without = [name for name in clean if not (asked[name]["group"] == "risk").any()]
-        if without:
-            word, level = "no risk limit met", "look"
-            text += " " + said(NO_RISK_LIMIT, names=join(without))
         limits = verdict("Limits", word, level, text, "#limits")
     else:
         text = "No release meets every limit; the table below says which are exceeded."
         limits = verdict("Limits", "exceeded", "bad", text, "#limits")
+    without = [name for name in asked if not (asked[name]["group"] == "risk").any()]
+    if without:
+        limits["reason"] += " " + said(NO_RISK_LIMIT, names=join(without))
     front = int(first.frame["pareto"].sum())
     word, level = ("a choice", "look") if front > 1 else ("clear", "none")
     word = word if front else "not measured"
@@ -64,6 +63,16 @@ def verdict_rows(
         why = NO_STRANGERS if external else f"{comparison.no_strangers}."
         rows.insert(0, verdict("Participants and strangers", "no verdict", "look", why))
     return rows
+
+
+def clean_releases(comparison: Comparison) -> list[str]:
+    """Return the releases that meet all limits that apply, one of risk among them."""
+    limited = comparison.measures[comparison.measures["within"].notna()]
+    by_release = limited.groupby("release", sort=False)
+    return [
+        str(name) for name, rows in by_release if name != ORIGINAL
+        and rows["within"].astype(bool).all() and (rows["group"] == "risk").any()
+    ]  # fmt: skip
 
 
 def _risk_left(comparison: Comparison) -> dict[str, str]:

@@ -16,6 +16,8 @@ from riskeval.protection.registry import VERBS, method_named
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import Step, from_json, to_json
 from synthpop.microdata.formats.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.formats.folder import sweep, sweep_where_free
+from synthpop.microdata.formats.lock import LOCK, only_writer
 from synthpop.microdata.frame.native import Library
 from synthpop.microdata.messages.errors import Faults, InputError, OutputError
 from synthpop.microdata.messages.parameters import Whole, check_choice
@@ -56,8 +58,18 @@ def write_session(
     except OSError as error:
         raise OutputError(f"{folder} cannot be used: {error}") from error
     for name in names:
-        if name not in FILES:
+        if name not in (*FILES, LOCK):
             raise OutputError(f"{folder} holds other files ({name}, ...); give a new folder")
+    with only_writer(folder):
+        sweep(folder, *FILES)
+        _write(folder, original, roles, steps, position, current, library)
+    return folder
+
+
+def _write(
+    folder: Path, original: pd.DataFrame, roles: SessionRoles, steps: list[Step],
+    position: int, current: pd.DataFrame, library: Library | None,
+) -> None:  # fmt: skip
     with replacing(folder / FILES[1], private=True) as draft:
         _to_parquet(original, draft)
         digest = hashlib.sha256(draft.read_bytes()).hexdigest()
@@ -74,7 +86,6 @@ def write_session(
         "library": None if library is None else library.to_dict(),
     }
     write_text(folder / FILES[0], json.dumps(with_hash(record), indent=1), private=True)
-    return folder
 
 
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
@@ -94,6 +105,7 @@ def read_session(path: str | Path) -> SavedSession:
         if not (folder / name).is_file():
             faults.add(str(folder), f"has no {name}", hint="Give the folder of `save`.")
     faults.raise_if_any()
+    sweep_where_free(folder, *FILES)
     try:
         record = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
         if record["format"] != WITHOUT_HASH:

@@ -7,6 +7,7 @@ data; what is computed from it lives elsewhere and can be computed again.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from synthpop.app.judge.state import COMMANDS as JUDGE
 from synthpop.app.judge.state import JudgeState
 from synthpop.app.protect.state import COMMANDS as PROTECT
 from synthpop.app.protect.state import ProtectState
-from synthpop.app.state import Command
+from synthpop.app.state import STORED, Command
 from synthpop.microdata.formats.atomic import write_text
 from synthpop.microdata.formats.tomlfile import Table
 from synthpop.microdata.messages.errors import Faults, InputError
@@ -119,6 +120,21 @@ def _input_error(subject: str, problem: ValidationError) -> InputError:
         where = ".".join(str(part) for part in error["loc"]) or subject
         faults.add(where, error["msg"][:1].lower() + error["msg"][1:])
     return InputError(faults.subject, faults.found)
+
+
+def data_files(project: Project) -> set[str]:
+    """Return the names of the files in the folder of a project that it uses."""
+    names = set[str]()
+    waiting: list[Any] = [project.model_dump(exclude={"record"})]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if re.fullmatch(STORED, str(item.get("file"))):
+                names.add(item["file"])
+            waiting += item.values()
+        elif isinstance(item, (list, tuple)):
+            waiting += item
+    return names
 
 
 def save(project: Project, folder: Path) -> None:

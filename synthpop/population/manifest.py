@@ -176,7 +176,7 @@ class Manifest:
     pooling: Mapping[str, Any] = field(default_factory=dict)
     prepared: tuple[SurveyStepRecord, ...] = ()  # what the steps on the survey did
     finished: FinishRecord | None = None
-    # other files of the folder, such as the report -> hash
+    # other files of the folder, such as the report -> hash, empty until the run has written them
     files: Mapping[str, str] = field(default_factory=dict)
     # labels, codes and missing codes of the variables (`Dictionary.to_dict`)
     dictionary: Data = field(default_factory=dict)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthpop.microdata.formats.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.formats.lock import LOCK, only_writer
 from synthpop.microdata.formats.places import Place, file_hash, files_below, name_below
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.codes import MISSING
@@ -23,7 +24,6 @@ from synthpop.microdata.frame.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.messages.errors import OutputError
 from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
-from synthpop.population.lock import LOCK, only_writer
 from synthpop.population.manifest import RUNNING, BlockRecord, Manifest
 from synthpop.population.plain_values import ManifestError
 from synthpop.population.run_identity import RunIdentity
@@ -224,9 +224,17 @@ def write_manifest(root: Place, manifest: Manifest) -> None:
 
 def add_file(root: Place, path: Place) -> None:
     """Note another file of a finished run, such as its report, so that `verify` covers it."""
+    _note_files(root, {name_below(path, root): file_hash(path)})
+
+
+def expect_files(root: Place, paths: Sequence[Place]) -> None:
+    """Note files that the run has yet to write: until `add_file`, `verify` tells they are not."""
+    _note_files(root, {name_below(path, root): "" for path in paths})
+
+
+def _note_files(root: Place, files: Mapping[str, str]) -> None:
     manifest = read_manifest(root)
-    name = name_below(path, root)
-    write_manifest(root, replace(manifest, files={**manifest.files, name: file_hash(path)}))
+    write_manifest(root, replace(manifest, files={**manifest.files, **files}))
 
 
 def fallbacks_of(blocks: Sequence[BlockRecord]) -> list[Fallback]:

@@ -30,8 +30,8 @@ def verify(root: Place | str, on_event: Listener = silent, *, workers: Workers =
     or ``"dask://host:port"``) read them.
 
     The manifest agrees with its own hash; each part has the hash, size, rows, columns, types and
-    levels that the manifest tells; each part has its record; other files that the run wrote (the
-    report) are unchanged; nothing else lies among the parts.
+    levels that the manifest tells; each part has its record; other files of the run (the report)
+    were finished and are unchanged; nothing else lies among the parts.
 
     Raises
     ------
@@ -151,6 +151,8 @@ def _of_record(folder: Place, manifest: Manifest, block: BlockRecord) -> list[st
 
 
 def _of_file(path: Place, name: str, digest: str) -> list[str]:
+    if not digest:
+        return [f"{name} was not finished: the run stopped before. Run it again."]
     try:
         return [] if file_hash(path) == digest else [f"{name} was changed"]
     except FileNotFoundError:

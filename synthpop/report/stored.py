@@ -178,6 +178,8 @@ def _plain(value: Any) -> Any:
         return {"tuple": [_plain(item) for item in value]}
     if isinstance(value, list):
         return [_plain(item) for item in value]
+    if value is pd.NA:
+        return None
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -366,7 +366,9 @@ class Continuous(BlockStage):
 
     def calibrate_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
         """Return the model with the factors of classes by group of an earlier fit."""
-        return with_factors_of(model, earlier, digits(str(self.means_by)))
+        if self.means_by is None:
+            return model
+        return with_factors_of(model, earlier, digits(self.means_by))
 
     def _of_units(
         self, model: ContinuousModel, block: Block, draw: Draw, rng: np.random.Generator

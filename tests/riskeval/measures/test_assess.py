@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval import protect
 from riskeval.measures import registry
 from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.assess import assess, file_measurements
@@ -540,3 +541,23 @@ def test_arguments_of_the_wrong_kind_are_faults_too():
 def test_limits_that_nothing_could_keep_or_break(name, value):
     with pytest.raises(InputError, match=rf"limits\.{name}: is"):
         assess(DATA, keys=KEYS, measures=BASIC, limits={name: value})
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_values_that_follow_from_other_columns_exceed_the_limit(k):
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame(
+        {"region": rng.integers(0, 6, 900), "age": rng.integers(18, 80, 900), "w": 900.0}
+    )
+    released = protect.local_suppression(data, ["region", "age"], k=k).data
+    hidden = released["age"].isna()
+    assert hidden.any()
+    limits = {"k": k, "global_risk": None, "record_risk": None}
+    arguments = {"keys": ["region", "age"], "weights": "w", "limits": limits}
+    assert assess(released, **arguments).exceeded.empty
+    forgotten = released.assign(born=2026 - data["age"])
+    result = assess(forgotten, **arguments)
+    row = result.table.set_index("name").loc[f"below_{k}_after_recovery"]
+    assert row["value"] > 0
+    assert row["within"] is False
+    assert result.exceeded["name"].tolist() == [f"below_{k}_after_recovery"]

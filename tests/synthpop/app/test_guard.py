@@ -22,6 +22,7 @@ from synthpop.app.folders import (
     unpack,
 )
 from synthpop.app.guard import Guard, new_token
+from synthpop.app.project import load, save
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
 from synthpop.microdata.messages.errors import InputError
@@ -198,3 +199,57 @@ def test_archives_of_others_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "y.zip").write_bytes(b"PK no")
     with pytest.raises(InputError):
         unpack(tmp_path / "y.zip", tmp_path / "folder", 10**6)
+
+
+def archive(path: Path, members: dict[str, bytes | str], kind: int = zipfile.ZIP_DEFLATED) -> Path:
+    """Write an archive with these members."""
+    with zipfile.ZipFile(path, "w", kind) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path
+
+
+def faulty_archives(tmp_path: Path, project: str) -> dict[str, Path]:
+    """Return archives that name the data file of the open project, each with another fault."""
+    evil = {"data-1.parquet": b"name,age\nEVIL,9\n"}
+    sound = archive(tmp_path / "sound.zip", {**evil, "project.json": project})
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(sound.read_bytes().replace(b"PK\x05\x06", b"PK\x05\x07"))
+    packed = archive(tmp_path / "lzma.zip", {**evil, "project.json": project}, zipfile.ZIP_LZMA)
+    damaged = bytearray(packed.read_bytes())
+    damaged[60:70] = b"0123456789"
+    (tmp_path / "damaged.zip").write_bytes(bytes(damaged))
+    return {
+        "another format": archive(tmp_path / "f.zip", {**evil, "project.json": '{"format": 99}'}),
+        "no JSON": archive(tmp_path / "j.zip", {**evil, "project.json": "{"}),
+        "other data": sound,
+        "cut": cut,
+        "damaged": tmp_path / "damaged.zip",
+        "without data": archive(tmp_path / "d.zip", {"project.json": project}),
+        "a folder": archive(tmp_path / "x.zip", {**evil, "a/": "", "project.json": project}),
+    }
+
+
+def test_a_faulty_archive_leaves_the_open_project_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    tab = protecting(tmp_path / "open")
+    save(tab.project, tab.folder)
+    before = {item.name: item.read_bytes() for item in tab.folder.iterdir() if item.is_file()}
+    for fault, source in faulty_archives(tmp_path, tab.project.model_dump_json()).items():
+        with pytest.raises(InputError):
+            unpack(source, tab.folder, 10**7)
+        after = {item.name: item.read_bytes() for item in tab.folder.iterdir() if item.is_file()}
+        assert after == before, fault
+        assert load(tab.folder) == tab.project, fault
+
+
+def test_an_archive_with_another_data_file_of_the_same_name_goes_to_a_new_tab(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "open").mkdir()
+    tab = protecting(tmp_path / "open")
+    members = {"data-1.parquet": b"other", "project.json": tab.project.model_dump_json()}
+    with pytest.raises(InputError, match="Open it in a new tab"):
+        unpack(archive(tmp_path / "a.zip", members), tab.folder, 10**7)
+    (tmp_path / "new").mkdir()
+    assert unpack(tmp_path / "a.zip", tmp_path / "new", 10**7) == tab.project

@@ -147,7 +147,7 @@ def test_two_processes_do_not_write_into_one_folder(fitted, tmp_path, monkeypatc
     def meanwhile(recipe, plan):
         code = (
             "import sys; from pathlib import Path\n"
-            "from synthpop.population.lock import only_writer\n"
+            "from synthpop.microdata.formats.lock import only_writer\n"
             "with only_writer(Path(sys.argv[1])): print('wrote')"
         )
         other = subprocess.run(
@@ -181,7 +181,7 @@ def test_the_lock_is_released_on_failure(fitted, tmp_path, monkeypatch) -> None:
 def test_the_lock_of_a_dead_process_is_taken_over(fitted, tmp_path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from synthpop.population.lock import only_writer\n"
+        "from synthpop.microdata.formats.lock import only_writer\n"
         "with only_writer(Path(sys.argv[1])): os._exit(9)"
     )
     died = subprocess.run([sys.executable, "-c", code, str(tmp_path)])

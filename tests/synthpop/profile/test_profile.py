@@ -317,3 +317,14 @@ def test_a_number_that_may_be_the_weight_is_named(whole: bool, tmp_path) -> None
     frame.to_csv(tmp_path / "v.csv", index=False)
     text = starter_runfile(tmp_path / "v.csv", tmp_path)
     assert ("# It may be uburemere: name it above then, not below." in text) is not whole
+
+
+def test_sex_of_eu_silc_and_the_weight_of_a_body_are_variables() -> None:
+    frame = households().drop(columns="sex").rename(columns={"sex_code": "rb090"})
+    rng = np.random.default_rng(2)
+    for name in ("body_weight", "weight_kg"):
+        frame[name] = rng.normal(70, 10, len(frame)).round(1)
+    profile = profile_survey(frame)
+    assert (profile.column("rb090").use, profile.sex) == ("structure", "rb090")
+    assert [profile.column(x).use for x in ("body_weight", "weight_kg")] == ["continuous"] * 2
+    assert profile.column("old_weight").why == "a further weight"
