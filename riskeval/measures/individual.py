@@ -133,8 +133,9 @@ def individual_risk(
     """
     faults = Faults("individual risk")
     file = file_with_said_weights(
-        data, faults, weights, keys=keys, household=household, columns=(quality, coverage, attempt)
-    )
+        data, faults, (quality, coverage, attempt), keys=keys, weights=weights,
+        household=household,
+    )  # fmt: skip
     check_treatment(faults, missing, alpha)
     check_choice(faults, "formula", formula, FORMULAS)
     factors = {"quality": quality, "coverage": coverage, "attempt": attempt}

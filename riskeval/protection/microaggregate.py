@@ -23,6 +23,7 @@ from riskeval.protection.methods import (
 from riskeval.protection.numeric import (
     INTEGERS,
     check_strata,
+    numeric_names,
     put_numbers,
     read_numbers,
     strata_of,
@@ -41,7 +42,7 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Whole, check
-from synthpop.microdata.roles.microdata import as_file
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
 PARAMETERS = {"k": Whole(1), "integers": INTEGERS}
@@ -167,10 +168,9 @@ def microaggregate(
     ([1.5, 1.5, 51.0, 51.0], [2.0, 2.0, 21.0, 21.0])
     """
     faults = Faults("microaggregate")
-    file = as_file(data, faults, household=household)
-    frame, household = file.indexed, file.roles.household
-    names = as_names(faults, file.roles.numeric if variables is None else variables, "variables")
     grouping = read_method(faults, "method", method, GROUPINGS)
+    file = _file_for(data, faults, household, grouping)
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     average = read_method(faults, "aggregate", aggregate, AGGREGATES)
     check(faults, PARAMETERS, {"k": k, "integers": integers})
     _check_options(faults, k, grouping, average, weights)
@@ -200,6 +200,15 @@ def microaggregate(
         return _grouped(table, members, {"variables": some, **parameters}, job)
 
     return once_a_household(frame, names, order, homes, run)
+
+
+def _file_for(
+    data: Any, faults: Faults, household: str | None, grouping: GroupingMethod | None
+) -> Microdata:
+    """Return the file; Gower's distance, which knows no households, leaves those of roles aside."""
+    file = as_file(data, faults, household=household)
+    by_gower = isinstance(grouping, GowerGroups) and household is None
+    return file.with_roles(household=None) if by_gower else file
 
 
 def _check_options(

@@ -14,6 +14,7 @@ from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
     incomplete_notes,
+    numeric_names,
     read_numbers,
     type_notes,
     with_numbers,
@@ -22,7 +23,7 @@ from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, protected
 from riskeval.protection.rotation import rotated
 from riskeval.shared.files import read_seed
-from synthpop.microdata.frame.frames import as_names, listed_names, numbers
+from synthpop.microdata.frame.frames import listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.methods import read_method
@@ -155,8 +156,7 @@ def add_noise(
     """
     faults = Faults("add_noise")
     file = as_file(data, faults, household=household)
-    frame, household = file.indexed, file.roles.household
-    names = as_names(faults, file.roles.numeric if variables is None else variables, "variables")
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     order, homes = read_order(
         faults, file, names, household_variables=household_variables,
         components=components, keep_signs=keep_signs,

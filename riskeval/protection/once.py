@@ -66,7 +66,7 @@ def read_order(
     file: Microdata,
     names: Sequence[str],
     *,
-    household_variables: Sequence[str] | str,
+    household_variables: Sequence[str] | str = (),
     components: Mapping[str, Sequence[str]] | None,
     keep_signs: Sequence[str] | str = (),
     strata: Sequence[str] | str | None = None,

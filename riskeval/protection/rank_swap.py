@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskeval.protection.numeric import (
     check_strata,
+    numeric_names,
     put_numbers,
     read_numbers,
     strata_of,
@@ -19,7 +20,7 @@ from riskeval.protection.numeric import (
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, protected
 from riskeval.shared.files import read_seed
-from synthpop.microdata.frame.frames import as_names, numbers
+from synthpop.microdata.frame.frames import numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.methods import Options
@@ -153,8 +154,7 @@ def rank_swap(
     """
     faults = Faults("rank_swap")
     file = as_file(data, faults, household=household)
-    frame, household = file.indexed, file.roles.household
-    names = as_names(faults, file.roles.numeric if variables is None else variables, "variables")
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     streams = read_seed(faults, seed)
     read_numbers(faults, frame, names, "variable")
     check_strata(faults, frame, strata)

@@ -106,7 +106,7 @@ def shuffle(
     """
     faults = Faults("shuffle")
     file = as_file(data, faults, household=household)
-    frame, household = file.indexed, file.roles.household
+    frame = file.indexed
     check_choice(faults, "method", method, METHODS)
     streams = read_seed(faults, seed)
     model = read_formula(faults, formula, Allowed(responses=(1, None)))

@@ -178,8 +178,7 @@ def local_suppression(
     smallest = job.verified(outcome.released, strict=not plan.withstands)
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
     return protected(
-        frame,
-        outcome.released,
+        frame, outcome.released,
         [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
         parameters=plan.parameters(),

@@ -86,13 +86,8 @@ def top_bottom_code(
     file = as_file(data, faults, household=household)
     frame, household = file.indexed, file.roles.household
     weight = _check_ends(faults, frame, column, upper, lower, replacement, weights)
-    order, _ = read_order(
-        faults,
-        file.with_roles(household=None),
-        [column],
-        household_variables=(),
-        components=components,
-    )
+    alone = file.with_roles(household=None)
+    order, _ = read_order(faults, alone, [column], components=components)
     faults.raise_if_any()
     values, released = frame[column], frame.copy(deep=False)
     if isinstance(values.dtype, pd.CategoricalDtype):

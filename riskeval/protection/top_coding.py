@@ -12,13 +12,14 @@ from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
     incomplete_notes,
+    numeric_names,
     read_numbers,
     type_notes,
     with_numbers,
 )
 from riskeval.protection.once import once_a_household, read_order, with_signs_of
 from riskeval.protection.result import Protected, protected
-from synthpop.microdata.frame.frames import as_names, numbers
+from synthpop.microdata.frame.frames import numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import SHARE, OneOf, check
@@ -99,8 +100,7 @@ def mv_top_code(
     """
     faults = Faults("mv_top_code")
     file = as_file(data, faults, household=household)
-    frame, household = file.indexed, file.roles.household
-    names = as_names(faults, file.roles.numeric if variables is None else variables, "variables")
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     options = {"alpha": alpha, "covariance": covariance, "integers": integers}
     check(faults, PARAMETERS, options)
     read_numbers(faults, frame, names, "variable")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
+from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_names, check_finite, is_number, n_columns, numbers
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import NONE, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.text import count, plural
-from synthpop.microdata.roles.microdata import read_weights
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 
@@ -55,13 +55,21 @@ class FilePair:
 def read_files(
     faults: Faults, original: Any, released: Any, weights: Any = None, released_weights: Any = None
 ) -> FilePair:
-    """Return both files with their weights; note empty files and bad weights."""
-    x, y = as_frame(original, "original"), as_frame(released, "released")
-    for name, frame in (("original", x), ("released", y)):
-        if len(frame) == 0:
+    """Return both files with their weights; note empty files and bad weights.
+
+    A release of a file that names its weights has those of the same column.
+    """
+    first = as_file(original, faults, weights=weights, subject="original")
+    own = first.roles.weight if weights is None else None
+    if released_weights is None and own in getattr(released, "columns", ()):
+        released_weights = own
+    second = as_file(
+        released, faults, weights=released_weights, subject="released", said="released_weights"
+    )
+    for name, file in (("original", first), ("released", second)):
+        if len(file) == 0:
             faults.add(name, "has no records")
-    wx = read_weights(faults, x, weights, "weights")
-    return FilePair(x, y, wx, read_weights(faults, y, released_weights, "released_weights"))
+    return FilePair(first.frame, second.frame, first.weights, second.weights)
 
 
 def check_both(faults: Faults, files: FilePair, names: Sequence[str], role: str) -> bool:

@@ -121,7 +121,7 @@ class Attribution(CountingResult, TableResult):
 def tcap(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: str | None = None,
     *,
     tau: float = 1.0,

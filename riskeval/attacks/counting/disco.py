@@ -145,7 +145,7 @@ class Disco(CountingResult):
 def disco(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: str | None = None,
     *,
     holdout: Any = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ class _NotSaid:
 
 
 NOT_ASKED: Any = _NotSaid()
-"""In place of a role that a function does not read."""
+"""In place of a weight: that of before."""
 FROM_FILE: Any = _NotSaid()
 """Default of a role that must be said: None says that there is none, a `Microdata` may name it."""
 
@@ -208,6 +208,12 @@ class Microdata(Result):
         """The records in the library that they came from: polars for polars, Arrow for Arrow."""
         return self.frame if self.library is None else self.library.frame(self.frame)
 
+    def in_library(self, library: Library | None) -> Self:
+        """Return the file as if its table had come from a library; None for pandas."""
+        file = self._as(type(self))
+        file._set(library=library)
+        return file
+
     @property
     def indexed(self) -> pd.DataFrame:
         """The frame with the index of the table that came in; its columns may be replaced."""
@@ -284,7 +290,7 @@ class Microdata(Result):
         return file
 
     def with_weights(self, weights: Any) -> Self:
-        """Return the file with other weights, shape (n,), in the column of weights if it has one."""
+        """Return the file with other weights, shape (n,), in their column if it has one."""
         name = self.roles.weight
         return self.with_roles(weight=weights) if name is None else self.with_column(name, weights)
 
@@ -359,47 +365,55 @@ STATE = ("frame", "roles", "weights", "library", "index", "_remembered")
 """What a file is made of; everything else follows from it."""
 
 
+class AskedRoles(TypedDict, total=False):
+    """Roles that a function reads, as the user gave them."""
+
+    keys: Any
+    weights: Any
+    sensitive: Any
+    numeric: Any
+    household: Any
+
+
 def as_file(
     data: Any,
     faults: Faults,
     *,
-    keys: Any = NOT_ASKED,
-    weights: Any = NOT_ASKED,
-    sensitive: Any = NOT_ASKED,
-    numeric: Any = NOT_ASKED,
-    household: Any = NOT_ASKED,
     columns: Sequence[Any] | None = None,
     needs_keys: bool = True,
     subject: str = "data",
+    said: str = "weights",
+    **asked: Unpack[AskedRoles],
 ) -> Microdata:
     """Return a table with the roles that a function reads; a file with roles fills the others in.
 
     A role that is not given (None, an empty list) is that of the file; faults of those that are
-    given are noted. A function that reads nothing but its roles and some `columns` names these, and
-    a population that can read some columns alone reads no others.
+    given are noted (`said` is the argument of the weights). A function that reads nothing but its
+    roles and some `columns` names these: a population that can read some columns alone reads no
+    others.
     """
-    asked = {
-        "keys": keys, "weight": weights, "sensitive": sensitive, "numeric": numeric,
-        "household": household,
-    }  # fmt: skip
-    roles = {role: value for role, value in asked.items() if not _is_left_out(value)}
+    given = {role: value for role, value in asked.items() if not _is_left_out(value)}
     file = data
     if not isinstance(data, Microdata):
         file = Microdata.__new__(Microdata)
-        file._read(data, subject, () if columns is None else [*roles.values(), *columns])
-    if roles:
-        file = file._with_roles(faults, Microdata, roles, "weights")
-    if needs_keys and keys is not NOT_ASKED and not file.roles.keys:
+        file._read(data, subject, () if columns is None else [*given.values(), *columns])
+    if given:
+        given["weight"] = given.pop("weights", NOT_ASKED)
+        file = file._with_roles(faults, Microdata, given, said)
+    if needs_keys and "keys" in asked and not file.roles.keys:
         faults.add("keys", "no key is given", hint="Name at least one column.")
     return file
 
 
-def file_with_said_weights(data: Any, faults: Faults, weights: Any, **roles: Any) -> Microdata:
-    """Return `as_file` of a function where None says that a file is the population.
+def file_with_said_weights(
+    data: Any, faults: Faults, columns: Sequence[Any], **asked: Unpack[AskedRoles]
+) -> Microdata:
+    """Return `as_file` of a function where weights of None say that a file is the population.
 
     Left out, the weights are those of the file, and a fault where it has none.
     """
-    file = as_file(data, faults, weights=weights, **roles)
+    weights = asked["weights"]
+    file = as_file(data, faults, columns=columns, **asked)
     if weights is None and file.weights is not None:
         return file._with_roles(faults, Microdata, {"weight": None}, "weights")
     if weights is FROM_FILE and file.weights is None:
@@ -409,7 +423,7 @@ def file_with_said_weights(data: Any, faults: Faults, weights: Any, **roles: Any
 
 
 def _is_left_out(value: Any) -> bool:
-    if value is None or value is NOT_ASKED or value is FROM_FILE:
+    if value is None or value is FROM_FILE:
         return True
     return isinstance(value, list | tuple) and not value
 

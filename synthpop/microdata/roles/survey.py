@@ -14,7 +14,7 @@ from synthpop.microdata.frame.checks import check_weights
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.text import count, plural
-from synthpop.microdata.roles.microdata import SEVERAL, Microdata, Roles
+from synthpop.microdata.roles.microdata import NOT_ASKED, SEVERAL, Microdata, Roles
 from synthpop.microdata.statistics.design_variance import SampledUnits, sampled_units
 
 MEAN_OF_MEMBERS = "mean of members"
@@ -120,6 +120,15 @@ class Survey(Microdata):
         self._take(faults, roles, weight, "weight", roles.given())
         faults.raise_if_any()
 
+    def _take(
+        self, faults: Faults, roles: Roles, weight: Any, said: str, asked: Iterable[str]
+    ) -> None:
+        """Take roles over, and check those that are asked for; the weight is a column."""
+        if weight is not NOT_ASKED and not isinstance(weight, str):
+            faults.add("weight", f"is {weight!r}", hint="Give the name of a column.")
+            weight = NOT_ASKED
+        super()._take(faults, roles, weight, said, asked)
+
     def _add_mean_weight(self, weight: str, household: str | None) -> str | None:
         """Add the mean weight of the members of each household as a column; return its name."""
         columns = self.frame.columns
@@ -135,8 +144,6 @@ class Survey(Microdata):
         """Check what can be checked with the columns that are there, and note all of it."""
         if len(self.frame) == 0:
             faults.add("data", "there are no rows", hint="Give at least one person.")
-        if not isinstance(self.roles.weight, str):
-            faults.add("weight", "is no column", hint="Give its name.")
         if SEVERAL.keys() >= set(asked):
             return {}
         roles = super()._check_single(faults, self.roles.named())
@@ -278,6 +285,20 @@ class Survey(Microdata):
             f"Survey of {plural(self.n_persons, 'person')} in "
             f"{plural(self.n_households, 'household')}, standing for {count(total)} persons."
         )
+
+
+def as_survey(data: Any) -> Any:
+    """Return a file with its roles as a survey, checked as one; anything else as it is."""
+    if not isinstance(data, Microdata) or isinstance(data, Survey):
+        return data
+    frame, roles = data.indexed, data.roles.given()
+    if data.weights is None:
+        hint = "Name the weight, or make it a Survey with weight=None where every row counts 1."
+        raise InputError.of("survey", "weight", "is not given", hint)
+    if data.roles.weight is None:
+        roles["weight"] = free_name(frame.columns)
+        frame = frame.assign(**{roles["weight"]: data.weights})
+    return Survey(frame, **roles)
 
 
 def unit_of_households(survey: Survey) -> np.ndarray | None:
