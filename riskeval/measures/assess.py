@@ -12,9 +12,10 @@ import pandas as pd
 
 from riskeval.keys.table import check_treatment
 from riskeval.measures.assessment import Assessment
-from riskeval.measures.frequencies import counts_of
+from riskeval.measures.counts import counts_of
+from riskeval.measures.entry import Measure
 from riskeval.measures.registry import MEASURES
-from riskeval.measures.request import AssessRequest, Limits, Measure, check_limit
+from riskeval.measures.request import AssessRequest, Limits, check_limit
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
