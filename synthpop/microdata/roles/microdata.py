@@ -302,7 +302,7 @@ class Microdata(Result):
         if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
             values = values.to_numpy()
         column = pd.Series(values).reset_index(drop=True)
-        return self.with_frame(self.frame.assign(**{name: column}), kept=set(self.frame) - {name})
+        return self.with_frame(self.frame.assign(**{name: column}), kept=set(map(str, self.frame)) - {name})
 
     def with_frame(self, frame: pd.DataFrame, kept: Iterable[str] = ()) -> Self:
         """Return the same roles on another table; columns that are `kept` have the same values."""
