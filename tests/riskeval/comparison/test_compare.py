@@ -273,7 +273,7 @@ def test_no_interval_is_drawn_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"keys": 3}, "keys: is 3"),
+        ({"keys": 3}, "3: column given as key is not in the data"),
         ({"weights": np.ones(50)}, "weights: is a ndarray"),
         ({"indicators": 3}, "indicators: is 3"),
         ({"indicators": "pay"}, "indicators: is 'pay'"),
