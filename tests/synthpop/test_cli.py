@@ -136,6 +136,20 @@ def test_init_writes_a_run_file_and_never_over_one(folder: Path) -> None:
     assert "Read with separator ';'.\nRead with decimal comma in 'Gewicht'." in done.stdout
 
 
+def test_init_checks_its_own_recipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from synthpop.runfiles import template
+
+    text = template.template_text
+    monkeypatch.setattr(
+        template,
+        "template_text",
+        lambda *given: text(*given).replace('["age", "sex', '["agee", "sex'),
+    )
+    done = call("init", "survey.parquet", cwd=folder)
+    assert "Correct there before you run it" in done.stdout
+    assert "'agee'" in done.stdout
+
+
 def test_version_and_help(tmp_path: Path) -> None:
     assert re.match(r"\d+\.\d+\.\d+", call("--version", cwd=tmp_path).stdout)
     assert "demo" in in_a_process("--help", cwd=tmp_path).stdout
