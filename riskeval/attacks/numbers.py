@@ -25,6 +25,9 @@ ROWS: tuple[tuple[Any, ...], ...] = (
     ("disco", "DiSCO", "DiSCO",
      "share of the original records whose keys lead to their own value, and no other, in the "
      "release", RAAB),
+    ("fewer_keys", "Fewer keys", "DiSCO of fewer keys",
+     "share of the original records whose keys, or some of them, lead to their own value, and no "
+     "other, in the release; by the subset of the keys that tells most beyond strangers", RAAB),
     ("dcap", "Correct attribution (DCAP)", "DCAP", "probability to draw the right level", RAAB,
      "probability"),
     ("tcap", "Correct attribution (TCAP)", "TCAP",
@@ -124,6 +127,15 @@ def disco_numbers(result: Any) -> list[AttackNumber]:
         baseline=result.disclosive_original, against="the original (Dorig)",
     )  # fmt: skip
     return [AttackNumber(one, "original", result.excess)]
+
+
+def fewer_key_numbers(result: Any) -> list[AttackNumber]:
+    """DiSCO by the strongest subset of the keys beside strangers."""
+    one = Measurement(
+        OF_ATTACK["fewer_keys"], result.rate, result.target, records=result.n_original,
+        baseline=result.excess.holdout_rate, against=OUTSIDE, note=", ".join(result.keys),
+    )  # fmt: skip
+    return [AttackNumber(one, "strangers", result.excess)]
 
 
 def unique_numbers(result: Any) -> list[AttackNumber]:

@@ -6,11 +6,13 @@ A new attack is one more entry of `ATTACKS`; nothing else has to know it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from riskeval.attacks.compared import IN_COMPARISONS
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.counting.copies import copied_values
+from riskeval.attacks.counting.subsets import LEAST_KEYS, fewer_keys
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.entry import AttackEntry, AttackInput
 from riskeval.attacks.matching.scenarios import intruder_scenarios
@@ -18,6 +20,7 @@ from riskeval.attacks.matching.strongest import ACCURACY
 from riskeval.attacks.numbers import (
     copied_numbers,
     disco_numbers,
+    fewer_key_numbers,
     membership_numbers,
     rapid_numbers,
     scenario_numbers,
@@ -28,6 +31,7 @@ from riskeval.attacks.numbers import (
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import is_amount
+from synthpop.microdata.messages.errors import InputError
 
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
 UNIQUE = ("key_errors", "coverage", "who", "rows", "unit", "household")
@@ -54,6 +58,25 @@ def _uniques(inputs: AttackInput, target: str) -> Any:
         inputs.original, inputs.synthetic, inputs.scenario_about(UNIQUE, []),
         holdout=inputs.holdout, replicates=inputs.replicates, seed=inputs.seed,
     )  # fmt: skip
+
+
+def _fewer_keys(inputs: AttackInput, target: str) -> Any:
+    if len(inputs.keys) <= LEAST_KEYS:
+        raise InputError.of("fewer keys", "keys", f"are {len(inputs.keys)}: there are no fewer")
+
+    def attack(keys: tuple[str, ...]) -> Any:
+        fewer = replace(inputs, keys=keys)
+        n_groups = None if target in inputs.categorical else inputs.n_groups
+        return disco(
+            inputs.original, inputs.synthetic, fewer.scenario_about(COUNTED, [target]),
+            fewer.named(target), holdout=inputs.holdout, n_groups=n_groups, draws=0,
+            seed=inputs.seed,
+        )  # fmt: skip
+
+    result = fewer_keys(attack, inputs.keys, target)
+    if result is None:
+        raise InputError.of("fewer keys", "hold-out", "has nobody to compare with")
+    return result
 
 
 def _scenarios(inputs: AttackInput, target: str) -> Any:
@@ -133,6 +156,15 @@ ATTACKS: dict[str, AttackEntry] = {
         "linear model makes",
         exact_keys=True,
         compared=IN_COMPARISONS["scenarios"],
+    ),
+    "fewer_keys": AttackEntry(
+        "Fewer keys",
+        "forgets some of the keys, and believes what all synthetic persons with the rest agree on",
+        "categorical", True, COUNTED, False, _fewer_keys, fewer_key_numbers,
+        "keys that are changed; subsets beyond the sixty that are tried",
+        exact_keys=True,
+        blind_to=("half", "holes", "noise"),
+        compared=False,
     ),
     "rapid": AttackEntry(
         "RAPID",

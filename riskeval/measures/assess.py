@@ -18,6 +18,8 @@ from riskeval.measures.request import AssessRequest, Limits, Measure, check_limi
 from riskeval.measures.sensitive_groups import read_sensitive
 from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
+from riskeval.verdict.file import columns_not_tried, file_evidence, recovery_evidence
+from riskeval.verdict.verdict import verdict_of
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
@@ -31,6 +33,7 @@ NEEDS = {
     "sensitive": "sensitive variables",
     "numeric": "numeric key variables",
     "weights": "weights",
+    "household": "a column of households",
     "population": "weights or the size of the population",
     "alpha": "a limit alpha",
 }
@@ -139,11 +142,27 @@ def assess(
         numeric=amounts,
     )
     results, skipped, measured = measure_file(request, chosen, on_event)
+    measurements = tuple(one for _, one in measured)
+    roles = {*names, *variables, *amounts, *(one for one in (weights, household)
+             if isinstance(one, str))}  # fmt: skip
+    found = file_evidence(
+        frame, names, roles=roles, weights=weights if isinstance(weights, str) else None,
+        household=household, k=accepted.k or 3,
+    )  # fmt: skip
+    found += recovery_evidence(results.get("recovery"))
+    verdict = verdict_of(
+        found, measurements,
+        not_tried=[
+            *(f"{MEASURES[name].title} was left out: {why}" for name, why in skipped.items()),
+            *columns_not_tried(frame, roles),
+        ],
+    )  # fmt: skip
     return Assessment(
         table=_table(measured),
         results=MappingProxyType(results),
         skipped=MappingProxyType(skipped),
-        measurements=tuple(one for _, one in measured),
+        measurements=measurements,
+        verdict=verdict,
         keys=names,
         sensitive=variables,
         numeric=amounts,
@@ -283,6 +302,7 @@ def _lacking(request: AssessRequest, measure: Measure) -> str:
     """Why a measure cannot run on this request; empty when it can."""
     available = {
         "weights": request.weights is not None,
+        "household": request.household is not None,
         "sensitive": bool(request.sensitive),
         "numeric": bool(request.numeric),
         "population": request.population_size is not None,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, read_keys, tabulate
+from riskeval.keys.table import read_keys, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame
@@ -34,8 +34,9 @@ class KAnonymity(Result):
         For each k, the number of records with F < k: fewer than k persons of the population are
         estimated to share the key. None without weights.
     visible_violations : dict of int to int
-        For each k, the number of records that violate it when records whose keys are all missing
-        match nobody: these may be anybody, yet hide nobody whose keys are printed.
+        For each k, the number of records that violate it on the values that they show: a record
+        with all its keys is matched by those that show the same, not by holes of others
+        (treatment "conservative").
     k : int
         The largest k for which the whole file is k-anonymous (the smallest f, rounded down).
     f, F : float64 arrays, shape (n,)
@@ -67,7 +68,6 @@ class KAnonymity(Result):
     def summary(self) -> str:
         """Return the number of violating records for each k."""
         n = len(self.f)
-        blank = n_blank(self.counts)
         names = ", ".join(self.counts.keys.names)
         violations = [
             f"{count_text(count)} of {count_text(n)} records ({percent(count / max(n, 1))}) "
@@ -77,13 +77,13 @@ class KAnonymity(Result):
         text = (
             f"{'; '.join(violations)}: fewer than k records of the file share their key ({names})."
         )
-        if 0 < blank < n:
-            text = self._blank_sentence(n, blank) + text
-        elif blank:
+        if n_blank(self.counts) == n > 0:
             text += (
                 " Every key of every record is missing: the file says nothing on these keys, and "
                 "no record can be rare."
             )
+        elif self.has_holes:
+            text = self._visible_sentence() + text
         else:
             text += f" The file as a whole is {self.k}-anonymous."
         return text + (
@@ -91,15 +91,21 @@ class KAnonymity(Result):
             "k-anonymity says nothing about the population or about what a group has in common."
         )
 
-    def _blank_sentence(self, n: int, blank: int) -> str:
-        others = count_text(n - blank)
+    @property
+    def has_holes(self) -> bool:
+        """Whether a key is missing in a record."""
+        return bool((self.counts.keys.codes < 0).any())
+
+    def _visible_sentence(self) -> str:
+        blank = n_blank(self.counts)
+        text = f"{plural(blank, 'record has', 'records have')} every key missing. " if blank else ""
         visible = "; ".join(
-            f"{count_text(count)} of the other {others} violate {k}-anonymity"
+            f"{count_text(count)} violate {k}-anonymity"
             for k, count in self.visible_violations.items()
         )
         return (
-            f"{plural(blank, 'record has', 'records have')} every key missing and may be anybody. "
-            f"Without them, {visible}. Where they count as matches of every record, "
+            f"{text}On the values that they show, {visible}. Where a missing key matches every "
+            "value, "
         )
 
 
@@ -173,7 +179,7 @@ def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnon
     return KAnonymity(
         violations=by_f,
         weighted_violations=by_population if counts.weighted else None,
-        visible_violations=_visible_violations(counts, limits) if n_blank(counts) else by_f,
+        visible_violations=_visible_violations(counts, limits),
         k=int(counts.cell_f.min() * (2 - slack)) if len(counts.cell_f) else 0,
         f=counts.f,
         F=counts.F,
@@ -182,15 +188,7 @@ def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnon
 
 
 def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[int, int]:
-    """Violations among records with at least one key, counted without the others."""
+    """Violations on the values that records show."""
     table = counts.keys
-    rows = np.flatnonzero((table.codes >= 0).any(axis=1))
-    cell = np.full(len(table.codes), -1)
-    cell[rows] = np.arange(len(rows))
-    cells = cell[table.cell]
-    visible = KeyTable(
-        table.names, table.levels, table.codes[rows], cells[cells >= 0], table.counts[rows],
-        table.weights[rows],
-    )  # fmt: skip
-    f, _ = match_counts(visible, counts.missing, counts.alpha)
-    return {k: int(visible.counts[f < k * (1 - 1e-12)].sum()) for k in limits}
+    f, _ = match_counts(table, "conservative")
+    return {k: int(table.counts[f < k * (1 - 1e-12)].sum()) for k in limits}

@@ -7,6 +7,7 @@ from typing import Any
 
 from riskeval.keys.table import ALONE
 from riskeval.measures.frequencies import FrequencyCounts
+from riskeval.measures.group_members import AmountGroups, HouseholdGroups
 from riskeval.measures.individual_result import IndividualRisk
 from riskeval.measures.k_anonymity import KAnonymity, n_blank
 from riskeval.measures.l_diversity import LDiversity
@@ -15,6 +16,7 @@ from riskeval.measures.request import AssessRequest, ByVariable
 from riskeval.measures.risky_cells import RiskyCells
 from riskeval.measures.t_closeness import TCloseness
 from riskeval.measures.uniqueness import PopulationUniqueness
+from riskeval.measures.worst_model import WorstModel
 from riskeval.recovery.result import Recovery
 from riskeval.shared.measurement import Direction, MeasureInfo, Measurement, Unit
 from synthpop.microdata.messages.text import count as count_text
@@ -83,6 +85,36 @@ POPULATION_UNIQUES = person_risk(
     "unique records that are alone in the population as well: a match with them is certain",
     "Dankar et al. 2012",
 )  # fmt: skip
+WORST_EXPECTED = person_risk(
+    "worst_expected", "Expected re-identifications, worst model", "persons",
+    "records that an intruder links correctly on average if the most pessimistic model of the "
+    "population is right", "Franconi and Polettini 2004; Dankar et al. 2012",
+)  # fmt: skip
+WORST_GLOBAL = person_risk(
+    "worst_global_risk", "Mean individual risk, worst model", "probability",
+    "mean probability of a correct link if the most pessimistic model of the population is right",
+    "Franconi and Polettini 2004; Dankar et al. 2012",
+)  # fmt: skip
+WORST_RECORD = person_risk(
+    "worst_record_risk", "Highest risk of a record, worst model", "probability",
+    "probability that the most exposed record is linked correctly if the most pessimistic model of "
+    "the population is right", "Franconi and Polettini 2004; Dankar et al. 2012", single=True,
+)  # fmt: skip
+ONE_HOUSEHOLD = person_risk(
+    "one_household", "Records that only one household shares", "records",
+    "records whose key as many records share as k asks for, all of them of one household",
+    "Templ 2017, section 3.6",
+)  # fmt: skip
+FEW_HOUSEHOLDS = person_risk(
+    "few_households", "Records that fewer than k households share", "records",
+    "records whose key fewer than k households share", "Templ 2017, section 3.6",
+)  # fmt: skip
+AMOUNT_TOLD = person_risk(
+    "amount_told", "Amounts that the key tells", "records",
+    "records of which all others with the same key have the same amount within 5 %",
+    "Machanavajjhala et al. 2007, for amounts",
+)  # fmt: skip
+AMOUNTS_TOLD = 0.01
 NOT_DIVERSE = person_risk(
     "l_diversity", "Records that violate l-diversity", "records",
     "records in groups with the same key in which the sensitive values are too much alike",
@@ -133,6 +165,9 @@ OUTLIERS = person_risk(
 )  # fmt: skip
 PRACTICE = "k = 3 and 5 are common (SDC practice guide of the World Bank)"
 
+VISIBLE = 0.05
+VISIBLE_SOURCE = "a twentieth of the records; the others rest on what is hidden elsewhere"
+
 
 @cache
 def below(k: int) -> MeasureInfo:
@@ -147,11 +182,13 @@ def below(k: int) -> MeasureInfo:
 
 @cache
 def visible(k: int) -> MeasureInfo:
-    """Return what violations of k-anonymity beside blank records are."""
+    """Return what violations of k-anonymity on the values that records show are."""
+    alone = "alone" if k == 2 else f"matched by fewer than {k} records"
     return person_risk(
-        f"below_{k}_visible", f"Violations of {k}-anonymity among records with keys", "records",
-        f"records with a key that fewer than {k} records share, where records without any key "
-        "match nobody", "Samarati and Sweeney 1998",
+        f"below_{k}_visible", "Alone on the values they show" if k == 2
+        else f"Violations of {k}-anonymity on the values shown", "records",
+        f"records that are {alone} on the values that they show, where holes of others hide nobody",
+        "Samarati and Sweeney 1998",
     )  # fmt: skip
 
 
@@ -209,19 +246,21 @@ def _k_limit(k: int, request: AssessRequest) -> dict[str, Any]:
 
 
 def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement]:
-    """Violations for each k, and those beside blank records."""
+    """Violations for each k, and those on the values that records show."""
     blank = n_blank(result.counts)
     note = _missing_note(request, TREATMENTS[result.counts.missing])
     measured = []
     for k, count in result.violations.items():
         limit = _k_limit(k, request)
         measured.append(request.measured(below(k), count, note=note, **limit))
-        if 0 < blank < len(result.f):
+        if result.has_holes and blank < len(result.f):
             text = f"{plural(blank, 'record has', 'records have')} every key missing"
-            others = result.visible_violations[k]
-            records = len(result.f) - blank
+            most = int(VISIBLE * len(result.f))
+            shown: dict[str, Any] = {"limit": most, "limit_source": VISIBLE_SOURCE} if limit else {}
             measured.append(
-                request.measured(visible(k), others, note=text, records=records, **limit)
+                request.measured(
+                    visible(k), result.visible_violations[k], note=text if blank else "", **shown
+                )
             )
         elif blank:
             text = "every key of every record is missing: the file says nothing on these keys"
@@ -261,6 +300,42 @@ def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[M
             request.measured(LARGEST_HOUSEHOLD, result.household_risk.max(initial=0.0), **largest),
         ]
     return measured
+
+
+def of_worst_model(result: WorstModel, request: AssessRequest) -> list[Measurement]:
+    """Expected links and risks by the worst of the models, judged by the limits of the risks."""
+    limits = request.limits
+    note = f"{plural(int(result.alone.sum()), 'record')} alone on the values shown"
+    source = "as for the individual risk"
+    mean = {"limit": limits.global_risk, "limit_source": source, "note": note}
+    largest = {"limit": limits.record_risk, "limit_source": source, "note": note}
+    return [
+        request.measured(WORST_EXPECTED, result.expected, note=note),
+        request.measured(WORST_GLOBAL, result.expected / max(len(result.risk), 1), **mean),
+        request.measured(WORST_RECORD, result.risk.max(initial=0.0), **largest),
+    ]
+
+
+def of_households(result: HouseholdGroups, request: AssessRequest) -> list[Measurement]:
+    """Records that one household stands behind, and those that fewer than k share."""
+    limit = None if request.limits.k is None else 0.0
+    source = "k records of one household hide nobody"
+    return [
+        request.measured(ONE_HOUSEHOLD, result.n_alone, limit=limit, limit_source=source),
+        request.measured(FEW_HOUSEHOLDS, result.n_few, note=f"k = {result.k}"),
+    ]
+
+
+def of_amounts(result: AmountGroups, request: AssessRequest) -> list[Measurement]:
+    """Records whose amounts the key tells."""
+    most = None if request.limits.l is None else int(AMOUNTS_TOLD * len(request.frame))
+    return [
+        request.measured(
+            AMOUNT_TOLD, int(rows.sum()), target=name, limit=most,
+            limit_source="a hundredth of the records",
+        )
+        for name, rows in result.disclosed.items()
+    ]  # fmt: skip
 
 
 def of_uniqueness(result: PopulationUniqueness, request: AssessRequest) -> list[Measurement]:

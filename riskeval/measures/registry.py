@@ -17,6 +17,7 @@ from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.attacker_numbers import of_attackers, run_attackers
 from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.delta_disclosure import delta_disclosure
+from riskeval.measures.group_members import AmountGroups, amount_groups, household_groups
 from riskeval.measures.individual import FORMULAS, read_factors, risk_of_counts
 from riskeval.measures.individual_result import IndividualRisk
 from riskeval.measures.k_anonymity import anonymity_of_counts
@@ -27,13 +28,17 @@ from riskeval.measures.request import AssessRequest, ByVariable, Limits, Measure
 from riskeval.measures.risky_cells import risky_cells
 from riskeval.measures.t_closeness import t_closeness
 from riskeval.measures.uniqueness import population_uniqueness
+from riskeval.measures.worst_model import WorstModel, worst_model
 from riskeval.recovery.result import Recovery
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 
 __all__ = ["MEASURES", "AssessRequest", "ByVariable", "Limits", "Measure"]
 
+FEW_VALUES = 30
+"""Distinct numbers from which on a sensitive variable is an amount."""
 SUDA_RULES = {"wildcard": "wildcard", "own-category": "category"}
 """Treatment of missing keys in SUDA beside that of the counts; "exclude" for the others."""
 
@@ -47,6 +52,21 @@ def _run_risk(request: AssessRequest) -> IndividualRisk:
     faults.raise_if_any()
     household = None if request.household is None else request.frame[request.household]
     return risk_of_counts(request.counts, household=household, factor=factor, formula=formula)
+
+
+def _run_worst_model(request: AssessRequest) -> WorstModel:
+    uniqueness = population_uniqueness(
+        request.file, request.keys, population_size=request.population_size
+    )
+    return worst_model(_run_risk(request), uniqueness)
+
+
+def _run_amounts(request: AssessRequest) -> AmountGroups:
+    amounts = {
+        name: request.frame[name] for name in request.sensitive
+        if is_number(request.frame[name]) and request.frame[name].nunique() > FEW_VALUES
+    }  # fmt: skip
+    return amount_groups(request.counts.keys, amounts, request.limits.k or 2)
 
 
 def _run_recovery(request: AssessRequest) -> Recovery:
@@ -137,6 +157,22 @@ MEASURES: dict[str, Measure] = {
         ("quality", "coverage", "attempt", "formula"),
         infos=(numbers.GLOBAL_RISK, numbers.EXPECTED, numbers.RECORD_RISK, numbers.BENCHMARK),
     ),
+    "worst_model": Measure(
+        "Worst of the models",
+        "What does an intruder find if the most pessimistic model of the population is right?",
+        ("population",), _run_worst_model, numbers.of_worst_model,
+        "Franconi and Polettini 2004; Dankar et al. 2012",
+        infos=(numbers.WORST_EXPECTED, numbers.WORST_GLOBAL, numbers.WORST_RECORD),
+    ),
+    "household_groups": Measure(
+        "Households behind a key", "Does a group of k records stand for one household?",
+        ("household",),
+        lambda request: household_groups(
+            request.counts.keys, request.frame[request.household], request.limits.k or 3
+        ),
+        numbers.of_households, "Templ 2017, section 3.6",
+        infos=(numbers.ONE_HOUSEHOLD, numbers.FEW_HOUSEHOLDS),
+    ),
     "attacker_risk": Measure(
         "Prosecutor, journalist, marketer",
         "What does each of the three intruders of the literature on health data reach?",
@@ -172,6 +208,11 @@ MEASURES: dict[str, Measure] = {
         ("sensitive",), _run("l_diversity", l_diversity, "keys", "sensitive"), numbers.of_diversity,
         "Machanavajjhala et al. 2007", ("recursive_c", "missing", "missing_sensitive"),
         infos=(numbers.NOT_DIVERSE, numbers.SMALLEST_L),
+    ),
+    "amount_groups": Measure(
+        "Amounts within a group", "Does the key alone tell an amount within a few percent?",
+        ("sensitive",), _run_amounts, numbers.of_amounts,
+        "Machanavajjhala et al. 2007, for amounts", infos=(numbers.AMOUNT_TOLD,),
     ),
     "t_closeness": Measure(
         "t-closeness", "How much does the key tell about a sensitive value?",

@@ -119,6 +119,7 @@ def risk_measurements(
     count where they are right, as in the check of local suppression.
     """
     from riskeval.measures.assess import file_measurements
+    from riskeval.measures.request import Limits
 
     measured = file_measurements(
         file,
@@ -127,6 +128,7 @@ def risk_measurements(
         household=roles.household,
         sensitive=roles.sensitive,
         kind="perturbed",
+        limits=Limits(),
         options={"recovery": recovery_arguments(original, file, roles)},
         numbers=numbers,
     )

@@ -1,0 +1,117 @@
+"""Attacks by fewer keys than the intruder knows: who knows six things also knows three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from riskeval.attacks.shares import Excess
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import join, plural
+
+MOST_SUBSETS = 60
+LEAST_KEYS = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FewerKeys(TableResult):
+    """The attack on one target by subsets of the keys.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a subset: `keys`, `rate`, `holdout`, `excess`, `lower`, `upper` (corrected for the
+        number of subsets).
+    keys : tuple of str
+        The subset whose excess over strangers is the clearest.
+    target : str
+    rate : float
+        Share of the persons whose own value, and no other, these keys lead to.
+    excess : Excess
+        Of that subset, corrected for the choice.
+    n_original : int
+    """
+
+    table: pd.DataFrame
+    keys: tuple[str, ...]
+    target: str
+    rate: float
+    excess: Excess
+    n_original: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """NaN: the interval is that of the excess."""
+        return float("nan"), float("nan")
+
+    def summary(self) -> str:
+        """Say which keys lead furthest."""
+        return (
+            f"Of {plural(len(self.table), 'subset')} of the keys, {join(self.keys)} tell most "
+            f"about {self.target or 'unique persons'} beyond strangers: {self.rate:.3g} against "
+            f"{self.excess.holdout_rate:.3g} of strangers; {self.excess.verdict}."
+        )
+
+
+def subsets_of(keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the subsets of the keys, without all of them, the largest first.
+
+    At most 60: of many keys those that leave out few, and the small ones.
+
+    Examples
+    --------
+    >>> subsets_of(["a", "b", "c"])
+    [('a', 'b'), ('a', 'c'), ('b', 'c'), ('a',), ('b',), ('c',)]
+    """
+    sizes = range(len(keys) - 1, LEAST_KEYS - 1, -1)
+    every = [subset for size in sizes for subset in combinations(keys, size)]
+    if len(every) <= MOST_SUBSETS:
+        return every
+    step = len(every) / MOST_SUBSETS
+    return [every[int(i * step)] for i in range(MOST_SUBSETS)]
+
+
+def fewer_keys(
+    attack: Callable[[tuple[str, ...]], Any], keys: Sequence[str], target: str
+) -> FewerKeys | None:
+    """Run an attack by each subset of the keys; None where none can be compared with strangers.
+
+    attack: function of keys to a result with `rate`, `excess` and `n_original`
+    """
+    rows, results = [], {}
+    subsets = subsets_of(keys)
+    for subset in subsets:
+        result = attack(subset)
+        if result.excess is None:
+            continue
+        beyond = Excess(
+            result.excess.rate, result.excess.holdout_rate, result.excess.difference,
+            *_widened(result.excess, len(subsets)), result.excess.n, result.excess.n_holdout,
+            result.excess.confidence, result.excess.n_tests * len(subsets), result.excess.overlap,
+        )  # fmt: skip
+        results[subset] = (result, beyond)
+        rows.append({
+            "keys": ", ".join(subset), "rate": result.rate, "holdout": beyond.holdout_rate,
+            "excess": beyond.difference, "lower": beyond.lower, "upper": beyond.upper,
+        })  # fmt: skip
+    if not results:
+        return None
+    best = max(results, key=lambda subset: results[subset][1].lower)
+    result, beyond = results[best]
+    return FewerKeys(
+        pd.DataFrame(rows), best, target, float(result.rate), beyond, int(result.n_original)
+    )
+
+
+def _widened(one: Excess, n_subsets: int) -> tuple[float, float]:
+    """Both ends of an interval, corrected for the choice among subsets."""
+    stretch = one.stretch(n_subsets)
+    return (
+        one.difference - (one.difference - one.lower) * stretch,
+        one.difference + (one.upper - one.difference) * stretch,
+    )
