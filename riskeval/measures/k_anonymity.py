@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,12 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.frequencies import FrequencyCounts, count_keys
+from riskeval.measures.counts import FrequencyCounts, count_keys
+from riskeval.measures.entry import Measure, k_limit, missing_note, person_risk
+from riskeval.measures.frequencies import UNIQUE
+from riskeval.measures.request import AssessRequest
 from riskeval.shared.files import read_weights
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
@@ -192,3 +197,70 @@ def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[
     table = counts.keys
     f, _ = match_counts(table, "conservative")
     return {k: int(table.counts[f < k * (1 - 1e-12)].sum()) for k in limits}
+
+
+VISIBLE = 0.05
+VISIBLE_SOURCE = "a twentieth of the records; the others rest on what is hidden elsewhere"
+
+
+@cache
+def below(k: int) -> MeasureInfo:
+    """Return what violations of k-anonymity are; k = 2 is the number of unique records."""
+    if k == 2:
+        return UNIQUE
+    return person_risk(
+        f"below_{k}", f"Violations of {k}-anonymity", "records",
+        f"records whose key fewer than {k} records share", "Samarati and Sweeney 1998",
+    )  # fmt: skip
+
+
+@cache
+def visible(k: int) -> MeasureInfo:
+    """Return what violations of k-anonymity on the values that records show are."""
+    alone = "alone" if k == 2 else f"matched by fewer than {k} records"
+    title = f"Violations of {k}-anonymity on the values shown"
+    return person_risk(
+        f"below_{k}_visible", "Alone on the values they show" if k == 2 else title, "records",
+        f"records that are {alone} on the values that they show, where holes of others hide nobody",
+        "Samarati and Sweeney 1998",
+    )  # fmt: skip
+
+
+def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement]:
+    """Violations for each k, and those on the values that records show."""
+    blank = n_blank(result.counts)
+    note = missing_note(request, result.counts.missing)
+    measured = []
+    for k, count in result.violations.items():
+        limit = k_limit(k, request)
+        measured.append(request.measured(below(k), count, note=note, **limit))
+        if result.has_holes and blank < len(result.f):
+            text = f"{plural(blank, 'record has', 'records have')} every key missing"
+            most = int(VISIBLE * len(result.f))
+            shown: dict[str, Any] = {"limit": most, "limit_source": VISIBLE_SOURCE} if limit else {}
+            measured.append(
+                request.measured(
+                    visible(k), result.visible_violations[k], note=text if blank else "", **shown
+                )
+            )
+        elif blank:
+            text = "every key of every record is missing: the file says nothing on these keys"
+            measured[-1] = measured[-1].noted(text)
+    return measured
+
+
+MEASURE = Measure(
+    name="k_anonymity",
+    rank=20,
+    title="k-anonymity",
+    question="How many records are too rare in the file?",
+    blind_spots=(
+        "what the k records have in common; records whose keys are all missing, which it "
+        "counts apart"
+    ),
+    source="Samarati and Sweeney 1998",
+    function=k_anonymity,
+    run=lambda request: anonymity_of_counts(request.counts, request.k),
+    measurements=of_anonymity,
+    infos=(below(3), below(5)),
+)

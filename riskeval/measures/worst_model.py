@@ -8,8 +8,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
+from riskeval.measures.entry import Measure, person_risk
+from riskeval.measures.individual import risk_of_request
 from riskeval.measures.individual_result import IndividualRisk
-from riskeval.measures.uniqueness import PopulationUniqueness
+from riskeval.measures.request import AssessRequest
+from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
 
@@ -89,3 +93,63 @@ def worst_model(individual: IndividualRisk, uniqueness: PopulationUniqueness) ->
         probability = min(most / uniqueness.n_sample_uniques, 1.0)
     risk = np.where(alone, np.maximum(individual.risk, probability), individual.risk)
     return WorstModel(risk, alone, probability, individual.risk)
+
+
+SOURCE = "Franconi and Polettini 2004; Dankar et al. 2012"
+WORST_EXPECTED = person_risk(
+    "worst_expected", "Expected re-identifications, worst model", "persons",
+    "records that an intruder links correctly on average if the most pessimistic model of the "
+    "population is right", SOURCE,
+)  # fmt: skip
+WORST_GLOBAL = person_risk(
+    "worst_global_risk", "Mean individual risk, worst model", "probability",
+    "mean probability of a correct link if the most pessimistic model of the population is right",
+    SOURCE,
+)  # fmt: skip
+WORST_RECORD = person_risk(
+    "worst_record_risk", "Highest risk of a record, worst model", "probability",
+    "probability that the most exposed record is linked correctly if the most pessimistic model of "
+    "the population is right", SOURCE, single=True,
+)  # fmt: skip
+
+
+def _run_worst_model(request: AssessRequest) -> WorstModel:
+    size = request.population_size
+    uniqueness = population_uniqueness(request.file, request.keys, population_size=size)
+    return worst_model(risk_of_request(request), uniqueness)
+
+
+def of_worst_model(result: WorstModel, request: AssessRequest) -> list[Measurement]:
+    """Expected links and risks by the worst of the models, judged by the limits of the risks."""
+    limits = request.limits
+    note = f"{plural(int(result.alone.sum()), 'record')} alone on the values shown"
+    source = "as for the individual risk"
+    return [
+        request.measured(WORST_EXPECTED, result.expected, note=note),
+        request.measured(
+            WORST_GLOBAL, result.expected / max(len(result.risk), 1), note=note,
+            limit=limits.global_risk, limit_source=source,
+        ),
+        request.measured(
+            WORST_RECORD, result.risk.max(initial=0.0), note=note, limit=limits.record_risk,
+            limit_source=source,
+        ),
+    ]  # fmt: skip
+
+
+MEASURE = Measure(
+    name="worst_model",
+    rank=45,
+    title="Worst of the models",
+    question="What does an intruder find if the most pessimistic model of the population is right?",
+    blind_spots=(
+        "which of the records that are alone on the values shown are alone in the population; "
+        "models that fit worse than those that it tries"
+    ),
+    source=SOURCE,
+    function=worst_model,
+    run=_run_worst_model,
+    measurements=of_worst_model,
+    needs=("population",),
+    infos=(WORST_EXPECTED, WORST_GLOBAL, WORST_RECORD),
+)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
 from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
@@ -173,3 +174,16 @@ def _verified(
     if wide and largest > limit * (1 + 1e-6):  # nothing is claimed that does not hold
         raise AssertionError(f"an outlier is still {largest:.6g} away")
     return f"Afterwards the largest squared distance of these records is {largest:.4g}."
+
+
+METHOD = ProtectionMethod(
+    run=mv_top_code,
+    rank=160,
+    title="Outliers in several columns",
+    question="Which records are far out in several amounts together, and move towards the centre?",
+    blind_spots=(
+        "records inside the ellipsoid, whose amounts stay exact; columns that are not named"
+    ),
+    example={"variables": ["hincome", "eqIncome"], "alpha": 0.05},
+    roles=OF_NUMBERS,
+)

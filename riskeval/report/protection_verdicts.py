@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from riskeval.measures.numbers import VISIBLE
+from riskeval.measures.k_anonymity import VISIBLE
 from riskeval.report.advice import advice
 from riskeval.report.values import limit_text, shown, visible
 from riskeval.report.verdict_row import verdict_row

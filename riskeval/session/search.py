@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.registry import VERBS
 from riskeval.session.candidates import Arguments, group_sizes, key_recodings, number_treatments
 from riskeval.session.loss import cells_lost, role_losses
 from riskeval.session.measure import records_below, risk_measurements
 from riskeval.session.plans import PlanSearch, PlanTrial, front_of, short_text
-from riskeval.session.running import prepare_step, run_step, takes_seed
+from riskeval.session.running import prepare_step, run_step
 from riskeval.session.steps import Step
 from synthpop.microdata.messages.errors import Faults, InputError, MicrodataError
 from synthpop.microdata.messages.parameters import NONE, Between, Whole, check, check_choice
@@ -254,7 +255,7 @@ class _Search:
         return frame
 
     def _with_seed(self, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if not takes_seed(verb):
+        if not VERBS[verb].draws:
             return arguments
         return {**arguments, "seed": int(Streams(self.seed).at("plans", verb).integers(2**31))}
 

@@ -308,7 +308,15 @@ def _calibrated_coarsely(
             f"of unequal weights (Kish) is {number(after)}, {number(before)} before. The finer "
             "tables are met by exchanging households of the population."
         )
-    return _part("Known totals: weights of the survey", [text])
+    sentences = [text]
+    if "factor" in record:
+        scale, factor = number(record["scale"]), record["factor"]
+        sentences.append(
+            f"The totals are those of the country and were scaled with the population, by {scale}."
+            if factor != 1
+            else f"The totals were taken as those of a population of scale {scale}."
+        )
+    return _part("Known totals: weights of the survey", sentences)
 
 
 def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:

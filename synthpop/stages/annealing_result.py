@@ -117,9 +117,12 @@ class Annealed(Result):
         before, after = self.regions["gap_before"].sum(), self.regions["gap_after"].sum()
         total = float(self.margins["target"].abs().sum())
         free = self.distances[~self.distances["controlled"]]
+        within = f"{self.tolerance:g} of their totals"
+        if self.converged and not self.tolerance and after > 0.5:
+            within = "the accepted gaps"  # totals that are no whole numbers, or a `cell_gap`
         text = (
-            f"{'All' if self.converged else 'NOT ALL'} margins are met within {self.tolerance:g} "
-            f"of their totals in {int(self.regions['converged'].sum())} of "
+            f"{'All' if self.converged else 'NOT ALL'} margins are met within {within} "
+            f"in {int(self.regions['converged'].sum())} of "
             f"{plural(len(self.regions), 'region')}: absolute gaps add up to "
             f"{number_text(after, 6)} after "
             f"{number_text(before, 6)} ({after / max(total, 1e-300):.3g} of the totals). "

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
 
+from riskeval.attacks.counting.disco import disco
+from riskeval.attacks.entry import COUNTED, AttackEntry, AttackInput
+from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber
 from riskeval.attacks.shares import Excess
+from riskeval.shared.measurement import Measurement, attribution
+from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import join, plural
 
@@ -115,3 +120,59 @@ def _widened(one: Excess, n_subsets: int) -> tuple[float, float]:
         one.difference - (one.difference - one.lower) * stretch,
         one.difference + (one.upper - one.difference) * stretch,
     )
+
+
+FEWER_KEYS = attribution(
+    "fewer_keys",
+    "DiSCO of fewer keys",
+    "share of the original records whose keys, or some of them, lead to their own value, and no "
+    "other, in the release; by the subset of the keys that tells most beyond strangers",
+    RAAB,
+)
+
+
+def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
+    if len(inputs.keys) <= LEAST_KEYS:
+        raise InputError.of("fewer keys", "keys", f"are {len(inputs.keys)}: there are no fewer")
+
+    def attack(keys: tuple[str, ...]) -> Any:
+        fewer = replace(inputs, keys=keys)
+        n_groups = None if target in inputs.categorical else inputs.n_groups
+        return disco(
+            inputs.original, inputs.synthetic, fewer.scenario_about(COUNTED, [target]),
+            fewer.named(target), holdout=inputs.holdout, n_groups=n_groups, draws=0,
+            seed=inputs.seed,
+        )  # fmt: skip
+
+    result = fewer_keys(attack, inputs.keys, target)
+    if result is None:
+        raise InputError.of("fewer keys", "hold-out", "has nobody to compare with")
+    return result
+
+
+def fewer_key_numbers(result: FewerKeys) -> list[AttackNumber]:
+    """DiSCO by the strongest subset of the keys beside strangers."""
+    one = Measurement(
+        FEWER_KEYS, result.rate, result.target, records=result.n_original,
+        baseline=result.excess.holdout_rate, against=OUTSIDE, note=", ".join(result.keys),
+    )  # fmt: skip
+    return [AttackNumber(one, "strangers", result.excess)]
+
+
+ATTACK = AttackEntry(
+    name="fewer_keys",
+    rank=45,
+    title="Fewer keys",
+    question="Which of the keys tell most about persons of the original, beyond strangers?",
+    story="forgets some keys, and believes what all synthetic persons with the rest agree on",
+    blind_spots="keys that are changed; subsets of the keys beyond the sixty that are tried",
+    function=fewer_keys,
+    target="categorical",
+    honours=COUNTED,
+    run=_run_fewer_keys,
+    numbers=fewer_key_numbers,
+    needs_holdout=True,
+    exact_keys=True,
+    blind_to=("half", "holes", "noise"),
+    compared=False,
+)

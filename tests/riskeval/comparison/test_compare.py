@@ -8,10 +8,8 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
-from riskeval.attacks.numbers import AttackNumber
 from riskeval.comparison import link_risk
 from riskeval.report.comparison_verdicts import clean_releases
-from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop import Survey
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.events import Event
@@ -212,50 +210,6 @@ def test_linkage_counts_the_second_nearest() -> None:
     assert linkage.expected_rate < linkage.expected_rate_two
     both = linkage.rate + linkage.rate_second
     assert linkage.expected_rate_two == pytest.approx(both, abs=0.02)
-
-
-def test_a_new_measure_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    from riskeval.measures import registry
-
-    rows = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows!")
-    entry = registry.Measure(
-        "Rows",
-        "How long is the file?",
-        (),
-        lambda request: request.counts,
-        lambda result, request: [request.measured(rows, len(request.frame))],
-        "none",
-    )
-    monkeypatch.setitem(registry.MEASURES, "rows", entry)
-    original = people(100)
-    result = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES)
-    assert result.table["rows"].tolist() == [100, 50]
-    assert "Rows!" in result.report(tmp_path / "c.html").read_text(encoding="utf-8")
-    assessment = riskeval.assess(original, keys=ROLES["keys"], measures=["rows"])
-    assert assessment.table["number"].tolist() == ["Rows!"]
-    page = riskeval.write_assessment(tmp_path / "a.html", assessment)
-    assert "Rows!" in page.read_text(encoding="utf-8")
-    session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
-    assert session.risk().table.loc["rows", "current"] == 100
-    assert "Rows!" in session.report(tmp_path / "p.html").read_text(encoding="utf-8")
-
-
-def test_a_new_attack_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    from riskeval.attacks import registry
-
-    info = MeasureInfo("peek", "attribution risk", "low", "share", "records peeked", title="Peek")
-    entry = registry.AttackEntry(
-        "Peek", "looks at everything", "categorical", False, (), False,
-        lambda given, target: len(given.original),
-        lambda result: [AttackNumber(Measurement(info, 0.5, "ill", records=result))],
-        "nothing",
-    )  # fmt: skip
-    monkeypatch.setitem(registry.ATTACKS, "peek", entry)
-    original = people(150)
-    result = riskeval.compare(original, {"half": original.iloc[:70]}, **ROLES)
-    assert result.table["peek: ill"].tolist() == [0.5, 0.5]
-    assert "Peek of ill" in result.report(tmp_path / "c.html").read_text(encoding="utf-8")
-    assert result.table.loc["half", "worst_risk"] == 1  # as with the original
 
 
 def test_the_listener_hears_of_every_file() -> None:

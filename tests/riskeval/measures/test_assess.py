@@ -18,16 +18,15 @@ from riskeval.measures.assess import assess, file_measurements
 from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.k_anonymity import k_anonymity
-from riskeval.measures.registry import MEASURES, Limits
+from riskeval.measures.registry import MEASURES
+from riskeval.measures.request import Limits
 from riskeval.measures.uniqueness import population_uniqueness
 from riskeval.report.assessment import write_assessment
 from riskeval.report.assessment_texts import CAPTIONS, RULES
 from riskeval.report.riskiest import riskiest_records
 from riskeval.runfiles.runfile import assess_file
-from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.messages.errors import InputError, OutputError, RunFileError
 
-ROWS = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows")
 BASIC = ["frequencies", "k_anonymity", "individual_risk", "risky_cells"]
 
 
@@ -133,19 +132,6 @@ def test_a_measure_that_fails_on_the_data_does_not_stop_the_others(monkeypatch):
     result = assess(DATA, keys=KEYS, measures=["risky_cells", "frequencies"])
     assert "'nothing': column given as key is not in the data" in result.skipped["risky_cells"]
     assert list(result.results) == ["frequencies"]
-
-
-def test_new_measure_is_one_more_entry(monkeypatch):
-    entry = registry.Measure(
-        "Rows",
-        "How long is the file?",
-        (),
-        lambda request: request.counts,
-        lambda result, request: [request.measured(ROWS, len(request.frame))],
-        "none",
-    )
-    monkeypatch.setitem(registry.MEASURES, "rows", entry)
-    assert value_of(assess(DATA, keys=KEYS, measures="rows"), "Rows") == len(DATA)
 
 
 def test_limits_decide_what_is_kept():
