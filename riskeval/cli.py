@@ -26,7 +26,7 @@ from synthpop.microdata.runs.open_app import open_app
 from synthpop.microdata.runs.output import answer, progress, say, say_reading
 
 if TYPE_CHECKING:
-    from riskeval.verdict.verdict import Verdict
+    from riskeval.verdict.verdict import ReleaseVerdict
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
@@ -328,7 +328,7 @@ def _report_written(report: Path, result: Any, numbers: Any, target: Path, audie
     say(f"Wrote the report {report}{beside}. Seed {result.seed} repeats it.")
 
 
-def _end_by(verdicts: Iterable[Verdict], fail_on_limit: bool) -> None:
+def _end_by(verdicts: Iterable[ReleaseVerdict], fail_on_limit: bool) -> None:
     """End with a status of its own unless no objection was found to any file."""
     if fail_on_limit and any(
         one.level != "no objection found by what was tried" for one in verdicts

@@ -117,10 +117,9 @@ def assess_synthetic(
     )  # fmt: skip
     inputs, dropped = _with_usable(inputs)
     jobs = [
-        (name, target)
-        for name in chosen
+        (name, target) for name in chosen
         for target in ([""] if ATTACKS[name].target == "none" else inputs.targets)
-    ]
+    ]  # fmt: skip
     results: dict[tuple[str, str], Any] = {}
     skipped: dict[tuple[str, str], str] = {}
     notes: dict[tuple[str, str], str] = {}
@@ -129,11 +128,8 @@ def assess_synthetic(
     inputs.on_event(Event("start", SUBJECT, 0, len(jobs)))
     for done, (name, target) in enumerate(jobs):
         inputs.on_event(Event("progress", SUBJECT, done, len(jobs), title_of(name, target)))
-        if ATTACKS[name].needs_holdout and inputs.holdout is None:
-            skipped[name, target] = "it needs a hold-out"
-            continue
-        if not inputs.keys and ATTACKS[name].target != "none":
-            skipped[name, target] = "both files code every key differently"
+        if why := _lacking(inputs, name):
+            skipped[name, target] = why
             continue
         try:
             grouped, groups = inputs.with_groups() if ATTACKS[name].exact_keys else (inputs, ())
@@ -158,6 +154,15 @@ def assess_synthetic(
     return SyntheticRisk(
         table, results, skipped, notes, story, inputs.seed, no_strangers, dropped, tuple(found)
     )
+
+
+def _lacking(inputs: AttackInput, name: str) -> str:
+    """Return why an attack cannot run; empty where it can."""
+    if ATTACKS[name].needs_holdout and inputs.holdout is None:
+        return "it needs a hold-out"
+    if not inputs.keys and ATTACKS[name].exact_keys:
+        return "both files code every key differently"
+    return ""
 
 
 def _with_usable(inputs: AttackInput) -> tuple[AttackInput, tuple[str, ...]]:

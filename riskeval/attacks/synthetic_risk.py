@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.synthetic_verdict import synthetic_verdict
-from riskeval.verdict.verdict import Evidence, Verdict
+from riskeval.verdict.verdict import Finding, ReleaseVerdict
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import percent, plural
@@ -52,10 +52,10 @@ class SyntheticRisk(TableResult):
     seed: int
     no_strangers: str = ""
     dropped: tuple[str, ...] = ()
-    file_evidence: tuple[Evidence, ...] = ()
+    file_evidence: tuple[Finding, ...] = ()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ReleaseVerdict:
         """What speaks against publishing the file; without a hold-out it cannot be cleared."""
         return synthetic_verdict(self, self.file_evidence)
 

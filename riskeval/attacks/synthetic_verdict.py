@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from riskeval.verdict.verdict import EXCEEDED, STOP, UNKNOWN, Evidence, Verdict, verdict_of
+from riskeval.attacks.counting.copies import CopiedValues
+from riskeval.attacks.shares import Excess
+from riskeval.verdict.verdict import EXCEEDED, STOP, UNKNOWN, Finding, ReleaseVerdict, verdict_of
 from synthpop.microdata.messages.language import said
 from synthpop.microdata.messages.text import percent
-
-if TYPE_CHECKING:
-    from riskeval.attacks.counting.copies import CopiedValues
-    from riskeval.attacks.shares import Excess
-    from riskeval.attacks.synthetic_risk import SyntheticRisk
 
 LARGE = 0.1
 """Part of the persons whom an attack finds beyond strangers at least, from which on a file must
@@ -29,8 +26,8 @@ WHAT = {
 }
 
 
-def synthetic_verdict(risk: SyntheticRisk, file_evidence: Sequence[Evidence]) -> Verdict:
-    """Return the verdict: copies, attacks beyond strangers, what the file gives away by itself."""
+def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVerdict:
+    """Return the verdict on a `SyntheticRisk`: copies, attacks beyond strangers, what the file gives away by itself."""
     found = [*copy_evidence(risk), *file_evidence]
     together = risk.above_together
     open_ends = [f"{name} is coded differently in both files: the attacks ran without it"
@@ -44,7 +41,7 @@ def synthetic_verdict(risk: SyntheticRisk, file_evidence: Sequence[Evidence]) ->
             "it tells more about persons of the original than about strangers ({attacks})",
             attacks="; ".join(together),
         )  # fmt: skip
-        found.append(Evidence(
+        found.append(Finding(
             "more than about strangers", text, STOP if lower >= LARGE else EXCEEDED, lower, 0.0,
             "what the same attacks find about strangers",
             assumed="an intruder knows the keys, and the hold-out holds strangers",
@@ -55,23 +52,23 @@ def synthetic_verdict(risk: SyntheticRisk, file_evidence: Sequence[Evidence]) ->
             n=len(risk.results), attacks="; ".join(risk.above),
         ))  # fmt: skip
     if not risk.results:
-        found.append(Evidence("no attack", said("no attack could be run"), UNKNOWN))
+        found.append(Finding("no attack", said("no attack could be run"), UNKNOWN))
     elif not judged.any():
-        found.append(Evidence("no hold-out", said(
+        found.append(Finding("no hold-out", said(
             "without a hold-out nothing tells the risk of having taken part from what the keys "
             "tell about anybody"), UNKNOWN))  # fmt: skip
     if risk.no_strangers:
-        found.append(Evidence("no strangers", risk.no_strangers, UNKNOWN))
+        found.append(Finding("no strangers", risk.no_strangers, UNKNOWN))
     met = [title for title in risk.titles(judged) if title not in risk.above]
     return verdict_of(found, [], met=met if judged.any() else (), not_tried=open_ends)
 
 
-def copy_evidence(risk: SyntheticRisk) -> list[Evidence]:
+def copy_evidence(risk: Any) -> list[Finding]:
     """Return what stands in the file to the letter, beyond chance and beyond strangers."""
     found = []
     if risk.copies:
         screen = risk.results["distance_screen", ""]
-        found.append(Evidence("copied records", risk.copies, value=screen.identical,
+        found.append(Finding("copied records", risk.copies, value=screen.identical,
                               limit=screen.identical_baseline,
                               limit_source="duplicates among real persons"))  # fmt: skip
     copied = risk.results.get(("copies", ""))
@@ -79,11 +76,11 @@ def copy_evidence(risk: SyntheticRisk) -> list[Evidence]:
         found += copied_value_evidence(copied)
     if risk.near_copies and not found:
         level = STOP if risk.above_together else UNKNOWN
-        found.append(Evidence("nearly copied records", risk.near_copies, level))
+        found.append(Finding("nearly copied records", risk.near_copies, level))
     return found
 
 
-def copied_value_evidence(copied: CopiedValues) -> list[Evidence]:
+def copied_value_evidence(copied: CopiedValues) -> list[Finding]:
     """Return amounts and shares that the release has to the letter, beyond what chance explains."""
     found = []
     for row in copied.table.to_dict("records"):
@@ -98,7 +95,7 @@ def copied_value_evidence(copied: CopiedValues) -> list[Evidence]:
             share=percent(row["rate"], 1), chance=percent(row["by_chance"], 1),
         )  # fmt: skip
         found.append(
-            Evidence(f"copied {row['kind']}", text, value=row["rate"], limit=row["by_chance"],
+            Finding(f"copied {row['kind']}", text, value=row["rate"], limit=row["by_chance"],
                      limit_source="values close by that are nobody's", records=int(row["copied"]),
                      assumed="whoever knows the amount finds the record")
         )  # fmt: skip

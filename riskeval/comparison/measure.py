@@ -28,7 +28,7 @@ from riskeval.comparison.releases import ReleaseFile
 from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import Measurement
 from riskeval.shared.show import ORIGINAL
-from riskeval.verdict.verdict import Evidence
+from riskeval.verdict.verdict import Finding
 from synthpop.microdata.messages.events import Event, Listener
 
 
@@ -42,7 +42,7 @@ class MeasuredRelease:
     regressions: pd.DataFrame
     shared: list[dict[str, Any]]  # one row a variable: see `Aligned`
     changes: list[str]  # variables that changed in few records
-    evidence: tuple[Evidence, ...] = ()  # what speaks against the release beside its numbers
+    evidence: tuple[Finding, ...] = ()  # what speaks against the release beside its numbers
 
 
 def measure_releases(

@@ -13,7 +13,7 @@ from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import Measurement
 from riskeval.verdict.amounts import amount_evidence
 from riskeval.verdict.file import file_evidence
-from riskeval.verdict.verdict import Evidence, Verdict, verdict_of
+from riskeval.verdict.verdict import Finding, ReleaseVerdict, verdict_of
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.language import said
 from synthpop.microdata.messages.text import percent
@@ -22,7 +22,7 @@ FEW_VALUES = 30
 """Distinct numbers from which on a variable is an amount."""
 
 
-def release_evidence(request: CompareRequest, aligned: Aligned) -> list[Evidence]:
+def release_evidence(request: CompareRequest, aligned: Aligned) -> list[Finding]:
     """Return amounts of the original that stand in the release, and what its columns give away."""
     release = aligned.release
     keys = [name for name in request.keys if name in release.frame]
@@ -34,7 +34,7 @@ def release_evidence(request: CompareRequest, aligned: Aligned) -> list[Evidence
     )  # fmt: skip
 
 
-def _amounts(request: CompareRequest, aligned: Aligned) -> list[Evidence]:
+def _amounts(request: CompareRequest, aligned: Aligned) -> list[Finding]:
     names = [
         name for name in request.numeric
         if name not in aligned.not_compared and request.original[name].nunique() > FEW_VALUES
@@ -55,8 +55,8 @@ def _amounts(request: CompareRequest, aligned: Aligned) -> list[Evidence]:
 
 
 def release_verdict(
-    kind: str, evidence: Iterable[Evidence], measured: Iterable[Measurement]
-) -> Verdict:
+    kind: str, evidence: Iterable[Finding], measured: Iterable[Measurement]
+) -> ReleaseVerdict:
     """Return the verdict on a release from its numbers and what else was found.
 
     Records that are repeated beyond natural duplicates are no matter of a limit; a loss of utility
@@ -69,7 +69,7 @@ def release_verdict(
                 "{share} of the records equal a record of the original, where {usual} would by "
                 "chance", share=percent(one.value, 1), usual=percent(one.baseline, 1),
             )  # fmt: skip
-            found.insert(0, Evidence("copied records", text, value=one.value, limit=one.limit,
+            found.insert(0, Finding("copied records", text, value=one.value, limit=one.limit,
                                      limit_source=one.limit_source,
                                      records=round(one.value * one.records)))  # fmt: skip
         elif one.info.group != "utility":

@@ -12,7 +12,7 @@ from riskeval.comparison.map import RiskUtilityMap, pareto_front
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
-from riskeval.verdict.verdict import Verdict
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.presenters import presenter
@@ -57,7 +57,7 @@ class Comparison(TableResult):
         numbers would tell a value; external pages leave the numbers of this release out).
     roles : dict
         `keys`, `numeric`, `sensitive`, `weights`, `household`, `strata`, as given.
-    verdicts : mapping of str to Verdict
+    verdicts : mapping of str to ReleaseVerdict
         What speaks against publishing each release.
     limits : Limits
     sample_sizes : SampleSizes
@@ -78,7 +78,7 @@ class Comparison(TableResult):
     shared: pd.DataFrame
     releases: pd.DataFrame
     roles: dict[str, object]
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, ReleaseVerdict]
     limits: Limits
     sample_sizes: SampleSizes
     level: float

@@ -60,6 +60,19 @@ def amount_groups(
     Groups of fewer records are what k-anonymity counts. Amounts of zero alone and missing ones
     disclose nothing here.
 
+    Parameters
+    ----------
+    table : KeyTable
+        Distinct keys of the file, of n records.
+    amounts : dict of name to Series, shape (n,)
+    k : int
+    close : float
+        Relative distance within which amounts are the same.
+
+    Returns
+    -------
+    AmountGroups
+
     Examples
     --------
     >>> from riskeval.keys.table import tabulate
@@ -117,5 +130,4 @@ MEASURE = Measure(
     run=_run_amounts,
     measurements=of_amounts,
     needs=("sensitive",),
-    infos=(AMOUNT_TOLD,),
 )

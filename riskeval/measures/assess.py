@@ -20,7 +20,7 @@ from riskeval.measures.sensitive_groups import read_sensitive
 from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
 from riskeval.verdict.file import columns_not_tried, file_evidence, recovery_evidence
-from riskeval.verdict.verdict import verdict_of
+from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
@@ -144,20 +144,7 @@ def assess(
     )
     results, skipped, measured = measure_file(request, chosen, on_event)
     measurements = tuple(one for _, one in measured)
-    roles = {*names, *variables, *amounts, *(one for one in (weights, household)
-             if isinstance(one, str))}  # fmt: skip
-    found = file_evidence(
-        frame, names, roles=roles, weights=weights if isinstance(weights, str) else None,
-        household=household, k=accepted.k or 3,
-    )  # fmt: skip
-    found += recovery_evidence(results.get("recovery"))
-    verdict = verdict_of(
-        found, measurements,
-        not_tried=[
-            *(f"{MEASURES[name].title} was left out: {why}" for name, why in skipped.items()),
-            *columns_not_tried(frame, roles),
-        ],
-    )  # fmt: skip
+    verdict = _verdict(request, results, skipped, measurements)
     return Assessment(
         table=_table(measured),
         results=MappingProxyType(results),
@@ -171,6 +158,26 @@ def assess(
         population_size=size,
         limits=accepted,
     )
+
+
+def _verdict(
+    request: AssessRequest,
+    results: Mapping[str, Any],
+    skipped: Mapping[str, str],
+    measurements: Sequence[Measurement],
+) -> ReleaseVerdict:
+    """Judge the limits, and what all columns of the file give away."""
+    weights = request.weights if isinstance(request.weights, str) else None
+    named = (*request.keys, *request.sensitive, *request.numeric, weights, request.household)
+    roles = {name for name in named if name is not None}
+    found = file_evidence(
+        request.frame, request.keys, roles=roles, weights=weights, household=request.household,
+        k=request.limits.k or 3,
+    )  # fmt: skip
+    found += recovery_evidence(results.get("recovery"))
+    left_out = [f"{MEASURES[name].title} was left out: {why}" for name, why in skipped.items()]
+    open_ends = [*left_out, *columns_not_tried(request.frame, roles)]
+    return verdict_of(found, measurements, not_tried=open_ends)
 
 
 def _check_options(faults: Faults, measures: Sequence[str], options: Mapping[str, Any]) -> None:
@@ -287,7 +294,11 @@ def file_measurements(
         name
         for name, measure in MEASURES.items()
         if measure.compared
-        and (wanted is None or any(info.name in wanted for info in measure.infos))
+        and (
+            wanted is None
+            or not measure.infos
+            or any(info.name in wanted for info in measure.infos)
+        )
     ]
     _, skipped, measured = measure_file(request, chosen)
     not_run = []

@@ -11,7 +11,7 @@ import pandas as pd
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
 from riskeval.shared.measurement import Measurement
-from riskeval.verdict.verdict import Verdict
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import plural
@@ -39,7 +39,7 @@ class Assessment(TableResult):
         Measures that were left out, with the reason.
     measurements : tuple of Measurement
         The rows of `table` as records.
-    verdict : Verdict
+    verdict : ReleaseVerdict
         What speaks against publishing the file, from limits and from all of its columns.
     keys, sensitive, numeric : tuple of str
     n_records : int
@@ -51,7 +51,7 @@ class Assessment(TableResult):
     results: Mapping[str, Any]
     skipped: Mapping[str, str]
     measurements: tuple[Measurement, ...]
-    verdict: Verdict
+    verdict: ReleaseVerdict
     keys: tuple[str, ...]
     sensitive: tuple[str, ...]
     numeric: tuple[str, ...]

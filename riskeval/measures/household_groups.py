@@ -57,6 +57,17 @@ class HouseholdGroups(Result):
 def household_groups(table: KeyTable, household: pd.Series, k: int) -> HouseholdGroups:
     """Count the households that share the key of each record; a missing id is a household.
 
+    Parameters
+    ----------
+    table : KeyTable
+        Distinct keys of the file, of n records.
+    household : Series, shape (n,)
+    k : int
+
+    Returns
+    -------
+    HouseholdGroups
+
     Examples
     --------
     >>> from riskeval.keys.table import tabulate

@@ -83,7 +83,28 @@ class WorstModel(Result):
 
 
 def worst_model(individual: IndividualRisk, uniqueness: PopulationUniqueness) -> WorstModel:
-    """Join the individual risk with the probability that a unique record is a population unique."""
+    """Join the individual risk with the probability that a unique record is a population unique.
+
+    Parameters
+    ----------
+    individual : IndividualRisk
+    uniqueness : PopulationUniqueness
+        Of the same keys.
+
+    Returns
+    -------
+    WorstModel
+        Nothing is drawn at random.
+
+    Examples
+    --------
+    >>> from riskeval.measures.individual import individual_risk
+    >>> people = pd.DataFrame({"age": range(50), "w": 1000.0})
+    >>> by_weights = individual_risk(people, ["age"], weights="w")
+    >>> worst = worst_model(by_weights, population_uniqueness(people, ["age"], weights="w"))
+    >>> round(float(by_weights.risk.max()), 3), float(worst.risk.max())
+    (0.007, 1.0)
+    """
     table = individual.counts.keys
     f, _ = match_counts(table, "conservative")
     alone = (f < 2 * (1 - 1e-12))[table.cell]

@@ -9,7 +9,7 @@ from riskeval.report.comparison_tables import values_text
 from riskeval.report.judgement import NO_STRANGERS
 from riskeval.report.verdict_row import COLOURS
 from riskeval.shared.show import ORIGINAL
-from riskeval.verdict.verdict import CLEAR, LEVELS, Verdict
+from riskeval.verdict.verdict import CLEAR, LEVELS, ReleaseVerdict
 from synthpop.microdata.messages.language import gettext, said
 from synthpop.microdata.messages.text import join, plural
 from synthpop.microdata.pages.page_facts import finding, verdict
@@ -39,7 +39,7 @@ def verdict_rows(
     texts = [said("{name}: {reasons}", name=name, reasons=_reasons(verdicts[name], external))
              for name in names if verdicts[name].evidence]  # fmt: skip
     limits = verdict(
-        "Verdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
+        "ReleaseVerdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
         if worst < len(LEVELS) - 1 else "good",
         ". ".join([*("; ".join(parts),), *texts[:MOST_FINDINGS]]) + ".", "#limits",
     )  # fmt: skip
@@ -68,7 +68,7 @@ def clean_releases(comparison: Comparison) -> list[str]:
     return [name for name, one in comparison.verdicts.items() if one.level == CLEAR]
 
 
-def _reasons(judged: Verdict, external: bool) -> str:
+def _reasons(judged: ReleaseVerdict, external: bool) -> str:
     """Return why a release is objected to; without numbers for external readers."""
     if external:
         return join(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riskeval.verdict.verdict import CLEAR, EXCEEDED, STOP, UNKNOWN, Verdict
+from riskeval.verdict.verdict import CLEAR, EXCEEDED, STOP, UNKNOWN, ReleaseVerdict
 from synthpop.microdata.messages.language import gettext, said
 from synthpop.microdata.messages.text import join, plural
 from synthpop.microdata.pages.page_facts import verdict
@@ -10,7 +10,7 @@ from synthpop.microdata.pages.page_facts import verdict
 COLOURS = {STOP: "bad", EXCEEDED: "bad", UNKNOWN: "look", CLEAR: "good"}
 
 
-def verdict_row(judged: Verdict, external: bool, link: str = "") -> dict[str, str]:
+def verdict_row(judged: ReleaseVerdict, external: bool, link: str = "") -> dict[str, str]:
     """Return the row: level, reasons, and how much was not tried.
 
     External readers see what was found without its numbers.
@@ -24,4 +24,4 @@ def verdict_row(judged: Verdict, external: bool, link: str = "") -> dict[str, st
         reason += " " + said(
             "Not tried or not measured: {n}.", n=plural(len(judged.not_tried), "point")
         )
-    return verdict("Verdict", judged.level, COLOURS[judged.level], reason, link)
+    return verdict("ReleaseVerdict", judged.level, COLOURS[judged.level], reason, link)

@@ -24,7 +24,7 @@ from riskeval.session.session_verdict import session_verdict
 from riskeval.session.steps import Step, history_of
 from riskeval.session.store import ORIGINAL, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
-from riskeval.verdict.verdict import Verdict
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import in_library, library_of
@@ -258,7 +258,7 @@ class ProtectionSession(SessionVerbs, Shown):
         compared = partial(compare_risks, before, after, roles, uncertain)
         return self._out(self._once("risk", self._stamp(), compared))
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ReleaseVerdict:
         """Say what speaks against publishing the current file, all of its columns looked at.
 
         Judged are the limits of `Limits`, amounts of numeric keys that are unchanged, identifiers,
@@ -267,7 +267,7 @@ class ProtectionSession(SessionVerbs, Shown):
         files = self.original_frame, self.current_frame()
         measured = self.risk().measurements["current"].values()
         judged = partial(session_verdict, *files, self.roles, measured)
-        verdict: Verdict = self._once("verdict", self._stamp(), judged)
+        verdict: ReleaseVerdict = self._once("verdict", self._stamp(), judged)
         return verdict
 
     def utility(self) -> BeforeAfter:

@@ -10,7 +10,7 @@ from riskeval.session.roles import SessionRoles
 from riskeval.shared.measurement import Measurement
 from riskeval.verdict.amounts import amount_evidence
 from riskeval.verdict.file import columns_not_tried, file_evidence
-from riskeval.verdict.verdict import Verdict, verdict_of
+from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
 from synthpop.microdata.frame.frames import is_number
 
 
@@ -19,7 +19,7 @@ def session_verdict(
     current: pd.DataFrame,
     roles: SessionRoles,
     measured: Iterable[Measurement],
-) -> Verdict:
+) -> ReleaseVerdict:
     """Judge limits, unchanged amounts of numeric keys, and every column of the current file."""
     named = {*roles.keys, *roles.numeric, *roles.sensitive, *roles.pram}
     named |= {one for one in (roles.weights, roles.household) if one is not None}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from riskeval.verdict.verdict import Evidence
+from riskeval.verdict.verdict import Finding
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.language import said
 from synthpop.microdata.messages.text import count, join, percent
@@ -19,7 +19,7 @@ EXACT = 1e-9
 
 def amount_evidence(
     original: pd.DataFrame, release: pd.DataFrame, names: Sequence[str]
-) -> list[Evidence]:
+) -> list[Finding]:
     """Return how many records keep an amount that nobody else has; the files are row by row.
 
     Examples
@@ -47,7 +47,7 @@ def amount_evidence(
         share=percent(n / marked.sum(), 0),
     )  # fmt: skip
     return [
-        Evidence("unchanged amounts", text, value=n / float(marked.sum()), limit=SHARE,
+        Finding("unchanged amounts", text, value=n / float(marked.sum()), limit=SHARE,
                  limit_source="chance and harmless exceptions", records=n, columns=tuple(columns),
                  assumed="whoever knows the amount finds the record")
     ]  # fmt: skip

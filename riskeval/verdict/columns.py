@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.concepts import concept_of
-from riskeval.verdict.verdict import UNKNOWN, Evidence
+from riskeval.verdict.verdict import UNKNOWN, Finding
 from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.frame.missing_codes import CODES, suspected_missing_codes
@@ -52,7 +52,7 @@ def _comparable(column: pd.Series) -> bool:
     return True
 
 
-def column_evidence(frame: pd.DataFrame, keys: Sequence[str]) -> list[Evidence]:
+def column_evidence(frame: pd.DataFrame, keys: Sequence[str]) -> list[Finding]:
     """Return what single columns give away: direct identifiers, free text, dates of birth."""
     labels = dictionary_of(frame)
     found = []
@@ -63,7 +63,7 @@ def column_evidence(frame: pd.DataFrame, keys: Sequence[str]) -> list[Evidence]:
     return found
 
 
-def _of_column(name: str, column: pd.Series, label: str, is_key: bool) -> list[Evidence]:
+def _of_column(name: str, column: pd.Series, label: str, is_key: bool) -> list[Finding]:
     distinct = int(column.nunique())
     share = distinct / len(column)
     match = concept_of(name, label)
@@ -89,7 +89,7 @@ def _of_column(name: str, column: pd.Series, label: str, is_key: bool) -> list[E
                             len(column))]  # fmt: skip
     if text and share > MOSTLY and float(values.str.count(r"\S+").mean()) >= WORDS:
         what = said("column {name} is free text, which may name anybody", name=name)
-        return [Evidence("free text", what, records=len(column), columns=(name,))]
+        return [Finding("free text", what, records=len(column), columns=(name,))]
     return []
 
 
@@ -97,11 +97,11 @@ def _share_of(pattern: re.Pattern[str], values: pd.Series) -> float:
     return float(values.str.strip().str.fullmatch(pattern).mean()) if len(values) else 0.0
 
 
-def _identifier(name: str, text: str, n: int) -> Evidence:
-    return Evidence("direct identifier", text, records=n, columns=(name,))
+def _identifier(name: str, text: str, n: int) -> Finding:
+    return Finding("direct identifier", text, records=n, columns=(name,))
 
 
-def _dates(name: str, column: pd.Series, concept: str, distinct: int) -> list[Evidence]:
+def _dates(name: str, column: pd.Series, concept: str, distinct: int) -> list[Finding]:
     dates = pd.to_datetime(column, errors="coerce", format="mixed", dayfirst=True).dropna()
     by_day = len(dates) and not (dates.dt.day == 1).all()
     years = int(np.ptp(dates.dt.year.to_numpy())) if len(dates) else 0
@@ -109,10 +109,10 @@ def _dates(name: str, column: pd.Series, concept: str, distinct: int) -> list[Ev
     if not births or not by_day or distinct <= FEW_VALUES:
         return []
     text = said("column {name} holds dates of birth", name=name)
-    return [Evidence("date of birth", text, records=len(column), columns=(name,))]
+    return [Finding("date of birth", text, records=len(column), columns=(name,))]
 
 
-def missing_code_evidence(frame: pd.DataFrame, keys: Collection[str]) -> list[Evidence]:
+def missing_code_evidence(frame: pd.DataFrame, keys: Collection[str]) -> list[Finding]:
     """Return keys of which most values are a usual code for missing: their counts say nothing."""
     found = []
     for name in keys:
@@ -130,5 +130,5 @@ def missing_code_evidence(frame: pd.DataFrame, keys: Collection[str]) -> list[Ev
                 "{share} of the values of {name} are {code}, a usual code for missing",
                 share=percent(share, 0), name=name, code=number(codes[0]),
             )  # fmt: skip
-            found.append(Evidence("code for missing", text, UNKNOWN, share, columns=(str(name),)))
+            found.append(Finding("code for missing", text, UNKNOWN, share, columns=(str(name),)))
     return found

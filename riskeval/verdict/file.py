@@ -9,7 +9,7 @@ import pandas as pd
 from riskeval.recovery.result import Recovery
 from riskeval.verdict.columns import column_evidence, missing_code_evidence, readable
 from riskeval.verdict.neighbours import id_columns, neighbour_evidence
-from riskeval.verdict.verdict import Evidence
+from riskeval.verdict.verdict import Finding
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.language import said
 from synthpop.microdata.messages.text import count, join, percent
@@ -28,7 +28,7 @@ def file_evidence(
     household: str | None = None,
     k: int = 3,
     persons: bool = True,
-) -> list[Evidence]:
+) -> list[Finding]:
     """Return what a file gives away by itself, the worst first.
 
     roles: columns in a role other than keys, weights and household
@@ -44,7 +44,7 @@ def file_evidence(
     return [*found, *missing_code_evidence(frame, keys)]
 
 
-def recovery_evidence(result: Recovery | None) -> list[Evidence]:
+def recovery_evidence(result: Recovery | None) -> list[Finding]:
     """Return what was suppressed and follows from the file; nothing where hardly anything does."""
     if result is None:
         return []
@@ -61,7 +61,7 @@ def recovery_evidence(result: Recovery | None) -> list[Evidence]:
         "; with them {n} records match fewer than {k}", n=count(result.below[1]), k=result.k
     )  # fmt: skip
     return [
-        Evidence("suppressed values that follow", text + again,
+        Finding("suppressed values that follow", text + again,
                  value=len(cells) / result.n_holes, limit=READ_BACK,
                  limit_source="what chance and common knowledge may tell", records=len(cells),
                  columns=tuple(map(str, sources)), assumed="an intruder reads the whole file")

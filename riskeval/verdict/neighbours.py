@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskeval.keys.concepts import concept_of
 from riskeval.keys.table import number_rows
-from riskeval.verdict.verdict import Evidence
+from riskeval.verdict.verdict import Finding
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.frame.names import WEIGHT_NAME, columns_named_for
@@ -35,7 +35,7 @@ def neighbour_evidence(
     weights: str | None = None,
     household: str | None = None,
     k: int = 3,
-) -> list[Evidence]:
+) -> list[Finding]:
     """Return columns that tell more than a key does, and duplicates that raise k.
 
     A column tells more than a key where each of its values goes with one level of the key and it
@@ -67,7 +67,7 @@ def neighbour_evidence(
             "column {name} tells more than the key {key}: with it {added} more records match "
             "fewer than {k}", name=name, key=key, added=count(added), k=k,
         )  # fmt: skip
-        found.append(Evidence("finer than a key", text, value=float(added), limit=0.0,
+        found.append(Finding("finer than a key", text, value=float(added), limit=0.0,
                               records=added, columns=(name, key),
                               assumed="an intruder knows it as well as the key"))  # fmt: skip
     for name, key, added in nested[True]:
@@ -75,7 +75,7 @@ def neighbour_evidence(
             "the weights {name} tell cells within {key}: with them {added} more records match "
             "fewer than {k}", name=name, key=key, added=count(added), k=k,
         )  # fmt: skip
-        found.append(Evidence("weights that tell the cell", text, value=float(added), limit=0.0,
+        found.append(Finding("weights that tell the cell", text, value=float(added), limit=0.0,
                               records=added, columns=(name, key),
                               assumed="an intruder knows the design"))  # fmt: skip
     return [*found, *_duplicates(frame, codes, ids, k)]
@@ -142,7 +142,7 @@ def _below(columns: list[tuple[np.ndarray, int]], n: int, k: int) -> int:
 
 def _duplicates(
     frame: pd.DataFrame, keys: dict[str, tuple[np.ndarray, int]], ids: set[str], k: int
-) -> list[Evidence]:
+) -> list[Finding]:
     """Return records that repeat others in all columns, where amounts make that no accident."""
     names = [name for name in frame if name not in ids or name in keys]
     if len(frame) < 2 or not names:
@@ -170,6 +170,6 @@ def _duplicates(
         "repetitions {rare} of {n} match fewer than {k}", share=percent(share, 0),
         amounts=join(amounts[:3]), rare=count(rare), n=count(len(first)), k=k,
     )  # fmt: skip
-    return [Evidence("repeated records", text, value=share, limit=DUPLICATES,
+    return [Finding("repeated records", text, value=share, limit=DUPLICATES,
                      limit_source="duplicates of amounts are no accident",
                      records=int(again.sum()), columns=tuple(amounts))]  # fmt: skip

@@ -23,7 +23,7 @@ MOST_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Finding:
     """Something that speaks against publishing a file.
 
     Attributes
@@ -62,14 +62,14 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict(Result):
+class ReleaseVerdict(Result):
     """What can be said about publishing a file.
 
     Attributes
     ----------
     level : {"do not publish", "exceeds your limits", "cannot judge", \
 "no objection found by what was tried"}
-    evidence : tuple of Evidence
+    evidence : tuple of Finding
         In order of harm.
     met : tuple of str
         Limits that apply and are met.
@@ -78,7 +78,7 @@ class Verdict(Result):
 
     Examples
     --------
-    >>> found = Evidence("direct identifier", "column phone names persons", columns=("phone",))
+    >>> found = Finding("direct identifier", "column phone names persons", columns=("phone",))
     >>> verdict_of([found], []).summary()
     'Do not publish this file: column phone names persons.'
     >>> verdict_of([], []).level
@@ -86,7 +86,7 @@ class Verdict(Result):
     """
 
     level: str
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Finding, ...]
     met: tuple[str, ...] = ()
     not_tried: tuple[str, ...] = ()
 
@@ -145,12 +145,12 @@ class Verdict(Result):
 
 
 def verdict_of(
-    found: Iterable[Evidence],
+    found: Iterable[Finding],
     measurements: Iterable[Measurement],
     *,
     met: Sequence[str] = (),
     not_tried: Sequence[str] = (),
-) -> Verdict:
+) -> ReleaseVerdict:
     """Return the verdict that findings and measured numbers give.
 
     A number that exceeds its limit is evidence; one without a value, or that does not apply, is
@@ -176,7 +176,7 @@ def verdict_of(
     evidence += [_exceeded(one) for one in exceeded]
     evidence.sort(key=lambda one: LEVELS.index(one.level))
     level = evidence[0].level if evidence else CLEAR if passed else UNKNOWN
-    return Verdict(level, tuple(evidence), tuple(passed), tuple(dict.fromkeys(open_ends)))
+    return ReleaseVerdict(level, tuple(evidence), tuple(passed), tuple(dict.fromkeys(open_ends)))
 
 
 def over_limit(one: Measurement) -> float:
@@ -187,12 +187,12 @@ def over_limit(one: Measurement) -> float:
     return value / limit if limit else (np.inf if value else 0.0)
 
 
-def _exceeded(one: Measurement) -> Evidence:
+def _exceeded(one: Measurement) -> Finding:
     """A number that exceeds its limit, as evidence."""
     word = "at least" if one.at_least else "at most"
     count = one.info.unit in ("records", "persons")
     text = f"{one.title} {number(one.value)}, {word} {number(one.limit)}"
-    return Evidence(
+    return Finding(
         one.title, text, EXCEEDED, one.value, one.limit, one.limit_source,
         int(one.value) if count else 0, assumed=one.note, single=one.info.single,
     )  # fmt: skip

@@ -39,6 +39,7 @@ class FewerKeys(TableResult):
     excess : Excess
         Of that subset, corrected for the choice.
     n_original : int
+    unit : {"records", "households"}
     """
 
     table: pd.DataFrame
@@ -47,6 +48,7 @@ class FewerKeys(TableResult):
     rate: float
     excess: Excess
     n_original: int
+    unit: str
     notes: tuple[str, ...] = ()
 
     @property
@@ -86,7 +88,27 @@ def fewer_keys(
 ) -> FewerKeys | None:
     """Run an attack by each subset of the keys; None where none can be compared with strangers.
 
-    attack: function of keys to a result with `rate`, `excess` and `n_original`
+    Parameters
+    ----------
+    attack : callable
+        Function of keys to a result with `rate`, `excess` and `n_original`.
+    keys : sequence of str
+    target : str
+
+    Returns
+    -------
+    FewerKeys or None
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": range(30), "sex": [0, 1] * 15, "ill": [0, 0, 1] * 10})
+    >>> others = people.assign(ill=0)
+    >>> found = fewer_keys(
+    ...     lambda keys: disco(people, people, list(keys), "ill", holdout=others, draws=0),
+    ...     ["age", "sex"], "ill",
+    ... )
+    >>> found.keys, found.rate
+    (('age',), 1.0)
     """
     rows, results = [], {}
     subsets = subsets_of(keys)
@@ -109,7 +131,13 @@ def fewer_keys(
     best = max(results, key=lambda subset: results[subset][1].lower)
     result, beyond = results[best]
     return FewerKeys(
-        pd.DataFrame(rows), best, target, float(result.rate), beyond, int(result.n_original)
+        pd.DataFrame(rows),
+        best,
+        target,
+        float(result.rate),
+        beyond,
+        int(result.n_original),
+        getattr(result, "unit", "records"),
     )
 
 
