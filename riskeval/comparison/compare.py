@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from riskeval.attacks.strangers import overlap_of
 from riskeval.comparison.alignment import COLUMNS
 from riskeval.comparison.estimates import OVERLAPS, REGRESSIONS, common_design
 from riskeval.comparison.measure import MeasuredRelease, empty, measure_releases
+from riskeval.comparison.release_evidence import release_verdict
 from riskeval.comparison.releases import (
     OriginalFile,
     Release,
@@ -239,6 +241,13 @@ def _result(
         for key, one in known.items():
             if key not in ones:
                 ones[key] = Measurement(one.info, np.nan, one.target, note="not measured here")
+    verdicts = {
+        of.release.name: release_verdict(
+            of.release.kind, of.evidence, by_release[of.release.name].values()
+        )
+        for of in measured
+        if of.release.name != ORIGINAL
+    }
     measures = pd.DataFrame(
         [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
     )
@@ -262,6 +271,7 @@ def _result(
             "indicators": request.indicators, "regressions": request.regressions,
             "design": asdict(request.design),
         },
+        verdicts=MappingProxyType(verdicts),
         limits=request.limits,
         sample_sizes=request.sample_sizes,
         level=request.level,

@@ -17,6 +17,8 @@ from riskeval.measures.entry import Measure
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import AssessRequest, Limits, check_limit
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
+from riskeval.verdict.file import columns_not_tried, file_evidence, recovery_evidence
+from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, MicrodataError
@@ -30,6 +32,7 @@ NEEDS = {
     "sensitive": "sensitive variables",
     "numeric": "numeric key variables",
     "weights": "weights",
+    "household": "a column of households",
     "population": "weights or the size of the population",
     "alpha": "a limit alpha",
 }
@@ -123,11 +126,14 @@ def assess(
     counts = counts_of(file, missing, alpha)
     request = AssessRequest(file, counts, size, sizes, accepted, options or {})
     results, skipped, measured = measure_file(request, chosen, on_event)
+    measurements = tuple(one for _, one in measured)
+    verdict = _verdict(request, results, skipped, measurements)
     return Assessment(
         table=_table(measured),
         results=MappingProxyType(results),
         skipped=MappingProxyType(skipped),
-        measurements=tuple(one for _, one in measured),
+        measurements=measurements,
+        verdict=verdict,
         keys=file.roles.keys,
         sensitive=file.roles.sensitive,
         numeric=file.roles.numeric,
@@ -135,6 +141,27 @@ def assess(
         population_size=size,
         limits=accepted,
     )
+
+
+def _verdict(
+    request: AssessRequest,
+    results: Mapping[str, Any],
+    skipped: Mapping[str, str],
+    measurements: Sequence[Measurement],
+) -> ReleaseVerdict:
+    """Judge the limits, and what all columns of the file give away."""
+    said = request.file.roles
+    weights = said.weight if said.weight in request.frame else None
+    named = (*said.keys, *said.sensitive, *said.numeric, weights, said.household)
+    roles = {name for name in named if name is not None}
+    found = file_evidence(
+        request.frame, said.keys, roles=roles, weights=weights, household=said.household,
+        k=request.limits.k or 3,
+    )  # fmt: skip
+    found += recovery_evidence(results.get("recovery"))
+    left_out = [f"{MEASURES[name].title} was left out: {why}" for name, why in skipped.items()]
+    open_ends = [*left_out, *columns_not_tried(request.frame, roles)]
+    return verdict_of(found, measurements, not_tried=open_ends)
 
 
 def _check_options(faults: Faults, measures: Sequence[str], options: Mapping[str, Any]) -> None:
@@ -235,7 +262,11 @@ def file_measurements(
         name
         for name, measure in MEASURES.items()
         if measure.compared
-        and (wanted is None or any(info.name in wanted for info in measure.infos))
+        and (
+            wanted is None
+            or not measure.infos
+            or any(info.name in wanted for info in measure.infos)
+        )
     ]
     _, skipped, measured = measure_file(request, chosen)
     not_run = []
@@ -251,6 +282,7 @@ def _lacking(request: AssessRequest, measure: Measure) -> str:
     """Why a measure cannot run on this request; empty when it can."""
     available = {
         "weights": request.file.weights is not None,
+        "household": request.file.roles.household is not None,
         "sensitive": bool(request.file.roles.sensitive),
         "numeric": bool(request.file.roles.numeric),
         "population": request.population_size is not None,

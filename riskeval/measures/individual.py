@@ -258,7 +258,8 @@ LARGEST_HOUSEHOLD = person_risk(
 )  # fmt: skip
 
 
-def _run_risk(request: AssessRequest) -> IndividualRisk:
+def risk_of_request(request: AssessRequest) -> IndividualRisk:
+    """Return the individual risk that an assessment asks for."""
     arguments = request.arguments("individual_risk")
     faults = Faults("individual risk")
     formula = arguments.pop("formula", "exact")
@@ -313,7 +314,7 @@ MEASURE = Measure(
     ),
     source="Benedetti and Franconi 1998; Franconi and Polettini 2004",
     function=individual_risk,
-    run=_run_risk,
+    run=risk_of_request,
     measurements=of_individual_risk,
     options=("quality", "coverage", "attempt", "formula"),
     infos=(GLOBAL_RISK, EXPECTED, RECORD_RISK, BENCHMARK),

@@ -122,6 +122,7 @@ def risk_measurements(
     count where they are right, as in the check of local suppression.
     """
     from riskeval.measures.assess import file_measurements
+    from riskeval.measures.request import Limits
 
     measured = file_measurements(
         Microdata(
@@ -129,6 +130,7 @@ def risk_measurements(
             sensitive=roles.sensitive,
         ),
         kind="perturbed",
+        limits=Limits(),
         options={"recovery": recovery_arguments(original, file, roles)},
         numbers=numbers,
     )  # fmt: skip

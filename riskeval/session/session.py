@@ -20,9 +20,11 @@ from riskeval.session.measure import (
 from riskeval.session.roles import SessionRoles, check_roles, pairs
 from riskeval.session.running import prepare_step, run_step
 from riskeval.session.script import write_script
+from riskeval.session.session_verdict import session_verdict
 from riskeval.session.steps import Step, history_of
 from riskeval.session.store import ORIGINAL, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import in_library
@@ -260,6 +262,18 @@ class ProtectionSession(SessionVerbs, Shown):
         after = self._once("measurements", self._stamp(), measured[1])
         compared = partial(compare_risks, before, after, roles, uncertain)
         return self._out(self._once("risk", self._stamp(), compared))
+
+    def verdict(self) -> ReleaseVerdict:
+        """Say what speaks against publishing the current file, all of its columns looked at.
+
+        Judged are the limits of `Limits`, amounts of numeric keys that are unchanged, identifiers,
+        texts and dates of birth, columns that tell more than a key, and repeated records.
+        """
+        files = self.original_frame, self.current_frame()
+        measured = self.risk().measurements["current"].values()
+        judged = partial(session_verdict, *files, self.roles, measured)
+        verdict: ReleaseVerdict = self._once("verdict", self._stamp(), judged)
+        return verdict
 
     def utility(self) -> BeforeAfter:
         """What the columns in a role have lost: filled cells, categories, mean, deviation.
