@@ -39,7 +39,7 @@ class SessionVerbs(ABC):
     ) -> Protected: ...
     def local_suppression(
         self,
-        keys: Sequence[str] = ...,
+        keys: Sequence[str] | None = ...,
         *,
         k: int = ...,
         importance: Sequence[int] | Mapping[str, int] | None = ...,
@@ -75,11 +75,11 @@ class SessionVerbs(ABC):
         household_keys: Sequence[str] = ...,
     ) -> Protected: ...
     def mondrian(
-        self, keys: Sequence[str] = ..., *, k: int, household: str | None = ...
+        self, keys: Sequence[str] | None = ..., *, k: int, household: str | None = ...
     ) -> Protected: ...
     def local_recoding(
         self,
-        keys: Sequence[str] = ...,
+        keys: Sequence[str] | None = ...,
         *,
         k: int = ...,
         hierarchies: Mapping[str, Any] | None = ...,
@@ -105,7 +105,7 @@ class SessionVerbs(ABC):
     def record_swap(
         self,
         *,
-        household: str = ...,
+        household: str | None = ...,
         hierarchy: Sequence[str],
         similar: Sequence[str] | Sequence[Sequence[str]],
         risk_keys: Sequence[str] = ...,
@@ -127,7 +127,7 @@ class SessionVerbs(ABC):
     ) -> Protected: ...
     def microaggregate(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         k: int = ...,
         method: Literal[
@@ -156,7 +156,7 @@ class SessionVerbs(ABC):
     ) -> Protected: ...
     def add_noise(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
         | NoiseMethod
@@ -172,7 +172,7 @@ class SessionVerbs(ABC):
     ) -> Protected: ...
     def rank_swap(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         p: float | None = ...,
         strata: str | Sequence[str] | None = ...,
@@ -199,7 +199,7 @@ class SessionVerbs(ABC):
     ) -> Protected: ...
     def mv_top_code(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         alpha: float = ...,
         covariance: str = ...,
