@@ -12,6 +12,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric, check_weights
 from synthpop.microdata.frame.codes import CodedKeys, Codes, encode, side_by_side
+from synthpop.microdata.frame.dataset import Field, encode_column
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import Library, library_of
@@ -241,6 +242,10 @@ class Microdata(Result):
         """Return a column as codes and levels (see `encode`), made once; not to be changed."""
         return self.remembered(("codes", (name,)), lambda: encode(self.frame[name]))
 
+    def field(self, name: str) -> tuple[Field, np.ndarray]:
+        """Return a column as its field and array (see `encode_column`); not to be changed."""
+        return self.remembered(("field", (name,)), lambda: encode_column(self.frame[name]))
+
     def coded(self, names: Sequence[str]) -> CodedKeys:
         """Return several columns as a new matrix of codes, shape (n, m), and their levels."""
         return side_by_side(names, [self.codes(name) for name in names], len(self))
@@ -302,7 +307,9 @@ class Microdata(Result):
         if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
             values = values.to_numpy()
         column = pd.Series(values).reset_index(drop=True)
-        return self.with_frame(self.frame.assign(**{name: column}), kept=set(map(str, self.frame)) - {name})
+        return self.with_frame(
+            self.frame.assign(**{name: column}), kept=set(map(str, self.frame)) - {name}
+        )
 
     def with_frame(self, frame: pd.DataFrame, kept: Iterable[str] = ()) -> Self:
         """Return the same roles on another table; columns that are `kept` have the same values."""

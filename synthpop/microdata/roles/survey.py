@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.frame.checks import check_weights
+from synthpop.microdata.frame.dataset import with_storable_levels
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.text import count, plural
@@ -277,6 +278,12 @@ class Survey(Microdata):
         if survey._differs_within_household(self.roles.weight).any():
             return survey
         return survey.with_column(name, survey.weights)
+
+    def storable(self) -> Self:
+        """Return the survey with levels that a population can hold, so that both have the same."""
+        passing = (self.roles.household, self.roles.person, self.roles.psu)
+        frame = with_storable_levels(self.frame, passing)
+        return self if frame is self.frame else self.with_frame(frame)
 
     def summary(self) -> str:
         """Return what the survey holds, in a sentence."""
