@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,6 +23,9 @@ from synthpop.microdata.runs.command import (
 )
 from synthpop.microdata.runs.open_app import open_app
 from synthpop.microdata.runs.output import answer, progress, say, say_reading
+
+if TYPE_CHECKING:
+    from synthpop.microdata.statistics.streams import Streams
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
@@ -116,47 +119,73 @@ def protect(
     seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write: .parquet, .sav ...")] = None,
     anywhere: Anywhere = False,
+    key: Annotated[
+        Path | None, typer.Option(help="Key file to draw from; without one that of the plan.")
+    ] = None,
 ) -> None:
     """Protect a file by the steps of a plan; write the file and a report with its history.
 
-    Records are written in random order, with new household numbers; [release] says otherwise.
+    Records are written in random order, with new household numbers; [release] says otherwise. All
+    draws come from a secret key, which is made once and kept beside the plan (.key): with it the
+    same plan gives the same file. It stays in the office.
 
     Example: riskeval protect survey-protect.toml --out survey-protected.sav
     """
     from riskeval.protection.release import release_file
     from riskeval.runfiles.runfile import load_protect_plan
-    from riskeval.session.running import with_seed
+    from riskeval.session.running import with_secret_seed
     from riskeval.session.session import ProtectionSession
+    from synthpop.microdata.formats.key_file import write_key_file
     from synthpop.microdata.frame.dictionary import dictionary_of
-    from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
     plan = load_protect_plan(file)
     target = out or _named(plan, plan.out or f"{file.stem}-protected.parquet", anywhere)
     report = _named(plan, plan.report.file or f"{file.stem}.html", anywhere)
     sources = [plan.folder / plan.data.file] if plan.data.file else []
     keep_sources("riskeval protect", sources, [target])
-    seed = None if seed is None else resolve_seed(seed)
+    key_file = plan.folder / f"{file.stem}.key"
+    streams = _streams(key_file, key, seed)
     data = plan.read()
     say_reading(data)
     session = ProtectionSession(data, **plan.roles.model_dump())
     with progress() as listen:
         for number, (verb, arguments) in enumerate(plan.steps, 1):
             listen(Event("progress", "protect", number - 1, len(plan.steps), verb))
-            if seed is not None:
-                arguments = with_seed(verb, arguments, Streams(seed).at("protect", number, verb))
+            arguments = with_secret_seed(verb, arguments, streams, number)
             say(f"{number}. {session.apply(verb, **arguments).summary()}")
         listen(Event("end", "protect", len(plan.steps), len(plan.steps)))
     released = release_file(
         session.data,
         household=plan.roles.household,
         dictionary=dictionary_of(session.original),
+        # a plan that was changed gives another order, so that its files cannot be joined by it
+        seed=streams.number("release", file.read_text(encoding="utf-8")),
         **plan.release.model_dump(),
     )
+    write_key_file(key_file, streams.key, seed=streams.seed)
     _write(released, target)
     session.report(report, plan.report.audience, plan.report.language)
     say(session.risk().summary())
     say(f"Wrote {target} and the report {report}.")
+    say(f"The secret key and the seed are in {key_file}: keep them, and give them to nobody.")
     answer(file=target, report=report, steps=[verb for verb, _ in plan.steps])
+
+
+def _streams(key_file: Path, given: Path | None, seed: int | None) -> Streams:
+    """Return seed and key of a plan: those given, those of its key file, fresh ones."""
+    from synthpop.microdata.formats.key_file import read_key_file
+    from synthpop.microdata.statistics.secret_key import SecretKey, secret_key
+    from synthpop.microdata.statistics.streams import Streams, resolve_seed
+
+    stored, asked = read_key_file(key_file), secret_key(given)
+    if stored is not None and asked is not None and asked != stored[0]:
+        hint = "Leave --key out, or copy the plan to another name."
+        raise OutputError(f"{key_file} holds another key, which is not overwritten. {hint}")
+    known = stored or (None if given is None else read_key_file(given))
+    if known is None:
+        return Streams(resolve_seed(seed), SecretKey.fresh())
+    beside = known[1].get("seed")
+    return Streams(resolve_seed(beside if seed is None else seed), known[0])
 
 
 @app.command()

@@ -17,9 +17,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from riskeval.attacks.registry import ATTACKS
 from riskeval.measures.registry import MEASURES
 from riskeval.protection.registry import VERBS
 from riskeval.runfiles.schema import plans_page
+from riskeval.utility.registry import UTILITIES
 from synthpop.runfiles.schema import runfile_page
 from synthpop.stages.registry import STAGES
 
@@ -92,7 +94,7 @@ def front(public: Callable[[], Iterable[Any]]) -> Callable[[Path], str]:
         lines = file.read_text(encoding="utf-8")
         for function in public():
             one = load(function) if isinstance(function, str) else inspect.unwrap(function)
-            if not re.search(rf" as {one.__name__}$", lines, re.MULTILINE):
+            if not re.search(rf" as {one.__name__}\b", lines):
                 line = f"    from {one.__module__} import {one.__name__} as {one.__name__}\n"
                 lines = lines.replace("if TYPE_CHECKING:\n", f"if TYPE_CHECKING:\n{line}", 1)
         return in_order(lines, file)
@@ -119,11 +121,23 @@ DERIVED: dict[str, Callable[[Path], str]] = {
     "riskeval/protect.py": front(lambda: [method.run for method in VERBS.values()]),
     "riskeval/session/verbs.pyi": verbs_stub,
     "synthpop/__init__.py": front(lambda: STAGES.values()),
-    "riskeval/__init__.py": front(lambda: [one.function for one in MEASURES.values()]),
+    "riskeval/__init__.py": front(
+        lambda: [one.function for one in (*MEASURES.values(), *ATTACKS.values())]
+    ),
     "docs/methods/categorical-risk.md": table_under(
         "## What each measure of `assess` cannot see",
         ("measure", "question", "does not see"),
         lambda: [(f"`{name}`", one.question, one.blind_spots) for name, one in MEASURES.items()],
+    ),
+    "docs/methods/disclosure-of-synthetic-data.md": table_under(
+        "## What each attack cannot see",
+        ("attack", "question", "does not see"),
+        lambda: [(f"`{name}`", one.question, one.blind_spots) for name, one in ATTACKS.items()],
+    ),
+    "docs/methods/utility.md": table_under(
+        "## What each measure of a comparison cannot see",
+        ("measure", "question", "does not see"),
+        lambda: [(f"`{name}`", one.question, one.blind_spots) for name, one in UTILITIES.items()],
     ),
     "docs/reference/run-file.md": lambda file: runfile_page(),
     "docs/reference/run-files-of-riskeval.md": lambda file: plans_page(),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod
 from riskeval.protection.result import Protected, protected
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.frame.frames import listed_names
@@ -74,7 +74,7 @@ def create_new_id(
     check_columns(faults, frame, by, "within")
     if len({*columns, *by}) < len(columns) + len(by):
         faults.add("column, within, also", "name a column twice")
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     rng = streams.at("create_new_id", column)
     values = pd.concat([frame[name].astype(object) for name in columns], ignore_index=True)

@@ -35,7 +35,7 @@ from riskeval.protection.once import ONE_BY_ONE, once_a_household, read_known, r
 from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
 from riskeval.protection.result import Protected, categorical_column, protected
 from riskeval.recovery.columns import names_of
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, numbers
@@ -175,7 +175,7 @@ def microaggregate(
     average = read_method(faults, "aggregate", aggregate, AGGREGATES)
     check(faults, PARAMETERS, {"k": k, "integers": integers})
     _check_options(faults, k, grouping, average, weights)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     order, homes = read_order(
         faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,

@@ -23,7 +23,7 @@ from riskeval.protection.numeric import (
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, protected
 from riskeval.protection.rotation import rotated
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
@@ -163,7 +163,7 @@ def add_noise(
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     order = replace(order, verb_keeps_signs=False)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     keep_zeros = listed_names(keep_zeros)
     for name in keep_zeros:
         if name not in names:

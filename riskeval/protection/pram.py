@@ -22,7 +22,7 @@ from riskeval.protection.pram_matrix import (
     with_options,
 )
 from riskeval.protection.result import Protected, categorical_column, protected
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.codes import cell_ids, encode, encode_keys, first_rows
 from synthpop.microdata.frame.frames import as_names
@@ -130,7 +130,7 @@ def pram(
         weight = check_weights(faults, frame[weights], weights)
         if not any(keeps_frequencies(kind) for kind, _ in plan.values()):
             faults.add("weights", "are used by invariant matrices only", hint="Leave them out.")
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     homes = household_roles(faults, file, names, declared=household_variables, strata=by)
     faults.raise_if_any()
     job = _Job(plan, _strata(frame, by), weight, homes, streams)

@@ -20,7 +20,7 @@ from riskeval.protection.numeric import (
 )
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, protected
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
@@ -156,7 +156,7 @@ def rank_swap(
     faults = Faults("rank_swap")
     file = as_file(data, faults, household=household)
     frame, names = file.indexed, numeric_names(faults, file, variables)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     read_numbers(faults, frame, names, "variable")
     check_strata(faults, frame, strata)
     order, homes = read_order(

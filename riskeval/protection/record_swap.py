@@ -17,7 +17,7 @@ from riskeval.protection.household import (
 )
 from riskeval.protection.result import Protected, protected
 from riskeval.protection.swap_places import Places, SwapRequest, read_own_risk, read_places
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids
 from synthpop.microdata.frame.frames import listed_names
@@ -128,7 +128,7 @@ def record_swap(
         read_own_risk(faults, risk, risk_threshold, len(frame), len(geo)), risk_threshold,
     )  # fmt: skip
     homes = _check(faults, file, request)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     assert homes is not None
     places = read_places(frame, homes, request)

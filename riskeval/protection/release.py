@@ -13,7 +13,7 @@ import pandas as pd
 from riskeval.protection.household import read_households
 from riskeval.protection.identifiers import create_new_id
 from riskeval.recovery.columns import names_of
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.formats.files import write_table
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_names
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of, with_dictionary
@@ -58,8 +58,8 @@ def release_file(
         which tells the place of each record. Default: "households and members" with a household,
         else "records".
     seed : int, optional
-        Leave it out: the order is then drawn from the operating system and nobody can redo it. A
-        seed that is known, as that of a protection session, gives the order back.
+        Leave it out: the order is then drawn from 128 bits of the operating system and nobody can
+        redo it. A seed of 64 bits or less can be guessed, and gives the order back.
     dictionary : Dictionary, optional
         Labels and codes of the variables; default: the one that travels with the file.
 
@@ -92,7 +92,7 @@ def release_file(
     if household is None and order in ORDERS[1:3]:
         faults.add("order", f"{order!r} without a household", hint="Give household.")
     homes = None if household is None else read_households(faults, file)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     rng = streams.at("release", "order")
     # 1. order of the records
@@ -106,7 +106,7 @@ def release_file(
     # 2. new identifiers, drawn apart from the order
     for column in dict.fromkeys([*([] if household is None else [household]), *ids]):
         if column in released:
-            stream = int(streams.at("release", "ids", column).integers(1 << 62))
+            stream = streams.number("release", "ids", column)
             released = create_new_id(released, column, seed=stream).data
     # 3. traces in the metadata
     for column in released.columns:

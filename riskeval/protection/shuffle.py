@@ -15,7 +15,7 @@ from riskeval.protection.numeric import read_numbers
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, protected
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
@@ -109,7 +109,7 @@ def shuffle(
     file = as_file(data, faults, household=household)
     frame = file.indexed
     check_choice(faults, "method", method, METHODS)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     model = read_formula(faults, formula, Allowed(responses=(1, None)))
     faults.raise_if_any()
     assert model is not None

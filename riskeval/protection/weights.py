@@ -18,7 +18,7 @@ from riskeval.protection.methods import (
 )
 from riskeval.protection.result import Protected, protected
 from riskeval.recovery.columns import names_of
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_numeric, check_weights
 from synthpop.microdata.frame.codes import cell_ids, encode_keys, extremes
 from synthpop.microdata.frame.frames import as_numbers, is_number
@@ -113,7 +113,7 @@ def weights(
     if len(frame) == 0:
         faults.add("data", "have no records")
     homes = None if household is None else read_households(faults, file)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     assert before is not None
     assert change is not None

@@ -105,8 +105,8 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
         ],
         "attacks": table(
             ["Attack", "What the intruder does", "What it cannot see"],
-            [[ATTACKS[name].title, f"The intruder {ATTACKS[name].story}.", ATTACKS[name].blind_spot]
-             for name in dict.fromkeys(attack for attack, _ in risk.results)],
+            [[one.title, f"The intruder {one.story}.", one.blind_spots]
+             for name, one in ATTACKS.items() if name in {attack for attack, _ in risk.results}],
             text_columns=3,
         ),
         "seed": "" if external else str(risk.seed),

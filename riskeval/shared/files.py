@@ -15,7 +15,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import NONE, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.text import count, plural
 from synthpop.microdata.roles.microdata import as_file
-from synthpop.microdata.statistics.streams import Streams, resolve_seed
+from synthpop.microdata.statistics.streams import Streams, fresh_secret, resolve_seed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +125,14 @@ def read_seed(faults: Faults, seed: int | None) -> Streams:
     seed_or_none = Whole(0) | NONE
     check(faults, {"seed": seed_or_none}, {"seed": seed})
     return Streams(resolve_seed(seed) if seed_or_none.allows(seed) else 0)
+
+
+def read_secret(faults: Faults, seed: int | None) -> Streams:
+    """Return the streams of draws that protect: without a seed one of 128 bits is drawn for them.
+
+    A seed of 64 bits or less can be found by trying, and gives the draws to whoever finds it.
+    """
+    return read_seed(faults, fresh_secret() if seed is None else seed)
 
 
 def drawn_rows(n: int, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -8,12 +8,13 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 
-from synthpop.app.project import FILE, Project, data_files, load
+from synthpop.app.project import FILE, Project, data_files, folder_of, load
 from synthpop.app.state import STORED
+from synthpop.microdata.formats.atomic import is_temporary, sync
 from synthpop.microdata.formats.places import file_hash
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.text import count
@@ -23,14 +24,27 @@ ARCHIVE = ".zip"
 ANOTHER = "Choose one that the app has saved."
 
 
+PRIVATE = "synthpop-app-"
+"""How the names of private folders begin."""
+
+
 @contextmanager
-def private_root() -> Iterator[Path]:
-    """Give a folder that only the user may enter; it is removed at the end."""
-    root = Path(mkdtemp(prefix="synthpop-app-"))  # mode 0700
-    try:
-        yield root
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+def held_project(folder: Path) -> Iterator[None]:
+    """Hold the folder of a project alone, without what it does not use (any more).
+
+    These are half-written files and folders of temporary files that a killed app left, and data
+    files of which the project says nothing. Raises OutputError: another app has it open.
+    """
+    with folder_of(folder).writing():
+        for path in folder.rglob(".*.tmp"):
+            if is_temporary(path, ".+"):
+                path.unlink(missing_ok=True)
+        for path in folder.glob("tmp*"):
+            if re.fullmatch(r"tmp\w{8}", path.name):
+                shutil.rmtree(path, ignore_errors=True)
+        with suppress(InputError):  # of a project that cannot be read nothing goes
+            folder_of(folder).keep_only({FILE, *data_files(load(folder))})
+        yield
 
 
 def new_folder(root: Path, key: str) -> Path:
@@ -97,7 +111,9 @@ def unpack(source: Path, folder: Path, limit: int) -> Project:
                 faults.add("file", what, hint="Open it in a new tab of the browser.")
         faults.raise_if_any()
         for name in names:
+            sync(staging / name)
             (staging / name).replace(folder / name)
+        sync(folder)
     return project
 
 

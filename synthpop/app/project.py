@@ -21,7 +21,7 @@ from synthpop.app.judge.state import JudgeState
 from synthpop.app.protect.state import COMMANDS as PROTECT
 from synthpop.app.protect.state import ProtectState
 from synthpop.app.state import STORED, Command
-from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.folder import Folder
 from synthpop.microdata.formats.tomlfile import Table
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import check_choice
@@ -137,9 +137,14 @@ def data_files(project: Project) -> set[str]:
     return names
 
 
+def folder_of(root: Path) -> Folder:
+    """Return the folder of a project, which only the user may read."""
+    return Folder(root, FILE, (STORED,), private=True)
+
+
 def save(project: Project, folder: Path) -> None:
-    """Write the project into its folder; only the user may read it."""
-    write_text(folder / FILE, project.model_dump_json(indent=1), private=True)
+    """Write the project into its folder: from now on it is what the folder holds."""
+    folder_of(folder).commit(project.model_dump_json(indent=1))
 
 
 def load(folder: Path) -> Project:

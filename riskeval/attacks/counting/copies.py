@@ -12,22 +12,26 @@ Three things are looked for, each only where nobody else of the original has the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.entry import AttackEntry, AttackInput
 from riskeval.attacks.levels import LevelCoder, check_common_levels, occurring_levels
+from riskeval.attacks.numbers import OUTSIDE, AttackNumber, beside
 from riskeval.attacks.shares import Excess, caution_of, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import is_amount
+from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.runs.chunks import open_chunks
@@ -61,6 +65,9 @@ class CopiedValues(TableResult):
     unit : str
         "records" or "households".
     digits : int
+    notes : tuple of str
+        Of a population of this package: whether the draws by which it copied households follow from
+        a number that can be guessed (`synthpop.guessed_draws`, a few hundred guesses).
     """
 
     table: pd.DataFrame
@@ -84,6 +91,7 @@ class CopiedValues(TableResult):
             lines.append(text + ".")
         if caution := caution_of(self.excess.values()):
             lines.append(caution.lstrip())
+        lines += self.notes
         return "\n".join(lines) or "Nothing could be copied."
 
 
@@ -160,7 +168,10 @@ def copied_values(
         check_columns(faults, files["holdout"], marks.columns, "column of the holdout")
         _check_amounts(faults, files["holdout"], marks, "holdout")
         faults.raise_if_any()
-    return _counted(marks, files, synthetic)
+    result = _counted(marks, files, synthetic)
+    if household is None or not hasattr(synthetic, "manifest"):
+        return result
+    return replace(result, notes=presenter("Population.guessed_draws")(synthetic))
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,3 +311,60 @@ def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) 
 
 def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else float("nan")
+
+
+COPIED = attribution(
+    "copied",
+    "Exact copies",
+    "persons (or households) with something that nobody else has who have it in the "
+    "release exactly",
+    "",
+)
+
+
+def copied_numbers(result: Any) -> list[AttackNumber]:
+    """Rates of exact copies, beside values close by or strangers."""
+    numbers = []
+    for row in result.table[result.table["n"] > 0].to_dict("records"):
+        info = beside(COPIED, f"copied {row['kind']}")
+        beyond = result.excess.get(row["kind"])
+        by_chance = (row["by_chance"], "values close by")
+        baseline, against = by_chance if beyond is None else (row["holdout"], OUTSIDE)
+        one = Measurement(
+            info, row["rate"], records=int(row["n"]), lower=row["lower"], upper=row["upper"],
+            baseline=baseline, against="" if np.isnan(baseline) else against,
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", beyond))
+    return numbers
+
+
+def _run(inputs: AttackInput, target: str) -> Any:
+    variables = dict.fromkeys((*inputs.keys, *inputs.targets))
+    codes = inputs.scenario.categorical if inputs.scenario else inputs.categorical
+    amounts = [n for n in variables if n not in codes and is_amount(inputs.original[n])]
+    return copied_values(
+        inputs.original, inputs.synthetic, list(variables), amounts=amounts,
+        household=inputs.scenario.household if inputs.scenario else None, holdout=inputs.holdout,
+    )  # fmt: skip
+
+
+ATTACK = AttackEntry(
+    name="copies",
+    rank=80,
+    title="Exact copies",
+    question="Which amounts and characteristics of persons are in the release to the letter?",
+    story=(
+        "looks for amounts, shares of amounts and the characteristics of somebody, to the letter"
+    ),
+    blind_spots=(
+        "everything that is not repeated to the letter: amounts with a little noise, "
+        "households with one member changed"
+    ),
+    function=copied_values,
+    target="none",
+    honours=("unit", "household", "categorical"),
+    run=_run,
+    numbers=copied_numbers,
+    blind_to=("noise", "holes"),
+    compared=False,
+)

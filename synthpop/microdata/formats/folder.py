@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -170,3 +171,22 @@ def new_folder(target: Path) -> Iterator[Path]:
         raise write_error(target, problem) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextmanager
+def private_folder(prefix: str) -> Iterator[Path]:
+    """Give a folder for temporary files that only the user may enter; it is removed at the end.
+
+    Those of processes that were killed are removed first: nobody holds their lock.
+    """
+    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with suppress(OSError, OutputError):
+            if (path / LOCK).is_file():
+                with only_writer(path):
+                    shutil.rmtree(path, ignore_errors=True)
+    root = Path(tempfile.mkdtemp(prefix=prefix))  # mode 0700
+    try:
+        with only_writer(root):
+            yield root
+    finally:
+        shutil.rmtree(root, ignore_errors=True)

@@ -13,9 +13,9 @@ from riskeval import (
     assess_synthetic,
     compare,
     copied_values,
+    distance_screen,
     intruder_scenarios,
 )
-from riskeval.attacks.distance.membership import distance_screen
 from riskeval.attacks.entry import AttackInput
 from riskeval.report.comparison import comparison_facts
 from riskeval.report.judgement import judgement_facts

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
+import subprocess
+import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,10 +17,11 @@ import pytest
 pytest.importorskip("shiny")
 
 from synthpop.app.folders import (
+    PRIVATE,
+    held_project,
     new_folder,
     new_key,
     pack,
-    private_root,
     stored_name,
     too_large,
     unpack,
@@ -25,7 +30,8 @@ from synthpop.app.guard import Guard, new_token
 from synthpop.app.project import load, save
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
-from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.formats.folder import private_folder
+from synthpop.microdata.messages.errors import InputError, OutputError
 from tests.synthpop.app.helpers import protecting
 
 TOKEN, PORT = new_token(), 4711
@@ -159,11 +165,58 @@ def test_a_tab_gets_no_files_of_another(tmp_path: Path) -> None:
 
 
 def test_the_folder_is_private_and_gone_at_the_end() -> None:
-    with private_root() as root:
+    with private_folder(PRIVATE) as root:
         folder = new_folder(root, new_key())
         assert stat.S_IMODE(root.stat().st_mode) == 0o700
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert not root.exists()
+
+
+def test_the_folder_of_a_killed_app_goes_when_the_next_one_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = (
+        "import os\n"
+        "from synthpop.microdata.formats.folder import private_folder\n"
+        f"with private_folder({PRIVATE!r}) as root:\n"
+        "    (root / 'data-1.csv').write_text('secret')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert ended.returncode == -9
+    left = list(tmp_path.rglob("data-1.csv"))
+    assert len(left) == 1
+    (tmp_path / f"{PRIVATE}notes").mkdir()  # nobody held it
+    with private_folder(PRIVATE) as first:
+        assert not left[0].exists()
+        with private_folder(PRIVATE) as second:
+            assert first.exists()
+            assert first != second
+    assert [item.name for item in tmp_path.iterdir()] == [f"{PRIVATE}notes"]
+
+
+def test_a_project_is_held_by_one_app_and_keeps_no_files_that_it_does_not_use(
+    tmp_path: Path,
+) -> None:
+    tab = protecting(tmp_path)
+    save(tab.project, tab.folder)
+    used = sorted(item.name for item in tmp_path.iterdir() if item.is_file())
+    for name in ("data-0f.csv", ".project.json-7-0123456789abcdef.tmp", "tmpabcd_123/start.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a copy")
+    (tmp_path / "notes.txt").write_text("mine")
+    with held_project(tmp_path):
+        kept = sorted(item.name for item in tmp_path.iterdir() if item.is_file())
+        assert kept == sorted([".lock", *used, "notes.txt"])
+        assert not (tmp_path / "tmpabcd_123").exists()
+        with pytest.raises(OutputError, match="another process"), held_project(tmp_path):
+            pass
+    (tmp_path / "project.json").write_text("{")
+    (tmp_path / "data-0f.csv").write_text("a copy")
+    with held_project(tmp_path):  # what cannot be read may use it
+        assert (tmp_path / "data-0f.csv").exists()
 
 
 def test_stored_names_say_nothing() -> None:
