@@ -108,6 +108,7 @@ class Survey(Microdata):
         numeric: str | Sequence[str] = (),
     ) -> None:
         self._read(data, self.subject)
+        self._set(index=self.frame.index)
         if weight is None:
             weight = free_name(self.frame.columns)
             self._set(frame=self.frame.assign(**{weight: 1.0}))
