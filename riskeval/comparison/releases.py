@@ -251,10 +251,10 @@ def _rows(
         and labels.nlevels == original.labels.nlevels
         and labels.isin(original.labels).all()
     ):
-        rows = _by_labels(faults, name, original.labels, labels)
-        if rows is None or _agrees(original, rows, frame, release):
+        linked = _by_labels(faults, name, original.labels, labels)
+        if linked is None or _agrees(original, linked, frame, release):
             notes.append("linked by the labels of the index")
-            return rows
+            return linked
         notes.append("not linked: its labels are those of other records of the original")
         return None
     if release.linkable:
