@@ -195,7 +195,7 @@ def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[
 
 
 VISIBLE = 0.05
-VISIBLE_SOURCE = "a twentieth of the records; the others rest on what is hidden elsewhere"
+VISIBLE_SOURCE = "a twentieth of the records"
 
 
 @cache
