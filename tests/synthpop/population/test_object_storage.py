@@ -25,6 +25,7 @@ from tests.small import small_frame, small_pipeline, small_survey
 from tests.synthpop.runfiles.test_runfile import TEXT
 
 moto_server = pytest.importorskip("moto.server")
+pytestmark = pytest.mark.usefixtures("one_key")
 OPTIONS = "region=us-east-1&scheme=http"
 
 
