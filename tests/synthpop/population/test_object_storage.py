@@ -99,7 +99,7 @@ def test_only_what_is_missing_is_written_again(fitted, folder, monkeypatch) -> N
     fitted.simulate(out=folder)
     assert contents(folder) == whole
     assert sorted(names) == sorted(
-        [".lock", "manifest.json", part.name, record_path(part).name, "manifest.json"]
+        [".lock", "manifest.json", part.name, record_path(part).name, "manifest.json", "run.key"]
     )
 
 
