@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
@@ -18,6 +17,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.parameters import is_number as is_finite_number
 from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.roles.microdata import read_weights
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5

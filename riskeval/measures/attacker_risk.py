@@ -10,16 +10,20 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import observed_patterns, read_keys, table_of
-from riskeval.measures.individual import individual_risk
-from riskeval.shared.files import read_weights
+from riskeval.keys.table import check_treatment, key_table, observed_patterns
+from riskeval.measures.counts import counts_of
+from riskeval.measures.entry import Measure, person_risk
+from riskeval.measures.individual import risk_of_counts
+from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.codes import cell_ids, encode_keys, recode_to
+from synthpop.microdata.frame.codes import cell_ids, recode_to
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 THRESHOLD = 0.2
 """Risk of a record that is usually accepted for a public file: at least five alike."""
@@ -94,7 +98,7 @@ class AttackerRisk(TableResult):
 @same_library
 def attacker_risk(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     population: Any = None,
     weights: Any = None,
@@ -142,29 +146,29 @@ def attacker_risk(
     >>> risk.table["highest"].tolist()[:2], risk.k_map
     ([1.0, 0.5], 2.0)
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("attacker risk")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    everybody = None if population is None else as_frame(population, "population", (keys,))
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    check_treatment(faults, missing)
+    names = file.roles.keys
+    everybody = None if population is None else as_frame(population, "population", (names,))
     if everybody is not None:
         check_columns(faults, everybody, dict.fromkeys(names), "key of the population")
         if weights is not None:
             faults.add("weights", "are given beside a population", hint="Give one of the two.")
-    read_weights(faults, frame, weights)
     check(faults, {"threshold": Between(0, 1)}, {"threshold": threshold})
-    if len(frame) == 0:
+    if len(file) == 0:
         faults.add("data", "have no records")
     faults.raise_if_any()
-    table = table_of(data, frame, names)
+    table = key_table(file)
     f = match_counts(table, missing)[0][table.cell]
     unmatched = 0
     if everybody is not None:
-        persons = _persons(frame, everybody, names)
+        persons = _persons(file, everybody)
         unmatched = int((persons == 0).sum())
         larger = np.where(persons > 0, persons, f)
         journalist, source = 1 / larger, "population"
-    elif weights is not None:
-        estimate = individual_risk(frame, list(names), weights=weights, missing=missing)
+    elif file.weights is not None:
+        estimate = risk_of_counts(counts_of(file, missing, 1.0), file)
         larger, journalist, source = estimate.F, estimate.risk, "weights"
     else:
         larger, journalist, source = f, 1 / f, "file"
@@ -185,14 +189,15 @@ def _row(attacker: str, risk: np.ndarray, threshold: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+def _persons(file: Microdata, everybody: pd.DataFrame) -> np.ndarray:
     """Persons of the population who agree with each record wherever it has a key, (n,)."""
-    coded = encode_keys(frame, names)
+    names = file.roles.keys
+    coded = file.coded(names)
     others = np.empty((len(everybody), len(names)), dtype=np.int64)
     for j, name in enumerate(names):
         codes, unknown = recode_to(everybody[name], coded.levels[j])
         others[:, j] = np.where(unknown, len(coded.levels[j]), codes)
-    n_persons = np.zeros(len(frame))
+    n_persons = np.zeros(len(file))
     patterns, of_pattern = observed_patterns(coded.codes >= 0)
     for p, observed in enumerate(patterns):
         rows = np.flatnonzero(of_pattern == p)
@@ -201,3 +206,67 @@ def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str])
         persons = np.bincount(ids[len(rows) :], minlength=n_ids)
         n_persons[rows] = persons[ids[: len(rows)]]
     return n_persons
+
+
+SOURCE = "El Emam and Dankar 2008"
+PROSECUTOR = person_risk(
+    "prosecutor_risk", "Highest risk against the prosecutor", "probability",
+    "probability that an intruder who knows that somebody is in the file links the most exposed "
+    "record", SOURCE, single=True,
+)  # fmt: skip
+JOURNALIST = person_risk(
+    "journalist_above", "Records at risk from the journalist", "records",
+    "records that an intruder who looks for anybody of the population links with a probability "
+    "above the threshold", SOURCE,
+)  # fmt: skip
+MARKETER = person_risk(
+    "marketer_risk", "Risk from the marketer", "probability",
+    "share of the records that an intruder who matches the whole file with the population links "
+    "correctly", "Dankar and El Emam 2010",
+)  # fmt: skip
+K_MAP = person_risk(
+    "k_map", "k-map", "value", "persons of the population who share the rarest key", "Sweeney 2002",
+    better="high", single=True,
+)  # fmt: skip
+
+
+def run_attackers(request: AssessRequest) -> AttackerRisk:
+    """Run the three intruders on a population table where there is one, else on the weights."""
+    arguments = request.arguments("attacker_risk", missing=request.counts.missing)
+    return attacker_risk(request.file, **arguments)
+
+
+def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measurement]:
+    """Highest risk, and what is known of the population: records above the threshold and k-map.
+
+    Without a population table the marketer's risk is the mean individual risk.
+    """
+    measured = [request.measured(PROSECUTOR, result.prosecutor.max())]
+    if result.source == "file":
+        return measured
+    how = "counted in the population" if result.source == "population" else "from the weights"
+    above = result.table.set_index("attacker")["above"]["journalist"]
+    measured += [
+        request.measured(JOURNALIST, above, note=f"threshold {result.threshold:g}; {how}"),
+        request.measured(K_MAP, result.k_map, note=how),
+    ]
+    if result.source == "population":
+        measured.append(request.measured(MARKETER, result.journalist.mean(), note=how))
+    return measured
+
+
+MEASURE = Measure(
+    name="attacker_risk",
+    rank=50,
+    title="Prosecutor, journalist, marketer",
+    question="What does each of the three intruders of the literature on health data reach?",
+    blind_spots=(
+        "intruders with wrong keys; without a population the journalist rests on the weights"
+    ),
+    source="El Emam and Dankar 2008",
+    function=attacker_risk,
+    run=run_attackers,
+    measurements=of_attackers,
+    options=("population", "threshold"),
+    compared=False,
+)

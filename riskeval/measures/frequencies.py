@@ -3,131 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from riskeval.keys.matching import match_counts
-from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, tabulate
-from riskeval.shared.files import read_weights
-from synthpop.microdata.frame.checks import as_frame
+from riskeval.keys.table import check_treatment
+from riskeval.measures.counts import FrequencyCounts, counts_of
+from riskeval.measures.entry import Measure, k_limit, missing_note, person_risk
+from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, percent, plural
-
-__all__ = [
-    "TREATMENTS",
-    "FrequencyCounts",
-    "KeyTable",
-    "count_keys",
-    "frequency_counts",
-    "match_counts",
-    "read_keys",
-    "tabulate",
-]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FrequencyCounts(Result):
-    """How often the key of each record occurs.
-
-    Attributes
-    ----------
-    f : float64 array, shape (n,)
-        Records of the file that the key of each record matches, itself included. Whole numbers
-        unless `alpha` or the treatment makes parts of records count.
-    F : float64 array, shape (n,)
-        The same with weights: estimated number of persons of the population; equal to `f` without
-        weights.
-    cell : integer array, shape (n,)
-        Row of `table` each record belongs to.
-    missing : str
-        Treatment of missing keys.
-    alpha : float
-        Weight of a match through somebody else's missing key ("wildcard" only).
-    weighted : bool
-        Whether `F` comes from weights.
-    cell_f, cell_F : float64 arrays, shape (K,)
-        Counts of the K distinct keys.
-    keys : KeyTable
-        The distinct keys.
-    """
-
-    f: np.ndarray
-    F: np.ndarray
-    cell: np.ndarray
-    missing: str
-    alpha: float
-    weighted: bool
-    cell_f: np.ndarray
-    cell_F: np.ndarray
-    keys: KeyTable
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """One row a distinct key: the key, `records`, sum of `weights`, and counts `f`, `F`."""
-        return self.keys.frame().assign(
-            records=self.keys.counts.astype(np.int64),
-            weights=self.keys.weights,
-            f=self.cell_f,
-            F=self.cell_F,
-        )
-
-    @property
-    def n_unique(self) -> int:
-        """Number of records whose key no other record matches (f = 1)."""
-        return int(np.count_nonzero(self.f == 1))
-
-    @property
-    def cell_sizes(self) -> pd.DataFrame:
-        """Cell size indices (Templ 2017, equation 3.2): `size` j and `cells` t_j with f = j.
-
-        Distinct keys without a missing value are counted, as in the book's figure 3.1; size 0 are
-        the combinations of observed levels that no record has. Without missing keys the cells
-        times their sizes add up to the number of records.
-        """
-        complete = (self.keys.codes >= 0).all(axis=1)
-        size, cells = np.unique(self.cell_f[complete], return_counts=True)
-        possible = 1
-        for j in range(len(self.keys.names)):
-            observed = self.keys.codes[:, j]
-            possible *= len(np.unique(observed[observed >= 0]))
-        empty = possible - int(complete.sum())
-        if empty:
-            size, cells = np.append(0.0, size), np.append(empty, cells)
-        return pd.DataFrame({"size": size, "cells": cells})
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a record: `f` and `F`."""
-        return pd.DataFrame({"f": self.f, "F": self.F})
-
-    def summary(self) -> str:
-        """Return how many records are rare, and how missing keys were matched."""
-        n = len(self.f)
-        share = self.n_unique / n if n else 0.0
-        text = (
-            f"{count(self.n_unique)} of {count(n)} records ({percent(share)}) are the only one in "
-            f"the file with their combination of {', '.join(self.keys.names)}; there are "
-            f"{count(len(self.cell_f))} distinct combinations."
-        )
-        if (self.keys.codes < 0).any():
-            text += f" Missing keys are treated as {self.missing!r}" + (
-                f" with alpha = {self.alpha:g}." if self.missing == "wildcard" else "."
-            )
-        if self.weighted and n:
-            low = int(np.count_nonzero(self.F < 100))
-            stand = plural(low, "record stands", "records stand")
-            text += f" {stand} for fewer than 100 persons of the population."
-        return text
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def frequency_counts(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     weights: Any = None,
     missing: str = "wildcard",
@@ -186,26 +77,44 @@ def frequency_counts(
     >>> frequency_counts(toy, ["key1", "key2", "key3"], missing="conservative").f.tolist()
     [1.0, 3.0, 1.0, 4.0]
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("frequency counts")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    check_treatment(faults, missing, alpha)
     faults.raise_if_any()
-    return count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
+    return counts_of(file, missing, alpha)
 
 
-def count_keys(table: KeyTable, missing: str, alpha: float, weighted: bool) -> FrequencyCounts:
-    """`FrequencyCounts` of a table of keys, arguments checked before."""
-    f, big_f = match_counts(table, missing, float(alpha))
-    per_record = f[table.cell]
-    return FrequencyCounts(
-        f=per_record,
-        F=big_f[table.cell] if weighted else per_record,
-        cell=table.cell,
-        missing=missing,
-        alpha=float(alpha),
-        weighted=weighted,
-        cell_f=f,
-        cell_F=big_f if weighted else f,
-        keys=table,
-    )
+UNIQUE = person_risk(
+    "below_2", "Unique records", "records",
+    "records that are the only one of the file with their key", "Templ 2017, section 3.2",
+)  # fmt: skip
+DISTINCT = person_risk(
+    "distinct_keys", "Distinct keys", "records", "different combinations of the keys",
+    "Templ 2017, section 3.2",
+)  # fmt: skip
+
+
+def of_counts(counts: FrequencyCounts, request: AssessRequest) -> list[Measurement]:
+    """Unique records and distinct keys."""
+    note = missing_note(request, counts.missing)
+    unique = int((counts.f < 2 * (1 - 1e-12)).sum())
+    return [
+        request.measured(UNIQUE, unique, note=note, **k_limit(2, request)),
+        request.measured(DISTINCT, len(counts.cell_f)),
+    ]
+
+
+MEASURE = Measure(
+    name="frequencies",
+    rank=10,
+    title="Frequency counts",
+    question="How many records are alone with their key?",
+    blind_spots=(
+        "whether anybody else of the population has the key; intruders who know it only roughly"
+    ),
+    source="Templ 2017, section 3.2",
+    function=frequency_counts,
+    run=lambda request: request.counts,
+    measurements=of_counts,
+    infos=(UNIQUE, DISTINCT),
+)

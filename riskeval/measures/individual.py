@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.frequencies import FrequencyCounts, count_keys
+from riskeval.keys.table import check_treatment
+from riskeval.measures.counts import FrequencyCounts, counts_of
+from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.individual_result import IndividualRisk
-from riskeval.shared.files import read_weights
-from synthpop.microdata.frame.checks import as_frame, check_columns
+from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import Measurement
+from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import number, plural
+from synthpop.microdata.roles.microdata import FROM_FILE, Microdata, file_with_said_weights
 
 FORMULAS = ("exact", "approximation")
 
@@ -69,9 +72,9 @@ def with_lone_persons(household: np.ndarray) -> tuple[np.ndarray, int]:
 @same_library
 def individual_risk(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
-    weights: Any,
+    weights: Any = FROM_FILE,
     household: str | None = None,
     missing: str = "wildcard",
     alpha: float = 1.0,
@@ -131,32 +134,30 @@ def individual_risk(
     >>> round(risk.expected_reidentifications, 3), round(risk.expected_households, 3)
     (0.117, 0.116)
     """
-    frame = as_frame(data, columns=(keys, weights, household, quality, coverage, attempt))
     faults = Faults("individual risk")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
+    file = file_with_said_weights(
+        data, faults, (quality, coverage, attempt), keys=keys, weights=weights,
+        household=household,
+    )  # fmt: skip
+    check_treatment(faults, missing, alpha)
     check_choice(faults, "formula", formula, FORMULAS)
-    if household is not None:
-        check_columns(faults, frame, [household], "household")
-    factor = read_factors(faults, frame, quality=quality, coverage=coverage, attempt=attempt)
+    factors = {"quality": quality, "coverage": coverage, "attempt": attempt}
+    factor = read_factors(faults, file.frame, **factors)
     faults.raise_if_any()
-    counts = count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
-    return risk_of_counts(
-        counts,
-        household=None if household is None else frame[household],
-        factor=factor,
-        formula=formula,
-    )
+    return risk_of_counts(counts_of(file, missing, alpha), file, factor=factor, formula=formula)
 
 
 def risk_of_counts(
     counts: FrequencyCounts,
+    file: Microdata,
     *,
-    household: pd.Series | None = None,
     factor: np.ndarray | None = None,
     formula: str = "exact",
 ) -> IndividualRisk:
-    """Individual risk from counts; `factor` is the product of quality, coverage and attempt."""
+    """Individual risk from the counts of a file and its households.
+
+    `factor` is the product of quality, coverage and attempt.
+    """
     if counts.weighted:
         cells = risk_of_cells(counts.cell_f, counts.cell_F, formula)
     else:
@@ -165,8 +166,8 @@ def risk_of_counts(
     plain = factor is None or bool((factor == 1.0).all())
     risk = base if plain else base * factor
     codes, n_alone = None, 0
-    if household is not None:
-        codes, n_alone = with_lone_persons(pd.factorize(household)[0])
+    if file.roles.household is not None:
+        codes, n_alone = with_lone_persons(file.household_index)
     capped = counts.cell_F < counts.cell_f * (1 - 1e-12)
     return IndividualRisk(
         risk=risk,
@@ -217,3 +218,104 @@ def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, value: Any)
         )
         return ones
     return ones * values
+
+
+GLOBAL_RISK = person_risk(
+    "global_risk", "Mean individual risk", "probability",
+    "mean probability that an intruder who knows the keys of everybody links a record correctly; "
+    "a low mean can hide single high risks", "Franconi and Polettini 2004",
+)  # fmt: skip
+EXPECTED = person_risk(
+    "expected_reidentifications", "Expected re-identifications", "persons",
+    "records that an intruder who knows the keys of everybody links correctly on average",
+    "Templ 2017, section 3.5",
+)  # fmt: skip
+RECORD_RISK = person_risk(
+    "record_risk", "Highest risk of a record", "probability",
+    "probability that the most exposed record is linked correctly", "Franconi and Polettini 2004",
+    single=True,
+)  # fmt: skip
+BENCHMARK = person_risk(
+    "above_benchmark", "Records above the benchmark", "records",
+    "records whose risk is far above the main part of the file; the rule marks outliers of the "
+    "distribution and says nothing about whether the risks are acceptable",
+    "Templ 2017, equation 3.5",
+)  # fmt: skip
+EXPECTED_HOUSEHOLDS = person_risk(
+    "expected_households", "Expected re-identified households", "persons",
+    "households in which at least one member is linked correctly on average",
+    "Templ 2017, section 3.6",
+)  # fmt: skip
+HOUSEHOLD_RISK = person_risk(
+    "household_risk", "Mean household risk", "probability",
+    "mean over persons of the probability that somebody of their household is linked",
+    "Templ 2017, section 3.6",
+)  # fmt: skip
+LARGEST_HOUSEHOLD = person_risk(
+    "largest_household_risk", "Highest household risk", "probability",
+    "probability that at least one member of the most exposed household is linked",
+    "Templ 2017, section 3.6", single=True,
+)  # fmt: skip
+
+
+def risk_of_request(request: AssessRequest) -> IndividualRisk:
+    """Return the individual risk that an assessment asks for."""
+    arguments = request.arguments("individual_risk")
+    faults = Faults("individual risk")
+    formula = arguments.pop("formula", "exact")
+    check_choice(faults, "formula", formula, FORMULAS)
+    factor = read_factors(faults, request.frame, **arguments)
+    faults.raise_if_any()
+    return risk_of_counts(request.counts, request.file, factor=factor, formula=formula)
+
+
+def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[Measurement]:
+    """Individual and household risk; persons and households are judged by the same limits."""
+    limits = request.limits
+    note = "" if result.weighted else "no weights: the file counts as the whole population"
+    mean: dict[str, Any] = {
+        "limit": limits.global_risk,
+        "limit_source": "0.01 is sdcMicro's default" if limits.global_risk == 0.01 else "as asked",
+        "note": note,
+    }
+    largest: dict[str, Any] = {
+        "limit": limits.record_risk,
+        "limit_source": "0.09: European Medicines Agency, Policy 0070"
+        if limits.record_risk == 0.09
+        else "as asked",
+        "note": note,
+    }
+    benchmark = result.benchmark
+    reach = ", which no risk can reach" if benchmark > 1 else ""
+    text = f"benchmark {number(benchmark)}{reach}"
+    measured = [
+        request.measured(EXPECTED, result.expected_reidentifications, note=note),
+        request.measured(GLOBAL_RISK, result.global_risk, **mean),
+        request.measured(RECORD_RISK, result.risk.max(initial=0.0), **largest),
+        request.measured(BENCHMARK, (result.risk >= benchmark).sum(), note=text),
+    ]
+    if result.household_risk is not None:
+        measured += [
+            request.measured(EXPECTED_HOUSEHOLDS, result.expected_households or 0.0, note=note),
+            request.measured(HOUSEHOLD_RISK, result.household_global_risk or 0.0, **mean),
+            request.measured(LARGEST_HOUSEHOLD, result.household_risk.max(initial=0.0), **largest),
+        ]
+    return measured
+
+
+MEASURE = Measure(
+    name="individual_risk",
+    rank=40,
+    title="Individual risk",
+    question="How likely is it that an intruder links a record to its person?",
+    blind_spots=(
+        "how the keys hang together: the weights of the records with a key alone tell how "
+        "many persons have it, so that rare keys look too common or too rare"
+    ),
+    source="Benedetti and Franconi 1998; Franconi and Polettini 2004",
+    function=individual_risk,
+    run=risk_of_request,
+    measurements=of_individual_risk,
+    options=("quality", "coverage", "attempt", "formula"),
+    infos=(GLOBAL_RISK, EXPECTED, RECORD_RISK, BENCHMARK),
+)

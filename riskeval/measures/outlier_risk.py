@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.frame.frames import as_names, check_finite, listed_names, numbers
+from riskeval.measures.entry import Measure, person_risk, run_on
+from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import Measurement
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.frames import check_finite, listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import POSITIVE, SHARE, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +69,7 @@ class OutlierRisk(Result):
 @same_library
 def outlier_risk(
     data: Any,
-    variables: str | Sequence[str],
+    variables: str | Sequence[str] | None = None,
     *,
     percentile: float = 0.99,
     reach: float = 0.05,
@@ -111,11 +115,11 @@ def outlier_risk(
     >>> int(risk.above.sum()), int(risk.isolated.sum())
     (1, 1)
     """
-    frame = as_frame(data)
     faults = Faults("outlier_risk")
-    names = as_names(faults, variables, "variables")
-    groups = listed_names(by)
-    check_numeric(faults, frame, names, "variable")
+    file = as_file(data, faults, numeric=variables, columns=(by,))
+    frame, names, groups = file.frame, file.roles.numeric, listed_names(by)
+    if not names:
+        faults.add("variables", "no column is named", hint="Name at least one.")
     check_columns(faults, frame, groups, "group")
     table = {"percentile": SHARE, "reach": POSITIVE}
     check(faults, table, {"percentile": percentile, "reach": reach})
@@ -167,3 +171,38 @@ def _rows_of(group: np.ndarray) -> list[np.ndarray]:
 def _largest_share(values: np.ndarray) -> float:
     size = np.abs(values[~np.isnan(values)])
     return float(size.max() / size.sum()) if size.sum() > 0 else float("nan")
+
+
+OUTLIERS = person_risk(
+    "outlier_risk", "Isolated outliers", "records",
+    "records with an amount in the tail that no other value is near to",
+    "SDC practice guide of the World Bank",
+)  # fmt: skip
+
+
+def of_outliers(result: OutlierRisk, request: AssessRequest) -> list[Measurement]:
+    """Isolated values in the tails of the numeric keys."""
+    note = (
+        f"{plural(int(result.above.sum()), 'record')} at or above the "
+        f"{100 * result.percentile:g} % percentile; near is within {100 * result.reach:g} %"
+    )
+    return [request.measured(OUTLIERS, int(result.isolated.sum()), note=note)]
+
+
+MEASURE = Measure(
+    name="outlier_risk",
+    rank=150,
+    title="Outliers",
+    question="Which amounts stand out whatever small change is made to them?",
+    blind_spots=(
+        "amounts that stand out only together with others, or inside a group that `by` does "
+        "not name"
+    ),
+    source="SDC practice guide of the World Bank",
+    function=outlier_risk,
+    run=run_on("outlier_risk", outlier_risk),
+    measurements=of_outliers,
+    needs=("numeric",),
+    options=("percentile", "reach", "by"),
+    compared=False,
+)

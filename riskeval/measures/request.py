@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from riskeval.keys.table import TabulatedFile
-from riskeval.measures.frequencies import FrequencyCounts
+from riskeval.measures.counts import FrequencyCounts
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.results import Result
+from synthpop.microdata.roles.microdata import Microdata
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +76,26 @@ def check_limit(faults: Faults, where: str, name: str, value: Any) -> None:
 class AssessRequest:
     """What is assessed, checked and counted once."""
 
-    frame: pd.DataFrame
-    keys: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    weights: Any  # str, array or None: as given
-    household: str | None
+    file: Microdata
     counts: FrequencyCounts
     population_size: float | None  # sum of the weights, or as given; None for neither
     k: tuple[int, ...]
     limits: Limits
     # mapping: more arguments of single measures, by their name
     options: Mapping[str, Mapping[str, Any]]
-    numeric: tuple[str, ...] = ()
     # {"original", "perturbed", "synthetic"}: what the file is: numbers that mean nothing for its
     # kind are not judged by limits
     kind: str = "original"
 
     @property
-    def file(self) -> TabulatedFile:
-        """The file with its table of keys, as data of the measures."""
-        return TabulatedFile(self.frame, self.counts.keys)
+    def frame(self) -> pd.DataFrame:
+        """The records."""
+        return self.file.frame
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Sensitive variables of the file."""
+        return self.file.roles.sensitive
 
     def arguments(self, measure: str, **defaults: Any) -> dict[str, Any]:
         """Arguments of a measure: `defaults`, over which the options of the user win."""
@@ -125,25 +125,3 @@ class ByVariable(Result):
     def summary(self) -> str:
         """Return the sentences of the single results."""
         return " ".join(one.summary() for one in self.by_variable.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One entry of the registry."""
-
-    title: str
-    question: str  # the question that it answers, in plain words
-    # parts of the request without which it is left out: "weights", "population", "sensitive",
-    # "numeric", "alpha" (of the limits)
-    needs: tuple[str, ...]
-    run: Callable[[AssessRequest], Any]  # function of an AssessRequest to a result
-    # function of the result and the AssessRequest to a list of Measurement
-    measurements: Callable[[Any, AssessRequest], Sequence[Measurement]]
-    source: str
-    # arguments that the user may give besides those of the assessment
-    options: tuple[str, ...] = ()
-    # numbers that `compare` notes as missing where the measure cannot run
-    infos: tuple[MeasureInfo, ...] = ()
-    # whether `compare` and sessions run it on every file: measures that need minutes or a choice
-    # of the user are for `assess` alone
-    compared: bool = True

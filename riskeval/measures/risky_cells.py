@@ -11,14 +11,17 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, read_keys, table_of
-from synthpop.microdata.frame.checks import as_frame
+from riskeval.keys.table import KeyTable, check_treatment, key_table
+from riskeval.measures.entry import Measure, person_risk, run_on
+from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 COLUMNS = [
     "keys", "dimension", "threshold", "cells", "unsafe_cells", "unsafe_records", "share",
@@ -66,7 +69,7 @@ class RiskyCells(TableResult):
 @same_library
 def risky_cells(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     threshold: float | Sequence[float] = 2,
     max_dimension: int = 3,
@@ -119,13 +122,14 @@ def risky_cells(
     >>> cells.table[["keys", "unsafe_cells"]].values.tolist()[3:]
     [['sex x age', 1], ['sex x job', 1], ['age x job', 2]]
     """
-    frame = as_frame(data, columns=(keys,))
     faults = Faults("risky cells")
-    names = read_keys(faults, frame, keys, missing, alpha)
+    file = as_file(data, faults, keys=keys, columns=())
+    check_treatment(faults, missing, alpha)
+    names = file.roles.keys
     rank = _read_levels(faults, names, levels)
     limits = _read_thresholds(faults, max_dimension, threshold, len(names))
     faults.raise_if_any()
-    table = table_of(data, frame, names)
+    table = key_table(file)
     rows, chosen = [], []
     unsafe_tables = np.zeros(len(table.codes), dtype=np.int64)
     for dimension in range(1, len(limits) + 1):
@@ -209,3 +213,30 @@ def _marginal(table: KeyTable, places: Sequence[int]) -> tuple[KeyTable, np.ndar
         weights=counts,
     )
     return marginal, cell
+
+
+RISKY_CELLS = person_risk(
+    "risky_cells", "Records in a risky cell", "records",
+    "records in a small cell of at least one table of the keys", "mu-Argus",
+)  # fmt: skip
+
+
+def of_cells(result: RiskyCells, request: AssessRequest) -> list[Measurement]:
+    """Records in a small cell."""
+    text = f"{len(result.table)} tables of up to {plural(result.table['dimension'].max(), 'key')}"
+    return [request.measured(RISKY_CELLS, int((result.per_record > 0).sum()), note=text)]
+
+
+MEASURE = Measure(
+    name="risky_cells",
+    rank=90,
+    title="Risky cells",
+    question="Which tables made from the file would show single persons?",
+    blind_spots="tables of more than `max_dimension` keys, and tables with other columns",
+    source="mu-Argus",
+    function=risky_cells,
+    run=run_on("risky_cells", risky_cells),
+    measurements=of_cells,
+    options=("threshold", "max_dimension", "missing", "alpha"),
+    compared=False,
+)

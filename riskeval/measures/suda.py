@@ -16,15 +16,17 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, table_of
+from riskeval.keys.table import KeyTable, key_table
+from riskeval.measures.entry import Measure, missing_note, person_risk
+from riskeval.measures.request import AssessRequest
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
-from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.frames import as_names
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import NONE, Between, OneOf, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 MOST_KEYS = 62
@@ -141,19 +143,19 @@ class Suda(Result):
         )
 
 
-def _check(faults: Faults, frame: pd.DataFrame, keys: Sequence[str]) -> None:
-    check_columns(faults, frame, keys, "key")
+def _check(faults: Faults, file: Microdata) -> None:
+    keys = file.roles.keys
     if len(keys) > MOST_KEYS:
         hint = f"Give 1 to {MOST_KEYS} columns."
         faults.add("keys", f"{plural(len(keys), 'key')} given", hint=hint)
-    if len(frame) == 0:
+    if len(file) == 0:
         faults.add("data", "has no rows")
 
 
 @same_library
 def suda(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     max_size: int | None = None,
     dis_fraction: float = 0.01,
@@ -215,15 +217,15 @@ def suda(
     >>> result.smallest_msu.tolist(), result.special.tolist()
     ([0, 0, 2, 1], [False, False, False, True])
     """
-    frame = as_frame(data, columns=(keys,))
     faults = Faults("suda")
-    keys = list(as_names(faults, keys, "keys"))
-    _check(faults, frame, keys)
+    file = as_file(data, faults, keys=keys, columns=())
+    _check(faults, file)
+    keys = file.roles.keys
     parameters = PARAMETERS | {"max_size": Whole(1, max(len(keys), 1)) | NONE}
     options = {"dis_fraction": dis_fraction, "normalise": normalise, "missing": missing}
     check(faults, parameters, options | {"max_size": max_size})
     faults.raise_if_any()
-    table = table_of(data, frame, keys)
+    table = key_table(file)
     largest = len(keys) if max_size is None else int(max_size)
     copies = table.counts.astype(np.int64)
     weights = msu_weights(len(keys), largest, normalise)
@@ -318,3 +320,62 @@ def _contributions(
         "contribution": np.concatenate(contributions),
     }
     return attribute, pd.DataFrame(columns)
+
+
+SPECIAL = person_risk(
+    "special_uniques", "Special uniques", "records",
+    "records that fewer than all keys single out: the riskiest kind of uniques",
+    "Elliot et al. 2005",
+)  # fmt: skip
+DIS = person_risk(
+    "dis_suda", "Highest DIS-SUDA score", "probability",
+    "probability that an intruder's unique match with the most special record is right, on a "
+    "scale that ranks records; there is no published threshold", "Elliot and Manning 2003",
+    single=True,
+)  # fmt: skip
+
+
+SUDA_RULES = {"wildcard": "wildcard", "own-category": "category"}
+"""Treatment of missing keys in SUDA beside that of the counts; "exclude" for the others."""
+
+
+def _run_suda(request: AssessRequest) -> Any:
+    n, size = len(request.frame), request.population_size
+    defaults: dict[str, Any] = {
+        "missing": SUDA_RULES.get(request.counts.missing, "exclude"),
+        "dis_fraction": 1.0 if size is None or n == 0 else min(1.0, n / size),
+    }
+    return suda(request.file, **request.arguments("suda", **defaults))
+
+
+def of_suda(result: Suda, request: AssessRequest) -> list[Measurement]:
+    """Special uniques and the highest score."""
+    note = missing_note(request, result.missing)
+    fraction = (
+        "a census"
+        if result.dis_fraction == 1
+        else f"sampling fraction {percent(result.dis_fraction)}"
+    )
+    return [
+        request.measured(
+            SPECIAL,
+            int(result.special.sum()),
+            note=f"of {plural(int((result.n_msu > 0).sum()), 'unique record')}",
+        ).noted(note),
+        request.measured(DIS, result.dis_score.max(initial=0.0), note=fraction),
+    ]
+
+
+MEASURE = Measure(
+    name="suda",
+    rank=80,
+    title="SUDA2",
+    question="Which records are unique on a few keys already?",
+    blind_spots="the population; keys beyond `max_size`",
+    source="Manning, Haglin and Keane 2008; Elliot et al. 2005",
+    function=suda,
+    run=_run_suda,
+    measurements=of_suda,
+    options=("max_size", "dis_fraction", "normalise", "missing"),
+    infos=(SPECIAL, DIS),
+)

@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, table_of
+from riskeval.keys.table import check_treatment, key_table
+from riskeval.measures.entry import Measure, missing_note, person_risk, run_on
+from riskeval.measures.request import AssessRequest
 from riskeval.measures.sensitive_groups import (
     MOST_CODES,
     Segments,
     category_notes,
+    check_sensitive,
     per_cell,
-    read_sensitive,
 )
-from synthpop.microdata.frame.checks import as_frame
-from synthpop.microdata.frame.codes import MISSING, encode
+from riskeval.shared.measurement import Measurement
+from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.frames import is_number, n_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
+from synthpop.microdata.roles.microdata import as_file
 
 Hierarchy = Mapping[Any, Sequence[Any]]
 
@@ -82,8 +85,8 @@ class TCloseness(Result):
 @same_library
 def t_closeness(
     data: Any,
-    keys: Sequence[str],
-    sensitive: str | Sequence[str],
+    keys: Sequence[str] | None = None,
+    sensitive: str | Sequence[str] | None = None,
     *,
     distance: str | Hierarchy | Mapping[str, str | Hierarchy] | None = None,
     missing: str = "own-category",
@@ -135,16 +138,16 @@ def t_closeness(
     >>> result.per_record["salary"].round(3).tolist()[:4]
     [0.375, 0.375, 0.375, 0.167]
     """
-    frame = as_frame(data, columns=(keys, sensitive))
     faults = Faults("t-closeness")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    variables = read_sensitive(faults, frame, names, sensitive)
-    kind_of = _distances(faults, frame, variables, distance)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    check_treatment(faults, missing)
+    variables = check_sensitive(faults, file)
+    kind_of = _distances(faults, file.frame, variables, distance)
     faults.raise_if_any()
-    table = table_of(data, frame, names)
+    table = key_table(file)
     columns, kinds = {}, {}
     for name in variables:
-        codes, levels = encode(frame[name])
+        codes, levels = file.codes(name)
         kind = kind_of[name]
         kinds[name] = kind if isinstance(kind, str) else "hierarchical"
         measured = _distance_of(codes.astype(np.int64), levels, kind)
@@ -152,8 +155,8 @@ def t_closeness(
         columns[name] = cells[table.cell, 0]
     per_record = pd.DataFrame(columns)
     largest = float(per_record.to_numpy().max()) if len(per_record) else 0.0
-    notes = _scale_notes(frame, kinds, distance)
-    return TCloseness(largest, per_record, kinds, names, missing, notes)
+    notes = _scale_notes(file.frame, kinds, distance)
+    return TCloseness(largest, per_record, kinds, file.roles.keys, missing, notes)
 
 
 def _scale_notes(frame: pd.DataFrame, kinds: Mapping[str, str], distance: Any) -> tuple[str, ...]:
@@ -262,3 +265,45 @@ def _check_hierarchy(faults: Faults, values: pd.Series, name: str, hierarchy: Hi
             f"the values of {name!r} have different numbers of ancestors",
             hint="Give each value a tuple of the same length; repeat a level that is missing.",
         )
+
+
+T = person_risk(
+    "t_closeness", "t", "value",
+    "distance of the group that differs most from the file, from 0 to 1",
+    "Li, Li and Venkatasubramanian 2007", single=True,
+)  # fmt: skip
+
+
+def of_closeness(result: TCloseness, request: AssessRequest) -> list[Measurement]:
+    """Largest distance of each sensitive variable."""
+    note = missing_note(request, result.missing)
+    return [
+        request.measured(
+            T,
+            float(result.per_record[name].max()) if len(result.per_record) else 0.0,
+            target=name,
+            limit=request.limits.t,
+            limit_source="as asked",
+            note=f"{kind} distance",
+        ).noted(note, *result.notes)
+        for name, kind in result.distance.items()
+    ]
+
+
+MEASURE = Measure(
+    name="t_closeness",
+    rank=110,
+    title="t-closeness",
+    question="How much does the key tell about a sensitive value?",
+    blind_spots=(
+        "gains that the distance hides: a rare value may become many times likelier and move "
+        "it little"
+    ),
+    source="Li, Li and Venkatasubramanian 2007",
+    function=t_closeness,
+    run=run_on("t_closeness", t_closeness),
+    measurements=of_closeness,
+    needs=("sensitive",),
+    options=("distance", "missing"),
+    infos=(T,),
+)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.hierarchies import Hierarchy, plain_levels, read_hierarchy
 from riskeval.protection.household import HouseholdRoles, read_household_keys, read_households
 from riskeval.protection.lattice import LatticeSearch, Node
@@ -29,6 +30,7 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 
 PARAMETERS = {"k": Whole(1), "suppression_limit": Whole(0)}
 MOST_ATTACKED = 10
@@ -107,11 +109,12 @@ def minimal_generalization(
     >>> result.details["node"], result.data["zip"].tolist()
     ({'zip': 1, 'sex': 0}, ['43', '43', '41', '41'])
     """
-    frame = own_frame(data)
-    sequences = _prepared(frame, hierarchies, k, suppression_limit)
     faults = Faults("minimal_generalization")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
+    sequences = _prepared(frame, hierarchies, k, suppression_limit)
     _check_node(faults, sequences, node)
-    homes = None if household is None else read_households(faults, frame, household)
+    homes = None if household is None else read_households(faults, file)
     names = [sequence.name for sequence in sequences]
     household_names = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
@@ -320,3 +323,24 @@ def _verify(
         smallest = min(smallest, int(np.bincount(make_up).min()))
     if smallest < k:
         raise GuaranteeError(f"minimal_generalization: a group of {smallest} is left")
+
+
+METHOD = ProtectionMethod(
+    run=minimal_generalization,
+    rank=60,
+    title="Minimal generalisation",
+    question="How coarse must whole columns become so that every key is shared by k records?",
+    blind_spots=(
+        "sensitive values that all records of a group share; intruders who know more than the"
+        " columns of the hierarchies"
+    ),
+    example={
+        "hierarchies": {
+            "rb090": ["*"],
+            "pb220a": [{"national": "national", "EU": "foreign", "other": "foreign"}, "*"],
+        },
+        "k": 20,
+    },
+    roles=roles_named("household", "household_keys"),
+    new_types=True,
+)

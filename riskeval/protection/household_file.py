@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import read_households
+from riskeval.protection.entry import ProtectionMethod, roles_named
+from riskeval.protection.household import needing_household, read_households
 from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.top_bottom import top_bottom_code
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.frame.checks import check_columns, check_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def household_file(
-    data: Any, household: str, *, variables: str | Sequence[str] | None = None
+    data: Any, household: str | None = None, *, variables: str | Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Return one row a household with the variables that its members share.
 
@@ -47,12 +50,13 @@ def household_file(
     >>> household_file(people, "home").to_dict("list")
     {'home': [1, 2], 'rooms': [3, 5]}
     """
-    frame = own_frame(data)
     faults = Faults("household_file")
+    file = needing_household(data, faults, household)
+    frame, household = file.indexed, file.roles.household
     check_names(faults, frame)
     declared = names_of(variables)
     others = [] if variables is not None else [str(name) for name in frame if name != household]
-    homes = read_households(faults, frame, household, candidates=others, declared=declared)
+    homes = read_households(faults, file, candidates=others, declared=declared)
     faults.raise_if_any()
     assert homes is not None
     shared = [name for name in frame if name in homes.variables and name != household]
@@ -95,7 +99,7 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
     >>> merge_household_file(people, table, "home").data["rooms"].tolist()
     [4, 4, 4]
     """
-    frame = own_frame(data)
+    frame = as_file(data, Faults("merge_household_file")).indexed
     table = own_frame(households.data if isinstance(households, Protected) else households)
     faults = Faults("merge_household_file")
     for file in (frame, table):
@@ -143,3 +147,22 @@ def _of_type(values: pd.Series, dtype: Any) -> pd.Series:
         return values.astype(dtype) if fits else values
     plain = values.infer_objects()
     return plain.astype(dtype) if plain.dtype.kind == dtype.kind and plain.notna().all() else plain
+
+
+def _protected_households(data: Any) -> Protected:
+    """Return the household file of the demo survey with a limit for incomes."""
+    file = household_file(data, "db030", variables="hincome")
+    return top_bottom_code(file, "hincome", upper=40000)
+
+
+METHOD = ProtectionMethod(
+    run=merge_household_file,
+    rank=170,
+    title="Protected household file",
+    question=(
+        "How do the variables of a protected household file come back into the file of persons?"
+    ),
+    blind_spots="anything by itself: what protects was done to the household file",
+    example={"households": _protected_households, "household": "db030"},
+    roles=roles_named("household"),
+)

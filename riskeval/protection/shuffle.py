@@ -10,16 +10,18 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.design import design
+from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod
 from riskeval.protection.numeric import read_numbers
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
-from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.shared.files import read_seed
+from riskeval.protection.result import Protected, protected
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.formula import Allowed, Formula, read_formula
 from synthpop.microdata.statistics.robust import root
 from synthpop.microdata.statistics.streams import Streams
@@ -103,10 +105,11 @@ def shuffle(
     >>> bool(shuffled.data.corr().iloc[0, 1] > 0.9)
     True
     """
-    frame = own_frame(data)
     faults = Faults("shuffle")
+    file = as_file(data, faults, household=household)
+    frame = file.indexed
     check_choice(faults, "method", method, METHODS)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     model = read_formula(faults, formula, Allowed(responses=(1, None)))
     faults.raise_if_any()
     assert model is not None
@@ -115,7 +118,7 @@ def shuffle(
     design(faults, frame, model)
     faults.raise_if_any()
     order, homes = read_order(
-        faults, frame, responses, household=household, household_variables=household_variables,
+        faults, file, responses, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     faults.raise_if_any()
@@ -291,3 +294,17 @@ def _correlations(frame: pd.DataFrame, formula: Formula) -> pd.DataFrame:
     names = [*responses, *(name for name in formula.columns if is_number(frame[name]))]
     table = pd.DataFrame({name: as_numbers(frame[name]) for name in names})
     return table.rank().corr().loc[responses]
+
+
+METHOD = ProtectionMethod(
+    run=shuffle,
+    rank=150,
+    title="Data shuffling",
+    question="Which amounts move between records so that their relation to other columns stays?",
+    blind_spots=(
+        "the values themselves, which all stay in the file: a rare amount is still there; "
+        "columns outside of the formula"
+    ),
+    example={"formula": "hincome ~ hsize + rb090"},
+    roles=OF_HOUSEHOLDS,
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from riskeval.protection.registry import VERBS, method_named
+from riskeval.protection.registry import VERBS
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import Step, from_json, to_json
 from synthpop.microdata.formats.folder import Folder, current
@@ -164,11 +163,11 @@ def _check_step(faults: Faults, step: Step) -> None:
     check_choice(faults, "verb", step.verb, VERBS)
     if step.verb not in VERBS:
         return
-    parameters = inspect.signature(method_named(step.verb)).parameters
+    parameters = VERBS[step.verb].parameters
     for name in step.parameters:
-        check_choice(faults, f"{step.verb}: argument", name, list(parameters)[1:])
-    for name, parameter in list(parameters.items())[1:]:
-        if parameter.default is inspect.Parameter.empty and name not in step.parameters:
+        check_choice(faults, f"{step.verb}: argument", name, parameters)
+    for name, parameter in parameters.items():
+        if parameter.default is parameter.empty and name not in step.parameters:
             faults.add(step.verb, f"needs {name!r}")
 
 

@@ -21,6 +21,8 @@ SMALL_STRATUM = 30
 MOST_PREDICTORS = 10
 MOST_SPLIT_BY = 2
 ENOUGH_FOR_TWO = 2_000
+MOST_KINDS = 1_000_000  # combinations of what is copied with a household
+NUMBER_CLASSES = 21  # of a number in the structure, missing ones among them
 
 
 @same_library
@@ -124,7 +126,8 @@ class _Profiler(ColumnReader):
         if self.index is None:
             return
         values = {n: v for n, v in self.numbers.items() if v is not None}
-        for item, rule in household_sums(columns, values, self.index, self.age):
+        age = None if self.years is None else self.age
+        for item, rule in household_sums(columns, values, self.index, age):
             columns[item.name] = item
             if rule is not None:
                 self.derived[item.name] = {"expression": rule}
@@ -138,21 +141,12 @@ class _Profiler(ColumnReader):
             if item.use == "continuous" or n == self.age or (n in coded and self._is_number(n))
         ]
         for name in coded:
-            for other in numbers:
-                values = self.numbers[other]
-                fewer = self.codes[name].max() < self.codes[other].max()
-                if values is None or not fewer or columns[other].use == "derive":
-                    continue
-                limits = dependence.class_limits(self.frame[name], values)
-                if limits is None:
-                    continue
-                use, why = "derive", f"classes of {other}"
-                if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
-                    use, why = "left out", f"{why}, missing for some who have one"
-                else:
-                    self.derived[name] = {"breaks": limits[0], "labels": limits[1]}
-                columns[name] = replace(columns[name], use=use, why=why, detail=other)
-                break
+            self._mark_classes(columns, name, numbers)
+        for name in [n for n in coded if columns[n].use == "derive"]:
+            if columns[columns[name].detail].use in ("derive", "left out"):  # found out after it
+                del self.derived[name]
+                columns[name] = self._plain(name)
+                self._mark_classes(columns, name, numbers)
         for name in [n for n in coded if columns[n].use == "categorical"]:
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
                 if self._is_number(other) or self.frame[[name, other]].isna().any(axis=None):
@@ -166,6 +160,26 @@ class _Profiler(ColumnReader):
                     columns[name] = replace(columns[name], use="derive", why=why, detail=other)
                     break
 
+    def _mark_classes(
+        self, columns: dict[str, ColumnProfile], name: str, numbers: list[str]
+    ) -> None:
+        """Mark a category that is classes of a number."""
+        for other in numbers:
+            values = self.numbers[other]
+            fewer = self.codes[name].max() < self.codes[other].max()
+            if values is None or not fewer or columns[other].use in ("derive", "left out"):
+                continue
+            limits = dependence.class_limits(self.frame[name], values)
+            if limits is None:
+                continue
+            use, why = "derive", f"classes of {other}"
+            if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
+                use, why = "left out", f"{why}, missing for some who have one"
+            else:
+                self.derived[name] = {"breaks": limits[0], "labels": limits[1]}
+            columns[name] = replace(columns[name], use=use, why=why, detail=other)
+            return
+
     def _is_number(self, name: str) -> bool:
         return self.numbers[name] is not None
 
@@ -177,14 +191,23 @@ class _Profiler(ColumnReader):
         if self.relation is not None:
             why = "one level occurs once in each household: a relation"
             columns[self.relation] = replace(columns[self.relation], use="structure", why=why)
+        n_kinds = 1
+        for name in (n for n, item in columns.items() if item.use == "structure"):
+            n_kinds *= self._n_classes(name)
         for name, item in columns.items():
             if item.use not in ("categorical", "continuous"):
                 continue
             if self.index.constant(self.codes[name]):
-                has_few_values = int(self.frame[name].nunique()) <= MOST_LEVELS
-                use = "structure" if has_few_values else "continuous"
+                use, with_it = item.use, n_kinds * self._n_classes(name)
+                if int(self.frame[name].nunique()) <= MOST_LEVELS and with_it <= MOST_KINDS:
+                    use, n_kinds = "structure", with_it
                 why = f"one value in each household, {item.why}"
                 columns[name] = replace(item, use=use, why=why, together="shared")
+
+    def _n_classes(self, name: str) -> int:
+        """Return in how many classes the structure tells the values of a column."""
+        n_codes = int(self.codes[name].max()) + 1
+        return n_codes if self.numbers[name] is None else min(n_codes, NUMBER_CLASSES)
 
     def _totals(self, columns: dict[str, ColumnProfile]) -> dict[str, tuple[str, ...]]:
         """Find totals, small ones first; a part belongs to one total."""
@@ -230,7 +253,7 @@ class _Profiler(ColumnReader):
 
     def _mark_starts(self, columns: dict[str, ColumnProfile]) -> list[float]:
         """Mark the age at which variables begin; return all starts, of levels too."""
-        age = self.numbers[self.age] if self.age is not None else None
+        age = self.years
         if age is None:
             return []
         starts: dict[float, int] = {}
@@ -263,7 +286,7 @@ class _Profiler(ColumnReader):
                 starts[start] = starts.get(start, 0) + 1
 
     def _breaks(self, starts: list[float]) -> tuple[float, ...]:
-        age = self.numbers[self.age] if self.age is not None else None
+        age = self.years
         if age is None or not np.isfinite(age).all() or not are_whole(age):
             return ()
         return ages.age_breaks(age, starts)
@@ -295,7 +318,7 @@ class _Profiler(ColumnReader):
         if self.sex is not None:
             cells = self.codes[self.sex]
         if self.age is not None:
-            age = self.numbers[self.age]
+            age = self.years
             codes = self.codes[self.age] if age is None else np.digitize(age, np.arange(5, 90, 5))
             cells = cells * (int(codes.max()) + 1) + codes
         return np.unique(cells, return_inverse=True)[1]

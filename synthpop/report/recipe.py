@@ -12,20 +12,9 @@ from synthpop.microdata.messages.language import gettext, localised, said
 from synthpop.microdata.messages.text import count, number, percent, plural
 from synthpop.microdata.pages.page_facts import table
 from synthpop.population.population import Population
+from synthpop.stages.registry import STAGES
 
-KINDS = {
-    "structure": "Household structure",
-    "derive": "Derived variable",
-    "impute": "Missing values filled",
-    "categorical": "Categorical variable",
-    "relation": "Variable of related persons",
-    "gibbs_pass": "Second pass",
-    "continuous": "Continuous variable",
-    "components": "Components",
-    "correct_heaping": "Heaped ages",
-    "distribute": "Small areas",
-    "anneal": "Known totals",
-}
+MODELS = ("categorical", "relation", "gibbs_pass", "continuous")
 MOST_FALLBACKS = 60
 FALLBACKS = (
     "{n} needed. Where the survey is too sparse for a model of a stratum (of a level, where a step "
@@ -46,9 +35,8 @@ def steps(
         kind = stage["type"]
         what, how = _described(kind, stage, names)
         how += _pooled(kind, stage, pooling or {})
-        rows.append(
-            [str(place), gettext(KINDS.get(kind, kind.replace("_", " ").capitalize())), what, how]
-        )
+        title = STAGES[kind].entry.title if kind in STAGES else kind  # of another version
+        rows.append([str(place), gettext(title), what, how])
     return table(["Step", "What", "Variables", "How"], rows, text_columns=4)
 
 
@@ -109,7 +97,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
     if kind == "impute":
         how = "Taken from similar rows of the survey before the fit"
         return ", ".join(names.title(name) for name in stage["variables"]), how
-    if kind not in KINDS:  # a stage of somebody else: its options as they are
+    if kind not in MODELS:  # of a new stage: its options as they are
         columns = ", ".join(names.title(name) for name in listed_names(stage.get("name", ())))
         settings = {key: value for key, value in stage.items() if key not in ("type", "name")}
         return columns, "; ".join(f"{key} {value}" for key, value in settings.items())
@@ -174,6 +162,8 @@ def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
     """Return how the run can be repeated, as pairs of a name and a value."""
     identity, sample = population.manifest.identity, population.manifest.sample
     seed = gettext("kept in the internal report") if external else str(identity.seed)
+    if identity.sealed:
+        seed = gettext("kept with the secret key of the run")
     survey = said(
         "{persons} persons in {households} households, weight {weight}",
         persons=count(sample.n_persons),

@@ -12,22 +12,26 @@ Three things are looked for, each only where nobody else of the original has the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.entry import AttackEntry, AttackInput
 from riskeval.attacks.levels import LevelCoder, check_common_levels, occurring_levels
+from riskeval.attacks.numbers import OUTSIDE, AttackNumber, beside
 from riskeval.attacks.shares import Excess, caution_of, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import is_amount
+from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.runs.chunks import open_chunks
@@ -42,7 +46,8 @@ WORDS = {
 DIGITS = 6
 MOST_DECIMALS = 6
 TINY = 1e-300
-NEAR = 0.001  # relative distance of the values that stand for chance
+NEAR = 0.001  # relative distance of values that stand for chance, where amounts are not rounded
+MOST_ZEROS, LARGEST_WHOLE = 6, 2.0**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +66,9 @@ class CopiedValues(TableResult):
     unit : str
         "records" or "households".
     digits : int
+    notes : tuple of str
+        Of a population of this package: whether the draws by which it copied households follow from
+        a number that can be guessed (`synthpop.guessed_draws`, a few hundred guesses).
     """
 
     table: pd.DataFrame
@@ -84,6 +92,7 @@ class CopiedValues(TableResult):
             lines.append(text + ".")
         if caution := caution_of(self.excess.values()):
             lines.append(caution.lstrip())
+        lines += self.notes
         return "\n".join(lines) or "Nothing could be copied."
 
 
@@ -127,8 +136,9 @@ def copied_values(
 
     Notes
     -----
-    Amounts of zero and missing ones are nobody's mark. Chance is measured with values 0.1 % beside
-    those of the original, rounded to as many decimals. No randomness.
+    Amounts of zero and missing ones are nobody's mark. Chance is measured with other values close
+    to those of the original that are as round (1,260 for 1,250), or 0.1 % beside amounts that are
+    not rounded. No randomness.
 
     Examples
     --------
@@ -160,7 +170,10 @@ def copied_values(
         check_columns(faults, files["holdout"], marks.columns, "column of the holdout")
         _check_amounts(faults, files["holdout"], marks, "holdout")
         faults.raise_if_any()
-    return _counted(marks, files, synthetic)
+    result = _counted(marks, files, synthetic)
+    if household is None or not hasattr(synthetic, "manifest"):
+        return result
+    return replace(result, notes=presenter("Population.guessed_draws")(synthetic))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +203,7 @@ class Marks:
         values = {name: np.where(np.isfinite(x), x, np.nan) for name, x in values.items()}
         if factor != 1.0:
             with np.errstate(over="ignore"):
-                values = {name: np.round(x * factor, _decimals(x)) for name, x in values.items()}
+                values = {name: _close_by(x, factor) for name, x in values.items()}
         result: dict[str, list[pd.Series]] = {kind: [] for kind in self.kinds}
         for x in values.values():
             rows = np.flatnonzero(~np.isnan(x) & (x != 0))
@@ -218,6 +231,26 @@ class Marks:
         total = np.zeros(len(size), dtype=np.uint64)
         np.add.at(total, unit, member * np.uint64(0x9E3779B97F4A7C15))
         return pd.Series(total[unit])
+
+
+def _close_by(values: np.ndarray, factor: float) -> np.ndarray:
+    """Return other values near those given that are as round: 1,250 gives 1,260.
+
+    Values that are not rounded at all are multiplied by the factor.
+    """
+    decimals = _decimals(values)
+    if decimals > MOST_DECIMALS:
+        return values * factor
+    units = np.abs(np.rint(values * 10.0**decimals))
+    units = np.where(units < LARGEST_WHOLE, units, np.nan)
+    step = np.ones_like(units)
+    for _ in range(MOST_ZEROS):
+        rounder = (units % (10 * step) == 0) & (units > 0)
+        step = np.where(rounder, 10 * step, step)
+    moved = units + step
+    moved = np.where(moved % (10 * step) == 0, units + 2 * step, moved)
+    moved = np.where(np.isnan(moved), np.abs(values * factor) * 10.0**decimals, moved)
+    return np.round(np.sign(values) * moved / 10.0**decimals, decimals)
 
 
 def _decimals(values: np.ndarray) -> int:
@@ -300,3 +333,60 @@ def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) 
 
 def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else float("nan")
+
+
+COPIED = attribution(
+    "copied",
+    "Exact copies",
+    "persons (or households) with something that nobody else has who have it in the "
+    "release exactly",
+    "",
+)
+
+
+def copied_numbers(result: Any) -> list[AttackNumber]:
+    """Rates of exact copies, beside values close by or strangers."""
+    numbers = []
+    for row in result.table[result.table["n"] > 0].to_dict("records"):
+        info = beside(COPIED, f"copied {row['kind']}")
+        beyond = result.excess.get(row["kind"])
+        by_chance = (row["by_chance"], "values close by")
+        baseline, against = by_chance if beyond is None else (row["holdout"], OUTSIDE)
+        one = Measurement(
+            info, row["rate"], records=int(row["n"]), lower=row["lower"], upper=row["upper"],
+            baseline=baseline, against="" if np.isnan(baseline) else against,
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", beyond))
+    return numbers
+
+
+def _run(inputs: AttackInput, target: str) -> Any:
+    variables = dict.fromkeys((*inputs.keys, *inputs.targets))
+    codes = inputs.scenario.categorical if inputs.scenario else inputs.categorical
+    amounts = [n for n in variables if n not in codes and is_amount(inputs.original[n])]
+    return copied_values(
+        inputs.original, inputs.synthetic, list(variables), amounts=amounts,
+        household=inputs.scenario.household if inputs.scenario else None, holdout=inputs.holdout,
+    )  # fmt: skip
+
+
+ATTACK = AttackEntry(
+    name="copies",
+    rank=80,
+    title="Exact copies",
+    question="Which amounts and characteristics of persons are in the release to the letter?",
+    story=(
+        "looks for amounts, shares of amounts and the characteristics of somebody, to the letter"
+    ),
+    blind_spots=(
+        "everything that is not repeated to the letter: amounts with a little noise, "
+        "households with one member changed"
+    ),
+    function=copied_values,
+    target="none",
+    honours=("unit", "household", "categorical"),
+    run=_run,
+    numbers=copied_numbers,
+    blind_to=("noise", "holes"),
+    compared=False,
+)

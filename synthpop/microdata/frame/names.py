@@ -29,6 +29,9 @@ HOUSEHOLD_NAME = re.compile(
     r"|\b(h?hid|h?h id|household (id|no|number)|haushalts? ?(nr|nummer|id)|id menage)$"
 )
 AGE = ("age", "rx020", "alter", "edad", "idade", "eta", "leeftijd", "alder", "wiek")
+AGE_NAME = re.compile(
+    rf"({'|'.join(AGE)})s?(p|y(ea)?rs|years?|gro?u?p|class|cat(egory)?|band|range|gruppe|klasse|code)?"
+)
 SEX = ("rb090", "sex", "gender", "geschlecht", "sexe", "sexo", "sesso", "geslacht", "kjonn", "plec")
 RELATION = ("relation", "relate", "relat", "kinship", "relationship", "rel", "relation_to_head",
             "parentesco", "lien", "parentela")  # fmt: skip

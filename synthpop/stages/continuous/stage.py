@@ -57,6 +57,7 @@ from synthpop.stages.continuous.model import (
     new_fields,
 )
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
+from synthpop.stages.entry import StageEntry
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -167,7 +168,18 @@ class Continuous(BlockStage):
             object.__setattr__(self, option.name, value)
         self.__post_init__()  # a run file sets the options without `__init__`
 
-    kind: ClassVar[str] = "continuous"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="continuous",
+        rank=80,
+        title="Continuous variable",
+        question="Which amount does a person have, given what is known of her or him?",
+        blind_spots=(
+            "amounts beyond those of the sample, unless a tail is fitted, and ties to "
+            "variables that are not among the predictors"
+        ),
+        example={"name": "netIncome", "predictors": ["age", "rb090"]},
+        after=("structure",),
+    )
 
     @property
     def draws(self) -> ValueMethod:

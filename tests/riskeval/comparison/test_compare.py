@@ -8,10 +8,8 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
-from riskeval.attacks.numbers import AttackNumber
 from riskeval.comparison import link_risk
 from riskeval.report.comparison_verdicts import clean_releases
-from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop import Survey
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.events import Event
@@ -214,50 +212,6 @@ def test_linkage_counts_the_second_nearest() -> None:
     assert linkage.expected_rate_two == pytest.approx(both, abs=0.02)
 
 
-def test_a_new_measure_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    from riskeval.measures import registry
-
-    rows = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows!")
-    entry = registry.Measure(
-        "Rows",
-        "How long is the file?",
-        (),
-        lambda request: request.counts,
-        lambda result, request: [request.measured(rows, len(request.frame))],
-        "none",
-    )
-    monkeypatch.setitem(registry.MEASURES, "rows", entry)
-    original = people(100)
-    result = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES)
-    assert result.table["rows"].tolist() == [100, 50]
-    assert "Rows!" in result.report(tmp_path / "c.html").read_text(encoding="utf-8")
-    assessment = riskeval.assess(original, keys=ROLES["keys"], measures=["rows"])
-    assert assessment.table["number"].tolist() == ["Rows!"]
-    page = riskeval.write_assessment(tmp_path / "a.html", assessment)
-    assert "Rows!" in page.read_text(encoding="utf-8")
-    session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
-    assert session.risk().table.loc["rows", "current"] == 100
-    assert "Rows!" in session.report(tmp_path / "p.html").read_text(encoding="utf-8")
-
-
-def test_a_new_attack_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    from riskeval.attacks import registry
-
-    info = MeasureInfo("peek", "attribution risk", "low", "share", "records peeked", title="Peek")
-    entry = registry.AttackEntry(
-        "Peek", "looks at everything", "categorical", False, (), False,
-        lambda given, target: len(given.original),
-        lambda result: [AttackNumber(Measurement(info, 0.5, "ill", records=result))],
-        "nothing",
-    )  # fmt: skip
-    monkeypatch.setitem(registry.ATTACKS, "peek", entry)
-    original = people(150)
-    result = riskeval.compare(original, {"half": original.iloc[:70]}, **ROLES)
-    assert result.table["peek: ill"].tolist() == [0.5, 0.5]
-    assert "Peek of ill" in result.report(tmp_path / "c.html").read_text(encoding="utf-8")
-    assert result.table.loc["half", "worst_risk"] == 1  # as with the original
-
-
 def test_the_listener_hears_of_every_file() -> None:
     heard: list[Event] = []
     riskeval.compare(people(), {"same": people()}, **ROLES, on_event=heard.append)
@@ -319,7 +273,7 @@ def test_no_interval_is_drawn_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"keys": 3}, "keys: is 3"),
+        ({"keys": 3}, "3: column given as key is not in the data"),
         ({"weights": np.ones(50)}, "weights: is a ndarray"),
         ({"indicators": 3}, "indicators: is 3"),
         ({"indicators": "pay"}, "indicators: is 'pay'"),
@@ -459,8 +413,8 @@ def test_a_copy_of_either_kind_is_not_praised() -> None:
     releases = {"copy": riskeval.Release(data, kind="synthetic"), "masked": data}
     lines = riskeval.compare(data, releases, keys=["a", "b"], numeric="pay", seed=1).summary()
     by_name = {line.split(":")[0]: line for line in lines.splitlines()}
-    assert "exceeded: Identical records 100 %" in by_name["copy"]
-    assert "exceeded: " in by_name["masked"]
+    assert "Do not publish this file: 100.0 % of the records equal" in by_name["copy"]
+    assert "Do not publish" in by_name["masked"]
 
 
 def test_releases_of_the_same_persons_share_one_robust_scatter(
@@ -502,12 +456,12 @@ def test_a_copy_is_never_said_to_meet_every_limit(shuffled: bool) -> None:
     )  # fmt: skip
     first = result.summary().splitlines()
     line = next(text for text in first if text.startswith("copy: "))
-    assert "Identical records 100 %" in line
+    assert "Do not publish this file: 100.0 % of the records equal a record" in line
     assert "do not apply to synthetic" not in first[1]  # of the original
     assert clean_releases(result) == ["noisy"]
     drawn = result.risk_utility_map()
     assert not drawn.frame.set_index("release").loc["copy", "pareto"]
-    assert "Records of the original are repeated: copy" in drawn.summary()
+    assert "Not to be published: copy" in drawn.summary()
 
 
 def test_a_release_that_cannot_be_measured_changes_nothing_for_the_others() -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import individual_risk
-from riskeval.protection.recode import global_recode, group_categories
+from riskeval.protection.group_categories import group_categories
+from riskeval.protection.recode import global_recode
 from riskeval.protection.suppress import local_suppression
 from riskeval.protection.suppress_codes import TREATMENTS, SuppressRequest, count_matches
 from riskeval.protection.suppress_risky import suppress_risky
@@ -282,8 +283,8 @@ def test_missing_strata_are_a_stratum_and_small_strata_are_named():
         (["a"], {"k": 0}, "at least 1"),
         (["a"], {"k": 9}, "fewer than 9"),
         (["A"], {}, "There are: a, b, s"),
-        (["a", "a"], {}, "given 2 times"),
-        ([], {}, "no column is named"),
+        (["a", "a"], {}, "named twice"),
+        ([], {}, "no key is given"),
         (["a"], {"missing": "odd"}, "not allowed"),
         (["a"], {"alpha": 2}, "between 0 and 1"),
         (["a"], {"alpha": 0.5, "missing": "conservative"}, "no meaning"),

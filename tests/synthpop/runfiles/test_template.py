@@ -13,6 +13,7 @@ from synthpop import Components, Pipeline, assess_fit, load_demo_survey, run
 from synthpop.microdata.formats.atomic import relative_path
 from synthpop.microdata.messages.errors import InputError
 from synthpop.profile.profile import profile_survey
+from synthpop.runfiles.checks import faults_of_data
 from synthpop.runfiles.runfile import load_runfile
 from synthpop.runfiles.template import starter_runfile
 from synthpop.runfiles.template_text import profile_table
@@ -53,6 +54,43 @@ def test_the_recipe_of_a_survey_keeps_what_it_shows(tmp_path: Path) -> None:
         .apply(lambda rows: np.average(rows["income"], weights=rows["weight"]))
     )
     assert (means[survey.index] / survey - 1).abs().max() < 0.05
+
+
+def test_many_variables_of_households_are_not_all_copied(tmp_path: Path) -> None:
+    frame = small_frame(120)
+    rng = np.random.default_rng(1)
+    for number in range(30):
+        answers = pd.Series(rng.integers(1, 6, frame["hid"].nunique()))
+        frame[f"h{number}"] = frame.groupby("hid").ngroup().map(answers)
+    plan = load_runfile(of_frame(frame, tmp_path))
+    structure, *others = plan.stages
+    copied = [name for name in structure.variables if name.startswith("h")]
+    assert 3 <= len(copied) <= 9
+    shared = [x.name for x in others if getattr(x, "by_household", None) == "shared"]
+    assert sorted([*copied, *shared]) == sorted(f"h{number}" for number in range(30))
+    Pipeline([structure]).fit(plan.read_survey(), seed=1)
+
+
+def test_classes_of_classes_are_derived_from_what_is_simulated(tmp_path: Path) -> None:
+    frame = small_frame(150)
+    rooms = np.arange(len(frame)) % 48
+    frame["two"] = rooms // 24  # coarse classes come before the finer ones in the file
+    frame["four"] = rooms // 12
+    frame["rooms"] = rooms
+    assert faults_of_data(load_runfile(of_frame(frame, tmp_path))) == []
+    profile = profile_survey(frame)
+    assert [profile.column(name).detail for name in ("two", "four")] == ["rooms", "rooms"]
+
+
+def test_predictors_have_no_more_combinations_than_models_can_tell_apart() -> None:
+    rng = np.random.default_rng(1)
+    frame = small_frame(600)
+    group = rng.integers(0, 30, len(frame))
+    for number in range(11):
+        moved = np.where(rng.random(len(frame)) < 0.1, rng.integers(0, 30, len(frame)), group)
+        frame[f"q{number}"] = pd.Series(moved).map("a{}".format)
+    predictors = profile_survey(frame).predictors["q10"]
+    assert 3 <= sum(name.startswith("q") for name in predictors) <= 7  # 30^7 < 2^36
 
 
 def mean_by_status(frame: pd.DataFrame, status: str, number: str, weights: np.ndarray) -> pd.Series:

@@ -46,8 +46,8 @@ def test_names_of_weights_of_a_sample(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name", ["RB090", "rb090", "PB190", "DB050", "body_weight", "weight_kg", "BodyWeight",
-             "WeightKg", "birth_weight", "Körpergewicht", "Geburtsgewicht", "poids_kg", "overweight",
-             "kg"]
+             "WeightKg", "birth_weight", "Körpergewicht", "Geburtsgewicht", "poids_kg",
+             "overweight", "kg"]
 )  # fmt: skip
 def test_sex_and_the_weight_of_a_body_are_no_weights_of_a_sample(name: str) -> None:
     assert not WEIGHT_NAME.search(name)
