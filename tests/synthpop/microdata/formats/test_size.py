@@ -27,10 +27,7 @@ def sheet(path: Path, cells: str, text: int = 0) -> None:
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     name = next(name for name in members if "worksheets/" in name)
-    head, tail = (
-        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">',
-        b"</worksheet>",
-    )
+    head = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
     inline = b'<c r="A1" t="inlineStr"><is><t>' + b"x" * text + b"</t></is></c>"
     rows = b'<sheetData><row r="1">' + inline + b"</row>" + cells.encode() + b"</sheetData>"
     members[name] = head + rows + b"</worksheet>"
