@@ -26,6 +26,7 @@ from synthpop.microdata.runs.open_app import open_app
 from synthpop.microdata.runs.output import answer, progress, say, say_reading
 
 if TYPE_CHECKING:
+    from riskeval.session.session import ProtectionSession
     from riskeval.verdict.verdict import ReleaseVerdict
     from synthpop.microdata.statistics.streams import Streams
 
@@ -140,9 +141,6 @@ def protect(
     """
     from riskeval.protection.release import release_file
     from riskeval.runfiles.runfile import load_protect_plan
-    from riskeval.session.running import with_secret_seed
-    from riskeval.session.session import ProtectionSession
-    from synthpop.microdata.formats.key_file import write_key_file
     from synthpop.microdata.frame.dictionary import dictionary_of
 
     plan = load_protect_plan(file)
@@ -150,6 +148,77 @@ def protect(
     report = _named(plan, plan.report.file or f"{file.stem}.html", anywhere)
     sources = [plan.folder / plan.data.file] if plan.data.file else []
     keep_sources("riskeval protect", sources, [target])
+    session, streams = _protected(plan, file, key, seed)
+    released = release_file(
+        session.data,
+        household=plan.roles.household,
+        dictionary=dictionary_of(session.original),
+        # a plan that was changed gives another order, so that its files cannot be joined by it
+        seed=streams.number("release", file.read_text(encoding="utf-8")),
+        **plan.release.model_dump(),
+    )
+    _write(released, target)
+    session.report(report, plan.report.audience, plan.report.language)
+    verdict = session.verdict()
+    say(session.risk().summary())
+    say(verdict.summary())
+    say(f"Wrote {target} and the report {report}.")
+    steps = [verb for verb, _ in plan.steps]
+    answer(file=target, report=report, steps=steps, verdict=verdict.to_dict())
+    _end_by([verdict], fail_on_limit)
+
+
+@app.command()
+def release(
+    source: Annotated[Path, typer.Argument(help="Run file of protect, or folder of a session.")],
+    to: Annotated[Path | None, typer.Option("--to", help="Folder to make.")] = None,
+    formats: Annotated[
+        list[str] | None, typer.Option("--format", help="parquet, csv, sav ...; again for more.")
+    ] = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
+    key: Annotated[
+        Path | None, typer.Option(help="Key file to draw from; without one that of the plan.")
+    ] = None,
+) -> None:
+    """Make the folder that may leave: data, dictionary, external page, verdict, list of contents.
+
+    Without seeds, arguments of steps and anything of the original; records in a fresh random order
+    with new household numbers. An attack with every seed that can be guessed runs on it first.
+    Without --to it is SOURCE-release.
+
+    Example: riskeval release survey-protect.toml --format parquet --format sav
+    """
+    from riskeval.report.release import release_session
+    from riskeval.runfiles.runfile import load_protect_plan
+    from riskeval.session.session import ProtectionSession
+
+    options: dict[str, Any] = {}
+    if source.is_dir():
+        session = ProtectionSession.load(source)
+    else:
+        plan = load_protect_plan(source)
+        session, _ = _protected(plan, source, key, None)
+        options = plan.release.model_dump()
+    target = to or source.resolve().with_name(f"{source.stem}-release")
+    release_session(
+        session, target, formats=formats or ("parquet",), language=language,
+        on_losses=lambda items: [say(f"The format does not hold: {item}") for item in items],
+        **options,
+    )  # fmt: skip
+    files = sorted(path.name for path in target.iterdir())
+    say(f"Wrote {target}: {', '.join(files)}.")
+    say((target / "verdict.json").read_text(encoding="utf-8"))
+    answer(folder=target, files=files)
+
+
+def _protected(
+    plan: Any, file: Path, key: Path | None, seed: int | None
+) -> tuple[ProtectionSession, Streams]:
+    """Run the steps of a plan with its key, which is written beside it."""
+    from riskeval.session.running import with_secret_seed
+    from riskeval.session.session import ProtectionSession
+    from synthpop.microdata.formats.key_file import write_key_file
+
     key_file = plan.folder / f"{file.stem}.key"
     streams = _streams(key_file, key, seed)
     data = plan.read()
@@ -161,26 +230,10 @@ def protect(
             arguments = with_secret_seed(verb, arguments, streams, number)
             say(f"{number}. {session.apply(verb, **arguments).summary()}")
         listen(Event("end", "protect", len(plan.steps), len(plan.steps)))
-    released = release_file(
-        session.data,
-        household=plan.roles.household,
-        dictionary=dictionary_of(session.original),
-        # a plan that was changed gives another order, so that its files cannot be joined by it
-        seed=streams.number("release", file.read_text(encoding="utf-8")),
-        **plan.release.model_dump(),
-    )
-    assert streams.key is not None  # of a plan, there always is one
+    assert streams.key is not None
     write_key_file(key_file, streams.key, seed=streams.seed)
-    _write(released, target)
-    session.report(report, plan.report.audience, plan.report.language)
-    verdict = session.verdict()
-    say(session.risk().summary())
-    say(verdict.summary())
-    say(f"Wrote {target} and the report {report}.")
     say(f"The secret key and the seed are in {key_file}: keep them, and give them to nobody.")
-    steps = [verb for verb, _ in plan.steps]
-    answer(file=target, report=report, steps=steps, verdict=verdict.to_dict())
-    _end_by([verdict], fail_on_limit)
+    return session, streams
 
 
 def _streams(key_file: Path, given: Path | None, seed: int | None) -> Streams:

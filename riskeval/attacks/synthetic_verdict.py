@@ -27,7 +27,7 @@ WHAT = {
 
 
 def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVerdict:
-    """Return the verdict on a `SyntheticRisk`: copies, attacks, what its columns give away."""
+    """Return the verdict on a `SyntheticRisk`, and on what the file gives away by itself."""
     found = [*copy_evidence(risk), *file_evidence]
     together = risk.above_together
     open_ends = [f"{name} is coded differently in both files: the attacks ran without it"

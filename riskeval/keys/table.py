@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.codes import Codes, encode
+from synthpop.microdata.frame.codes import Codes, encode, number_rows
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.roles.microdata import Microdata
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
-DENSE_CELLS = 1 << 16  # combinations of levels for which a look-up table costs next to nothing
-LARGEST = 1 << 62
 ALONE = ("record alone in its cell", "records alone in their cells")
 """What models of cells count: beside missing keys these are not the unique records."""
 
@@ -89,49 +87,6 @@ def _table_of(coded: Sequence[Codes], names: Sequence[str]) -> KeyTable:
         codes[:, j] = column[first]
     counts = np.bincount(cell, minlength=n_cells).astype(np.float64)
     return KeyTable(tuple(names), levels, codes, cell, counts, counts)
-
-
-def number_rows(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, int]:
-    """Number distinct rows of code columns, -1 first: as `cell_ids`, with less memory."""
-    ids = np.zeros(len(columns[0]), dtype=np.int64)
-    span = 1
-    for column, size in zip(columns, sizes, strict=True):
-        if span * (size + 1) >= LARGEST:
-            ids, span = _compact(ids, span)
-        ids *= size + 1
-        ids += column
-        ids += 1
-        span *= size + 1
-    return _compact(ids, span)
-
-
-def observed_patterns(observed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows of a bool matrix in their order, and which of them each row is; in linear time.
-
-    Examples
-    --------
-    >>> patterns, which = observed_patterns(np.array([[True, False], [False, True], [True, False]]))
-    >>> patterns.tolist(), which.tolist()
-    ([[False, True], [True, False]], [1, 0, 1])
-    """
-    columns = observed.T.astype(np.int8) - 1
-    which, n_patterns = number_rows(list(columns), [1] * len(columns))
-    patterns = np.empty((n_patterns, len(columns)), dtype=np.bool_)
-    patterns[which] = observed
-    return patterns, which
-
-
-def _compact(ids: np.ndarray, span: int) -> tuple[np.ndarray, int]:
-    if span <= max(DENSE_CELLS, 4 * len(ids)):
-        present = np.zeros(span, dtype=bool)
-        present[ids] = True
-        rank = np.cumsum(present, dtype=np.int32 if span < 1 << 31 else np.int64)
-        return rank[ids] - 1, int(rank[-1])
-    positions, distinct = pd.factorize(ids)
-    order = np.argsort(distinct)
-    rank = np.empty(len(distinct), dtype=np.int32 if len(distinct) < 1 << 31 else np.int64)
-    rank[order] = np.arange(len(distinct))
-    return rank[positions], len(distinct)
 
 
 def check_treatment(faults: Faults, missing: str, alpha: float = 1.0) -> None:

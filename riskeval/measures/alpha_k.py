@@ -93,9 +93,8 @@ def alpha_k_anonymity(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-    sensitive : str
+    data, keys, sensitive
+        The file and its roles: see `Microdata`.
     alpha : float
         Largest share of a sensitive value in a group, from 0 to 1.
     k : int

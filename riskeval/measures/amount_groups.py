@@ -95,7 +95,7 @@ def amount_groups(
 AMOUNT_TOLD = person_risk(
     "amount_told", "Amounts that the key tells", "records",
     "records of which all others with the same key have the same amount within 5 %",
-    "Machanavajjhala et al. 2007, for amounts",
+    "Machanavajjhala et al. 2007",
 )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ MEASURE = Measure(
     title="Amounts within a group",
     question="Does the key alone tell an amount within a few percent?",
     blind_spots="groups of fewer than k records; amounts that are near and not within 5 %, or zero",
-    source="Machanavajjhala et al. 2007, for amounts",
+    source="Machanavajjhala et al. 2007",
     function=amount_groups,
     run=_run_amounts,
     measurements=of_amounts,

@@ -60,17 +60,9 @@ def assess(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables: what an intruder is thought to know.
-    weights : str or array of shape (n,), optional
-        Sampling weights. Without them the file counts as the whole population.
-    household : str, optional
-        Column with the household of each person.
-    sensitive : str or sequence of str
-        Sensitive variables; without them the measures that need them are left out.
-    numeric : str or sequence of str
-        Numeric key variables, whose outliers are looked for in the file itself.
+    data, keys, weights, household, sensitive, numeric
+        The file and its roles: see `Microdata`. Measures that need a role that is not there are
+        left out.
     measures : "all" or sequence of str
         Names in ``riskeval.measures.registry.MEASURES``.
     k : int or sequence of int, default (2, 3, 5)

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import check_treatment, key_table, observed_patterns
+from riskeval.keys.table import check_treatment, key_table
 from riskeval.measures.counts import counts_of
 from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.individual import risk_of_counts
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.codes import cell_ids, recode_to
+from synthpop.microdata.frame.codes import cell_ids, observed_patterns, recode_to
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Between, check
@@ -109,14 +109,12 @@ def attacker_risk(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
+    data, keys, weights
+        The file and its roles: see `Microdata`. With weights, F given f is negative binomial, as in
+        `individual_risk`, and the risk of the journalist its expectation.
     population : table of N records, optional
         Everybody, with the same keys, missing ones a value of their own: F is counted there, and a
-        record with missing keys may be anybody who has the others.
-    weights : str or array of shape (n,), optional
-        Sampling weights: F given f is negative binomial, as in `individual_risk`, and the risk of
-        the journalist its expectation. Not beside a population.
+        record with missing keys may be anybody who has the others. Not beside `weights`.
     threshold : float, 0 to 1
         Records with a risk above it are counted.
     missing : str

@@ -94,9 +94,8 @@ def beta_likeness(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-    sensitive : str
+    data, keys, sensitive
+        The file and its roles: see `Microdata`.
     missing : str, default "own-category"
         Treatment of missing keys: see `frequency_counts`. By default a group are the records with
         the same key pattern, where missing is a category, as in sdcMicro.

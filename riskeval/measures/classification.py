@@ -150,7 +150,7 @@ def classification_risk(
     original, released : DataFrame, shape (n, ...)
         The same records in the same order, before and after masking; not changed.
     keys : sequence of str
-        Columns that an intruder knows for every record, compared as categories.
+        Compared as categories. Default: those of a `Microdata` as `original`.
     weights : {"minimal", "maximal"} or array, shape (r, r)
         Weight w_ij of a record in a group of i in the release and of j in the original. Must be
         admissible (see `check_weight_matrix`); r may be less than n, larger groups then weigh

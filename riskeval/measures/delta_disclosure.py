@@ -67,11 +67,9 @@ def delta_disclosure(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        A missing key is a value of its own.
-    sensitive : str
-        Missing values are left out.
+    data, keys, sensitive
+        The file and its roles (see `Microdata`). A missing key is a value of its own, missing
+        sensitive values are left out.
 
     Returns
     -------

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.near import near_note
-from riskeval.keys.table import observed_patterns
 from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.codes import cell_ids, encode
+from synthpop.microdata.frame.codes import cell_ids, encode, observed_patterns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.results import Result

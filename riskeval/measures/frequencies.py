@@ -28,11 +28,8 @@ def frequency_counts(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables; every distinct value is a category.
-    weights : str or array of shape (n,), optional
-        Sampling weights: persons of the population that a record stands for. Must be positive.
+    data, keys, weights
+        The file and its roles: see `Microdata`.
     missing : {"wildcard", "conservative", "category-size", "conservative-2", "own-category"}
         What a missing key matches (Templ 2017, sections 3.2.2 and 4.2.2):
 

@@ -91,14 +91,9 @@ def individual_risk(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
-    weights : str, array of shape (n,), or None
-        Sampling weights. None: the file is the whole population and r = 1/f.
-    household : str, optional
-        Column with the household of each person, of any type. A missing value is a household of
-        one, and counted in the result.
+    data, keys, weights, household
+        The file and its roles: see `Microdata`. Weights must be said: None declares that the file
+        is the whole population, r = 1/f. A missing household is one of one, and counted.
     missing, alpha
         Treatment of missing keys: see `frequency_counts`.
     quality, coverage, attempt : float, str or array of shape (n,), optional

@@ -127,13 +127,11 @@ def k_anonymity(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
+    data, keys, weights
+        The file and its roles (see `Microdata`). With weights, records whose estimated population
+        frequency F is below k are counted too.
     k : int or sequence of int, default (2, 3, 5)
         At least 1 each.
-    weights : str or array of shape (n,), optional
-        Also count records whose estimated population frequency F is below k.
     missing, alpha
         Treatment of missing keys: see `frequency_counts`.
 
@@ -197,7 +195,7 @@ def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[
 
 
 VISIBLE = 0.05
-VISIBLE_SOURCE = "a twentieth of the records; the others rest on what is hidden elsewhere"
+VISIBLE_SOURCE = "a twentieth of the records"
 
 
 @cache

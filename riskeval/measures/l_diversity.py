@@ -123,11 +123,8 @@ def l_diversity(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
-    sensitive : str or sequence of str
-        Sensitive variables; every distinct value is a category.
+    data, keys, sensitive
+        The file and its roles (see `Microdata`); every sensitive value is a category.
     recursive_c : float, default 2
         Constant c of recursive (c, l)-diversity, above 0.
     missing : str, default "own-category"

@@ -82,7 +82,7 @@ def outlier_risk(
     data : table of n records
         The raw file; nothing is compared with a release.
     variables : str or sequence of str
-        Numeric key variables.
+        Default: the numeric keys of a `Microdata`.
     percentile : float, default 0.99
         Values at or above this percentile (R's type 7, of the values that are there) are in the
         tail, none where several values are all equal; above 0 and below 1.

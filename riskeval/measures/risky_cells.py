@@ -81,8 +81,8 @@ def risky_cells(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
+    data, keys
+        The file and its key variables: see `Microdata`.
     threshold : float or sequence of float, default 2
         A cell with at most so many records is unsafe; one number, or one a dimension (for single
         keys, pairs, triples ...).

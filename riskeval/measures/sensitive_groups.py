@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import matching_patterns, shared_ids, shares_of
-from riskeval.keys.table import KeyTable, number_rows
-from synthpop.microdata.frame.codes import first_rows
+from riskeval.keys.table import KeyTable
+from synthpop.microdata.frame.codes import first_rows, number_rows
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.text import count as count_text

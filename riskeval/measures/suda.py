@@ -166,10 +166,8 @@ def suda(
 
     Parameters
     ----------
-    data : DataFrame, shape (n, ...)
-        One row a record; not changed.
-    keys : sequence of str, length m
-        Columns that an intruder may know; values are compared as categories.
+    data, keys
+        The file of n records and its m key variables: see `Microdata`.
     max_size : int, optional
         Largest MSU to look for; all sizes when not given. Fewer is faster.
     dis_fraction : float

@@ -95,10 +95,8 @@ def t_closeness(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
-    sensitive : str or sequence of str
+    data, keys, sensitive
+        The file and its roles: see `Microdata`.
     distance : {"equal", "ordered"}, hierarchy, or dict of variable to one of these, optional
         "equal": all values are equally far apart. "ordered": values are equally spaced in their
         order. A hierarchy maps each value to its ancestors, nearest first, all of the same

@@ -109,12 +109,9 @@ def population_uniqueness(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables. A missing value is a category of its own here: the models are
-        for tables whose cells do not overlap.
-    weights : str or array of shape (n,), optional
-        Their sum is the size of the population, where that is not given.
+    data, keys, weights
+        The file and its roles (see `Microdata`). A missing key is a category of its own here: the
+        models are for tables whose cells do not overlap. Of weights the sum counts.
     population_size : float, optional
         Persons of the population, at least n.
 

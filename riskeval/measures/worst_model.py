@@ -116,19 +116,19 @@ def worst_model(individual: IndividualRisk, uniqueness: PopulationUniqueness) ->
     return WorstModel(risk, alone, probability, individual.risk)
 
 
-SOURCE = "Franconi and Polettini 2004; Dankar et al. 2012"
+SOURCE = "Dankar et al. 2012"
 WORST_EXPECTED = person_risk(
-    "worst_expected", "Expected re-identifications, worst model", "persons",
+    "worst_expected", "Expected re-identifications (worst model)", "persons",
     "records that an intruder links correctly on average if the most pessimistic model of the "
     "population is right", SOURCE,
 )  # fmt: skip
 WORST_GLOBAL = person_risk(
-    "worst_global_risk", "Mean individual risk, worst model", "probability",
+    "worst_global_risk", "Mean individual risk (worst model)", "probability",
     "mean probability of a correct link if the most pessimistic model of the population is right",
     SOURCE,
 )  # fmt: skip
 WORST_RECORD = person_risk(
-    "worst_record_risk", "Highest risk of a record, worst model", "probability",
+    "worst_record_risk", "Highest risk of a record (worst model)", "probability",
     "probability that the most exposed record is linked correctly if the most pessimistic model of "
     "the population is right", SOURCE, single=True,
 )  # fmt: skip

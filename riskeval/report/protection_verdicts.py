@@ -109,7 +109,7 @@ def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
         reason += f", {again} once values that follow from the file are filled in"
     again = before_and_now(session, "below_3_visible", external)[1]
     if again != BLANK:
-        reason += f"; {again} match fewer than 3 on the values that they show"
+        reason += said("; {n} match fewer than 3 on the values that they show", n=again)
     n_visible = float(risks["current"].get("below_3_visible", n_rare))
     limit = VISIBLE * len(session.original_frame)
     word, level = ("none left", "good") if n_rare == 0 else ("some left", "look")

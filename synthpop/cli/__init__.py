@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from synthpop.cli import options
+from synthpop.cli.release import release
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.formats.places import lies_below, place
 from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, OutputError
@@ -358,6 +359,7 @@ def verify(
     answer(folder=folder, problems=problems)
 
 
+app.command()(release)
 app.command(
     name="app",
     help="Protect a file, judge a release or create a population in the browser,\n"

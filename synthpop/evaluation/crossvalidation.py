@@ -20,7 +20,7 @@ from synthpop.microdata.messages.text import percent, plural
 from synthpop.microdata.roles.survey import Survey, as_survey
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.stages.continuous.stage import Continuous
-from synthpop.stages.recipe import check_recipe, make_layout, make_sample, split_recipe, storable
+from synthpop.stages.recipe import check_recipe, make_layout, make_sample, split_recipe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,7 +209,9 @@ def cross_validate(
     seed = resolve_seed(seed)
     named = labelled(candidates)
     check_options(named, name, folds, draws, smallest_probability)
-    survey = storable(as_survey(survey))
+    survey = as_survey(survey)
+    if isinstance(survey, Survey):
+        survey = survey.storable()
     steps = steps_before(survey, named.values()) if before is None else list(before)
     sample = _prepared(survey, name, named, steps, seed)
     n_households = len(sample.offsets) - 1

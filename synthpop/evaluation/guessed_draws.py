@@ -32,7 +32,7 @@ from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.statistics.secret_key import FEWEST_BYTES, MOST_BYTES, SecretKey
-from synthpop.microdata.statistics.streams import Streams
+from synthpop.microdata.statistics.streams import Streams, guessable_numbers
 from synthpop.population.population import Population
 from synthpop.stages.blocks import cut_rows
 from synthpop.stages.recipe import ALL
@@ -48,7 +48,6 @@ FEWEST_COPIES = 5  # for a claim
 REPLICATES, MOST_SERIES = 5, 100  # of a series, and seeds of series that are tried
 HEXADECIMAL = re.compile(r"[0-9a-f]{16,128}")
 UNKNOWN, MISSING_NUMBER = -2, -(10**9)
-USUAL = (1234, 12345, 123456, 1234567, 12345678, 123456789, 987654321, 31415, 271828, 2**31 - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,12 +181,6 @@ def quickly_guessed(population: Population) -> tuple[str, ...]:
     if _structure_of(population.manifest.identity.recipe) is None:
         return ()
     return (guessed_draws(population, guesses=[*range(101), *range(2000, 2031)]).summary(),)
-
-
-def guessable_numbers() -> list[int]:
-    """Return what people take for a seed: 0 to 1,000, years, dates, usual sequences of digits."""
-    dates = pd.date_range("2020-01-01", "2030-12-31").strftime("%Y%m%d").astype(int)
-    return [*range(1001), *range(1900, 2101), *USUAL, *dates.tolist()]
 
 
 def _structure_of(recipe: Sequence[Mapping[str, Any]]) -> Structure | None:

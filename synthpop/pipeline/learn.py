@@ -38,7 +38,6 @@ from synthpop.stages.recipe import (
     make_layout,
     make_sample,
     split_recipe,
-    storable,
 )
 from synthpop.stages.structure import without_households
 
@@ -77,7 +76,9 @@ def learn(
     listener = listener_of(on_event)
     seed = resolve_seed(seed)
     streams = Streams(seed)
-    survey = storable(as_survey(survey.survey() if isinstance(survey, Population) else survey))
+    survey = as_survey(survey.survey() if isinstance(survey, Population) else survey)
+    if isinstance(survey, Survey):  # anything else is a fault, which the check of the recipe notes
+        survey = survey.storable()
     edit_rules = parse_rules(rules)
     if known_totals and isinstance(survey, Survey):
         recipe = with_annealing(recipe, known_totals, survey.roles.strata)

@@ -37,7 +37,7 @@ def key_of_run(
     """Return the key with which a folder is written: its own, the one given, or a fresh one.
 
     stored: identity that the manifest of the folder has; None where there is no run yet
-    Returns None: the run of the folder began without a key; that is warned of.
+    Returns None: the run of the folder began without a key.
     Raises OutputError: another key than that of the folder, or its key file is gone.
     """
     found = read_key(root)
@@ -53,8 +53,6 @@ def key_of_run(
             f"the key file {root / KEY_FILE} is not there: a run goes on with the secret key that "
             "it began with. Restore the file, give its key, or choose another folder."
         )
-    if given is None:
-        warn_of_open_seed(root)
     return given
 
 

@@ -191,7 +191,9 @@ def _claimed(root: Place, identity: RunIdentity, given: SecretKey | None, token:
             f"{root} holds another run: it differs in {difference}. "
             "Choose another folder, or remove this one."
         )
-    if key is not None and read_key(root) is None:  # it was given
+    if key is None:
+        warn_of_open_seed(root)
+    elif read_key(root) is None:  # it was given
         write_key(root, key, identity)
     return held
 

@@ -66,7 +66,10 @@ class Sampler:
                 if role in self.replace and name is not None:
                     frame[f"drawn_{role}"] = frame.groupby([name, DRAW], sort=False).ngroup()
                     roles[role] = f"drawn_{role}"
-        return Survey(frame, weight=WEIGHT, strata=self.strata, **roles)
+        return Survey(
+            frame, weight=WEIGHT, strata=self.strata, household=roles["household"],
+            psu=roles["psu"],
+        )  # fmt: skip
 
 
 def _walk(design: Any) -> list[Any]:

@@ -129,10 +129,13 @@ OBJECTS: dict[type[Any], str] = {
 }
 """Class -> what of a journey is of it."""
 
+OF_TWO_FILES = "compares two files, whose columns those of the README's recipe have all kinds of"
 OF_THE_FILE = "works on the file of the survey, to which recipes only add what they derive"
 NOT_RUN: dict[tuple[type[Any], str], str] = {
     (ProtectionSession, "init"): OF_THE_FILE,
     (ProtectionSession, "minimal"): OF_THE_FILE,
+    (Comparison, "init"): OF_TWO_FILES,
+    (Comparison, "minimal"): OF_TWO_FILES,
 }
 """Class and recipe that are not run -> the reason."""
 

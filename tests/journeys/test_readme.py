@@ -59,10 +59,11 @@ def mean_age(survey: Survey) -> float:
 
 def searched(it: Journey) -> Any:
     """Search for plans with each number of the risk of a session as a limit."""
-    session = it.session
-    for name in session.risk().table.index:
-        assert riskeval.search_plans(session, limits={name: 1.0}, plans=1).summary()
-    return riskeval.search_plans(session, plans=2)
+    limits = dict.fromkeys(it.session.risk().table.index, 1.0)
+    return [
+        riskeval.search_plans(it.session, limits=limits, plans=1),
+        riskeval.search_plans(it.session, plans=2),
+    ]
 
 
 def exported(it: Journey) -> str:
@@ -115,7 +116,7 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
     ),
     "assess_fit(survey, population)": lambda it: synthpop.assess_fit(it.survey, it.population),
     "write_report": lambda it: synthpop.write_report(
-        it.folder / "written.html", it.survey, it.population
+        it.folder / "page.html", it.survey, it.population
     ),
     "draw_sample": lambda it: synthpop.draw_sample(it.population, SimpleRandom(20)),
     "simulate_study": lambda it: synthpop.simulate_study(
@@ -134,7 +135,7 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
         it.survey.frame, keys=KEYS, weights="rb050"
     ),
     "riskeval.assess_synthetic": lambda it: riskeval.assess_synthetic(
-        it.survey, it.population, KEYS, ["pb190", "netIncome"]
+        it.survey, it.population, KEYS, ["netIncome"]
     ),
     "riskeval.Scenario": lambda it: riskeval.intruder_scenarios(
         it.survey, it.population, riskeval.Scenario(KEYS, "netIncome")
@@ -175,6 +176,18 @@ ELSEWHERE = {
 """What it names and this file does not run -> where it is."""
 
 
+PAGE = "the page of this source is that of `risk` in `test_run_files.py`"
+NOT_RUN = {
+    **{
+        (name, source): PAGE
+        for name in ("assess_fit(survey, population)", "write_report")
+        for source in ("embedded", "spss")
+    },
+    ("synthpop export", "embedded"): "has neither labels nor empty cells that csv and spss lack",
+}
+"""Call and source that are not run -> the reason."""
+
+
 def test_everything_that_the_table_names_is_called() -> None:
     table = TEXT[TEXT.index("| you want to | use |") : TEXT.index("## Documentation and help")]
     named = set(re.findall(r"`([^`]+)`", table))
@@ -183,8 +196,11 @@ def test_everything_that_the_table_names_is_called() -> None:
     assert 'fitted.replicates(n, refit="bootstrap")' in TEXT
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore:.*heavy tail:synthpop.ModelWarning")
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [(name, source) for name in CALLS for source in SOURCES if (name, source) not in NOT_RUN],
+)
 def test_a_call_of_the_readme_answers(name: str, source: str, journey_of: JourneyOf) -> None:
     assert_an_answer(CALLS[name](journey_of("readme", source)))
     plt.close("all")

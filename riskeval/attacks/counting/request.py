@@ -131,13 +131,13 @@ def read_counting(
     **options: Unpack[CountingOptions],
 ) -> CountingRequest:
     """Check the arguments of a counting measure."""
-    keys, target = keys_and_targets(original, keys, target)
+    keys, targets = keys_and_targets(original, keys, target)
     n_groups, holdout = options.get("n_groups"), options["holdout"]
     draws, confidence = options["draws"], options["confidence"]
     of_targets = () if n_targets else ("members", "categorical")
     honoured = [field for field in HONOURED if field not in of_targets]
     request = read_request(
-        name, keys, target, household=options["household"], honoured=honoured,
+        name, keys, targets, household=options["household"], honoured=honoured,
         members=options.get("members", "any"),
         n_targets=n_targets if n_targets or isinstance(keys, Scenario) else None,
     )  # fmt: skip

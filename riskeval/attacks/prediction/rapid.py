@@ -159,9 +159,9 @@ def rapid(
     (1.0, 0.0)
     """
     faults = Faults("rapid")
-    keys, target = keys_and_targets(original, keys, target)
+    keys, targets = keys_and_targets(original, keys, target)
     request = read_request(
-        "rapid", keys, target, household=household, members=members,
+        "rapid", keys, targets, household=household, members=members,
         categorical=categorical, honoured=HONOURED, n_targets=1,
     )  # fmt: skip
     tolerances = tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,)

@@ -118,12 +118,9 @@ def loglinear_risk(
 
     Parameters
     ----------
-    data : DataFrame, shape (n, ...)
-        The sample, one row a person; not changed.
-    keys : sequence of str
-        Columns that span the key table; every combination of their observed levels is a cell.
-    weights : str or float array, shape (n,)
-        Persons of the population that a record stands for.
+    data, keys, weights, household
+        The sample and its roles: see `Microdata`. Every combination of the observed levels of the
+        keys is a cell; a missing household is one of one.
     formula : str, optional
         Log-linear model of the table, as ``"~ sex + age + sex:age"``; the operators are those of
         `synthpop.microdata.statistics.formula`, and ``.`` stands for all keys. Columns of numbers
@@ -151,8 +148,6 @@ def loglinear_risk(
     dispersion : float, above 0, optional
         Variance of the factor (its mean is 1). Default: that of greatest likelihood of the
         occupied cells, given the fitted means.
-    household : str, optional
-        Column with the household of each person; missing: a household of one.
 
     Returns
     -------

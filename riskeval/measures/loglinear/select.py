@@ -120,12 +120,8 @@ def choose_model(
 
     Parameters
     ----------
-    data : DataFrame, shape (n, ...)
-        The sample; not changed.
-    keys : sequence of str
-        At least two columns; all are categories.
-    weights : str or float array, shape (n,)
-        Only their sum enters, for the sampling fraction n / N.
+    data, keys, weights
+        The sample and its roles: see `Microdata`. At least two keys; of weights the sum enters.
     criterion : {"tau1", "tau2"}
         The measure whose error, in standard errors, is made small.
     max_interactions : int, optional

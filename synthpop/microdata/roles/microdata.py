@@ -12,6 +12,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric, check_weights
 from synthpop.microdata.frame.codes import CodedKeys, Codes, encode, side_by_side
+from synthpop.microdata.frame.dataset import Field, encode_column
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import Library, library_of
@@ -117,7 +118,6 @@ class Microdata(Result):
 
     subject: ClassVar[str] = "file"
 
-    frame: pd.DataFrame  # rows numbered from 0
     roles: Roles
     weights: np.ndarray | None  # float64 array, shape (n,), of the role or as given
     library: Library | None  # of the table that came in; None for pandas
@@ -154,7 +154,7 @@ class Microdata(Result):
         frame = as_frame(data, subject, columns)
         index = data.index if isinstance(data, pd.DataFrame | Microdata) else frame.index
         self._set(
-            frame=frame, library=library_of(data), index=index, roles=Roles(), weights=None,
+            _frame=frame, library=library_of(data), index=index, roles=Roles(), weights=None,
             _remembered={},
         )  # fmt: skip
 
@@ -204,6 +204,12 @@ class Microdata(Result):
         raise InputError.of(self.subject, name, what, "with_roles and with_column return a new one")
 
     @property
+    def frame(self) -> pd.DataFrame:
+        """The records, rows numbered from 0; a column that is set in this frame is not set here."""
+        frame: pd.DataFrame = vars(self)["_frame"]
+        return frame.copy(deep=False)
+
+    @property
     def data(self) -> Any:
         """The records in the library that they came from: polars for polars, Arrow for Arrow."""
         return self.frame if self.library is None else self.library.frame(self.frame)
@@ -225,7 +231,7 @@ class Microdata(Result):
         return dictionary_of(self.frame)
 
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(vars(self)["_frame"])
 
     def remembered(self, what: Hashable, make: Callable[[], T]) -> T:
         """Return what was made before of these columns, or make it; `what` begins with a name.
@@ -240,6 +246,10 @@ class Microdata(Result):
     def codes(self, name: str) -> Codes:
         """Return a column as codes and levels (see `encode`), made once; not to be changed."""
         return self.remembered(("codes", (name,)), lambda: encode(self.frame[name]))
+
+    def field(self, name: str) -> tuple[Field, np.ndarray]:
+        """Return a column as its field and array (see `encode_column`); not to be changed."""
+        return self.remembered(("field", (name,)), lambda: encode_column(self.frame[name]))
 
     def coded(self, names: Sequence[str]) -> CodedKeys:
         """Return several columns as a new matrix of codes, shape (n, m), and their levels."""
@@ -315,7 +325,7 @@ class Microdata(Result):
             what, hint = "are an array of other rows", "Make them a column first."
             raise InputError.of(self.subject, "weights", what, hint)
         file._set(
-            frame=as_frame(frame, self.subject),
+            _frame=as_frame(frame, self.subject),
             index=self.index if len(frame) == len(self) else frame.index,
             _remembered={what: memory[what] for what in memory if columns.issuperset(what[1])},
         )
@@ -363,7 +373,7 @@ class Microdata(Result):
         return pd.DataFrame(rows)
 
 
-STATE = ("frame", "roles", "weights", "library", "index", "_remembered")
+STATE = ("_frame", "roles", "weights", "library", "index", "_remembered")
 """What a file is made of; everything else follows from it."""
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.frame.checks import check_weights
+from synthpop.microdata.frame.dataset import with_storable_levels
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.text import count, plural
@@ -107,9 +108,10 @@ class Survey(Microdata):
         numeric: str | Sequence[str] = (),
     ) -> None:
         self._read(data, self.subject)
+        self._set(index=self.frame.index)
         if weight is None:
             weight = free_name(self.frame.columns)
-            self._set(frame=self.frame.assign(**{weight: 1.0}))
+            self._set(_frame=self.frame.assign(**{weight: 1.0}))
         if household_weight == MEAN_OF_MEMBERS:
             household_weight = self._add_mean_weight(weight, household)
         roles = SurveyRoles(
@@ -137,7 +139,7 @@ class Survey(Microdata):
         name = free_name(columns, "household_weight")
         weights = pd.to_numeric(self.frame[weight], errors="coerce").astype(float)
         means = weights.groupby(self.frame[household], observed=True).transform("mean")
-        self._set(frame=self.frame.assign(**{name: means.fillna(1.0)}))
+        self._set(_frame=self.frame.assign(**{name: means.fillna(1.0)}))
         return name
 
     def _check_single(self, faults: Faults, asked: Collection[str]) -> dict[str, str]:
@@ -277,6 +279,13 @@ class Survey(Microdata):
         if survey._differs_within_household(self.roles.weight).any():
             return survey
         return survey.with_column(name, survey.weights)
+
+    def storable(self) -> Self:
+        """Return the survey with levels that a population can hold, so that both have the same."""
+        passing = (self.roles.household, self.roles.person, self.roles.psu)
+        frame = self.frame
+        new = with_storable_levels(frame, passing)
+        return self if new is frame else self.with_frame(new)
 
     def summary(self) -> str:
         """Return what the survey holds, in a sentence."""

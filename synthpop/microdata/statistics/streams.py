@@ -23,6 +23,7 @@ from synthpop.microdata.statistics.secret_key import SecretKey
 
 WORDS = 4
 SECRET_BITS, GUESSABLE_BITS = 128, 64
+USUAL = (1234, 12345, 123456, 1234567, 12345678, 123456789, 987654321, 31415, 271828, 2**31 - 1)
 
 
 def resolve_seed(seed: int | None) -> int:
@@ -44,6 +45,13 @@ def resolve_seed(seed: int | None) -> int:
 def fresh_secret() -> int:
     """Return a seed of 128 bits from the operating system, the highest of them set."""
     return secrets.randbits(SECRET_BITS) | 1 << (SECRET_BITS - 1)
+
+
+def guessable_numbers() -> list[int]:
+    """Return what people take for a seed: 0 to 1,000, years, dates, usual sequences of digits."""
+    days = np.arange("2020-01-01", "2031-01-01", dtype="datetime64[D]").astype(str)
+    dates = [int(day.replace("-", "")) for day in days]
+    return [*range(1001), *range(1900, 2101), *USUAL, *dates]
 
 
 def is_secret(seed: int) -> bool:

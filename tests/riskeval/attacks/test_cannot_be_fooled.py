@@ -431,8 +431,9 @@ class TestHoldouts:
         half = pd.concat([original[:150], fresh[150:]])
         risk = self.judge(half, mixed)
         first = risk.summary().splitlines()[0]
-        start = "This file cannot be judged: 150 of 300 records of the hold-out equal a record"
-        assert first.startswith(start)
+        assert first.startswith(
+            "This file cannot be judged: 150 of 300 records of the hold-out equal a record"
+        )
         assert verdict_rows(risk, False)[0]["word"] == "cannot judge"
         assert "150" not in verdict_rows(risk, True)[0]["reason"]
         assert self.judge(half, strangers).no_strangers == ""
@@ -445,8 +446,9 @@ class TestHoldouts:
         strangers = self.people(300, 3)
         risk = self.judge(strangers, strangers)
         first = risk.summary().splitlines()[0]
-        start = "This file cannot be judged: the synthetic file tells more about the hold-out"
-        assert first.startswith(start)
+        assert first.startswith(
+            "This file cannot be judged: the synthetic file tells more about the hold-out"
+        )
         assert "Membership inference" in first
         assert verdict_rows(risk, False)[0]["word"] == "cannot judge"
         fair = self.judge(self.people(300, 2), strangers)

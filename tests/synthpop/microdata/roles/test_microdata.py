@@ -68,6 +68,16 @@ def test_a_file_is_not_changed() -> None:
     assert other.roles == FILE.roles
 
 
+def test_a_column_that_is_set_in_the_frame_is_not_set_in_the_file() -> None:
+    """Codes that are remembered would no longer be those of the column."""
+    file = Microdata(PEOPLE, keys="age")
+    before = k_anonymity(file).violations
+    frame = file.frame
+    frame["age"] = 1
+    assert file.frame["age"].tolist() == PEOPLE["age"].tolist()
+    assert k_anonymity(file).violations == before
+
+
 def test_other_roles_are_checked() -> None:
     assert FILE.with_roles(keys="sex").roles.keys == ("sex",)
     assert FILE.with_roles(weight=None).weights is None
