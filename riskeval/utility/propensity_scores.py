@@ -21,6 +21,7 @@ from riskeval.shared.files import (
 from riskeval.utility.design import model_matrix
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.budget import repeated
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import (
     MOST_TIMES,
@@ -353,7 +354,7 @@ def _with_null(
     scale = 1 / m_eff if result.null == "synthesis" else both
     if result.permutations:
         values = []
-        for r in range(result.permutations):
+        for r in repeated(result.permutations, "permutations"):
             labels = streams.at("permutation", r).permutation(case.labels)
             weights = _scaled(case.raw, labels, case.share)
             mixed = replace(case, labels=labels, weights=weights)

@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 
 from synthpop.app.project import FILE, Project, data_files, folder_of, load
 from synthpop.app.state import STORED
-from synthpop.microdata.formats.atomic import is_temporary, sync
+from synthpop.microdata.formats.atomic import is_temporary
+from synthpop.microdata.formats.disk import sync
 from synthpop.microdata.formats.places import file_hash
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.text import count

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.messages.budget import repeated
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.results import Result
@@ -265,7 +266,7 @@ def _replicate(
     """Return estimates by label, those of replicates (replicate, label), and what failed."""
     start = plan.evaluate(np.ones(len(plan.data)))
     failures, replicated = [], []
-    for r in range(replicates):
+    for r in repeated(replicates, "replicates"):
         factors = rescaled_bootstrap(streams.at("bootstrap", r), units)
         try:
             replicated.append(plan.evaluate(factors))

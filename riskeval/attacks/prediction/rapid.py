@@ -44,6 +44,7 @@ from riskeval.attacks.values import codes_note, same_kind
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.budget import repeated
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener, silent
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
@@ -212,7 +213,7 @@ def _attack(
     best = max(attempts, key=_Attempt.strength)
     # 3. What it reaches when the keys tell nothing
     permuted = []
-    for i in range(permutations):
+    for i in repeated(permutations, "permutations"):
         rng = trial.streams.at("rapid", i)
         order = rng.permutation(len(trial.train))
         permuted.append(trial.units(best.model.predict(["original"], rng, order)[0]).rate)

@@ -18,6 +18,7 @@ from synthpop.microdata.formats.delimited import CsvOptions, read_delimited
 from synthpop.microdata.formats.fixed import read_fixed
 from synthpop.microdata.formats.labelled import UserMissing, decoded
 from synthpop.microdata.formats.rfiles import read_r, write_r
+from synthpop.microdata.formats.size import check_size
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.messages.errors import InputError, OutputError
@@ -92,6 +93,7 @@ def read_table(
         raise _fault(file, "is not a delimited text, and csv options are given", "Leave them out.")
     if not file.exists():
         raise _fault(file, "there is no such file", "Check the path.")
+    check_size(file)
     try:
         options: dict[str, Any] = {}
         if suffix in DELIMITED:

@@ -11,7 +11,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from synthpop.microdata.formats.toml_lines import locator
-from synthpop.microdata.messages.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.messages.budget import check_budget
+from synthpop.microdata.messages.errors import Faults, InputError, RunFileError, did_you_mean
+from synthpop.microdata.messages.text import count
 
 
 class Table(BaseModel):
@@ -38,6 +40,9 @@ def read_toml(path: Path | str) -> Document:
     file = Path(path)
     faults = Faults(f"run file {file.name}", RunFileError)
     try:
+        check_budget(
+            "text", file.stat().st_size, str(file), f"has {count(file.stat().st_size)} bytes"
+        )
         text = file.read_text(encoding="utf-8-sig")
         return Document(tomllib.loads(text), text)
     except FileNotFoundError:
@@ -51,6 +56,8 @@ def read_toml(path: Path | str) -> Document:
         faults.add(str(file), f"is not TOML: {problem}", hint=hint)
     except RecursionError:
         faults.add(str(file), "is nested too deeply", hint="A run file has three levels.")
+    except InputError as problem:
+        faults.found += problem.faults
     except ValueError as problem:  # a path with NUL, a number of thousands of digits
         faults.add(str(file), f"cannot be read: {problem}", hint="Check path and numbers.")
     raise RunFileError(faults.subject, faults.found)
