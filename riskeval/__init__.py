@@ -107,5 +107,6 @@ if TYPE_CHECKING:
     from synthpop.microdata.messages.errors import RunFileError as RunFileError
     from synthpop.microdata.messages.errors import SparseDataWarning as SparseDataWarning
     from synthpop.microdata.messages.errors import WorkerError as WorkerError
+    from synthpop.microdata.roles.microdata import Microdata as Microdata
 else:
     __getattr__, __dir__, __all__ = attach(__name__, "__version__")

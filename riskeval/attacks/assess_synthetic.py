@@ -13,7 +13,13 @@ from riskeval.attacks.compared import N_GROUPS
 from riskeval.attacks.entry import AttackInput, AttackNumber
 from riskeval.attacks.intervals import check_intervals
 from riskeval.attacks.registry import ATTACKS
-from riskeval.attacks.request import AttackRequest, check_file, check_request, read_request
+from riskeval.attacks.request import (
+    AttackRequest,
+    check_file,
+    check_request,
+    keys_and_targets,
+    read_request,
+)
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of
@@ -34,7 +40,7 @@ from synthpop.microdata.statistics.streams import resolve_seed
 def assess_synthetic(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     targets: Sequence[str] | str | None = None,
     *,
     holdout: Any = None,
@@ -252,13 +258,14 @@ class _Options(TypedDict):
 def _read_input(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None,
     targets: Sequence[str] | str | None,
     **options: Unpack[_Options],
 ) -> tuple[AttackInput, Sequence[str]]:
     """Check the arguments, every fault together, and put them into one record."""
     faults = Faults(SUBJECT)
     household, holdout, attacks = options["household"], options["holdout"], options["attacks"]
+    keys, targets = keys_and_targets(original, keys, targets)
     frame = as_frame(original, "original")
     others = None if holdout is None else as_frame(holdout, "holdout")
     chosen = list(ATTACKS) if attacks == "all" else listed_names(attacks)

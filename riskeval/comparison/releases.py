@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
@@ -18,6 +17,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.parameters import is_number as is_finite_number
 from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.roles.microdata import Microdata, read_weights
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5
@@ -177,8 +177,8 @@ def _frame(
     weights = None
     if callable(getattr(data, "frame", None)):  # a Population
         data = data.frame([column for column in data.columns if column in used])
-    elif hasattr(data, "roles") and isinstance(getattr(data, "frame", None), pd.DataFrame):
-        weights, data = data.roles.weight, data.frame
+    elif isinstance(data, Microdata):
+        weights, data = data.roles.weight, data.indexed
     elif hasattr(data, "changes") and hasattr(data, "data"):  # a Protected
         data = data.data
     labels = data.index if isinstance(data, pd.DataFrame) else None
@@ -258,13 +258,27 @@ def _rows(
         and labels.nlevels == original.labels.nlevels
         and labels.isin(original.labels).all()
     ):
-        notes.append("linked by the labels of the index")
-        return _by_labels(faults, name, original.labels, labels)
+        linked = _by_labels(faults, name, original.labels, labels)
+        if linked is None or _agrees(original, linked, frame, release):
+            notes.append("linked by the labels of the index")
+            return linked
+        notes.append("not linked: its labels are those of other records of the original")
+        return None
     if release.linkable:
         records = f"{plural(len(frame), 'record')} against {count(n_records)}"
         hint = "Name the records with identifier, or do not call it linkable."
         faults.add(name, f"{records} cannot be linked row by row", hint=hint)
     return None
+
+
+def _agrees(
+    original: OriginalFile, rows: np.ndarray, frame: pd.DataFrame, release: Release
+) -> bool:
+    """Whether records look like those of the original that they are linked with, or it is said."""
+    if release.linkable or release.kind == "perturbed":
+        return True
+    linked = original.frame.iloc[rows].reset_index(drop=True)
+    return agreement(linked, frame, original.variables) >= ALIKE
 
 
 def _in_either_order(

@@ -117,7 +117,7 @@ MEASURE = Measure(
     source="Templ 2017, section 3.6",
     function=household_groups,
     run=lambda request: household_groups(
-        request.counts.keys, request.frame[request.household], request.limits.k or 3
+        request.counts.keys, request.frame[str(request.file.roles.household)], request.limits.k or 3
     ),
     measurements=of_households,
     needs=("household",),

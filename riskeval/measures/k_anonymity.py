@@ -11,20 +11,19 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.counts import FrequencyCounts, count_keys
+from riskeval.keys.table import check_treatment
+from riskeval.measures.counts import FrequencyCounts, counts_of
 from riskeval.measures.entry import Measure, k_limit, missing_note, person_risk
 from riskeval.measures.frequencies import UNIQUE
 from riskeval.measures.request import AssessRequest
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import MeasureInfo, Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +116,7 @@ class KAnonymity(Result):
 @same_library
 def k_anonymity(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     k: int | Sequence[int] = (2, 3, 5),
     weights: Any = None,
@@ -128,13 +127,11 @@ def k_anonymity(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
+    data, keys, weights
+        The file and its roles (see `Microdata`). With weights, records whose estimated population
+        frequency F is below k are counted too.
     k : int or sequence of int, default (2, 3, 5)
         At least 1 each.
-    weights : str or array of shape (n,), optional
-        Also count records whose estimated population frequency F is below k.
     missing, alpha
         Treatment of missing keys: see `frequency_counts`.
 
@@ -156,18 +153,16 @@ def k_anonymity(
     >>> result.violations, result.k
     ({2: 1, 3: 5}, 1)
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("k-anonymity")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    check_treatment(faults, missing, alpha)
     limits: list[Any] = list(k) if isinstance(k, Iterable) else [k]
     for limit in limits:
         check(faults, {"k": Whole(1)}, {"k": limit})
     if not limits:
         faults.add("k", "is empty", hint="Give at least one k.")
     faults.raise_if_any()
-    counts = count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
-    return anonymity_of_counts(counts, [int(limit) for limit in limits])
+    return anonymity_of_counts(counts_of(file, missing, alpha), [int(limit) for limit in limits])
 
 
 def n_blank(counts: FrequencyCounts) -> int:

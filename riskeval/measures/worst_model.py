@@ -136,7 +136,7 @@ WORST_RECORD = person_risk(
 
 def _run_worst_model(request: AssessRequest) -> WorstModel:
     size = request.population_size
-    uniqueness = population_uniqueness(request.file, request.keys, population_size=size)
+    uniqueness = population_uniqueness(request.file, population_size=size)
     return worst_model(risk_of_request(request), uniqueness)
 
 

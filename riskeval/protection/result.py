@@ -15,6 +15,7 @@ from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.frame.frames import usual_types
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.statistics.streams import is_secret
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class Protected(Result):
         if self.cells_suppressed:
             text += f" {count(self.cells_suppressed)} of these cells are now missing."
         if self.seed is not None:
-            text += f" Seed {self.seed} repeats it."
+            secret = is_secret(self.seed)
+            text += " Its secret seed repeats it." if secret else f" Seed {self.seed} repeats it."
         return " ".join([text, *self.notes])
 
 

@@ -84,6 +84,7 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
     """Return everything that the page says, as text ready to be set."""
     rows = [_row(risk, *item, external) for item in _numbers(risk)]
     rows.sort(key=lambda row: not row["flagged"])
+    attacks = [ATTACKS[name] for name in dict.fromkeys(attack for attack, _ in risk.results)]
     return {
         "title": gettext("Disclosure risk of a synthetic file"),
         "external": external,
@@ -101,8 +102,7 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
         ],
         "attacks": table(
             ["Attack", "What the intruder does", "What it cannot see"],
-            [[one.title, f"The intruder {one.story}.", one.blind_spots]
-             for name, one in ATTACKS.items() if name in {attack for attack, _ in risk.results}],
+            [[one.title, f"The intruder {one.story}.", one.blind_spots] for one in attacks],
             text_columns=3,
         ),
         "seed": "" if external else str(risk.seed),

@@ -298,8 +298,9 @@ class Population(Result):
         identity, sample = self.manifest.identity, self.manifest.sample
         text = (
             f"Synthetic population of {plural(self.n_persons, 'person')} in "
-            f"{plural(self.n_households, 'household')}, simulated with seed "
-            f"{identity.seed} from a sample of {plural(sample.n_persons, 'person')}."
+            f"{plural(self.n_households, 'household')}, simulated with "
+            f"{'a secret key' if identity.sealed else f'seed {identity.seed}'} "
+            f"from a sample of {plural(sample.n_persons, 'person')}."
         )
         if identity.replicate is not None:
             record = identity.replicate

@@ -12,7 +12,7 @@ Three things are looked for, each only where nobody else of the original has the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, lis
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.runs.chunks import open_chunks
@@ -65,6 +66,9 @@ class CopiedValues(TableResult):
     unit : str
         "records" or "households".
     digits : int
+    notes : tuple of str
+        Of a population of this package: whether the draws by which it copied households follow from
+        a number that can be guessed (`synthpop.guessed_draws`, a few hundred guesses).
     """
 
     table: pd.DataFrame
@@ -88,6 +92,7 @@ class CopiedValues(TableResult):
             lines.append(text + ".")
         if caution := caution_of(self.excess.values()):
             lines.append(caution.lstrip())
+        lines += self.notes
         return "\n".join(lines) or "Nothing could be copied."
 
 
@@ -165,7 +170,10 @@ def copied_values(
         check_columns(faults, files["holdout"], marks.columns, "column of the holdout")
         _check_amounts(faults, files["holdout"], marks, "holdout")
         faults.raise_if_any()
-    return _counted(marks, files, synthetic)
+    result = _counted(marks, files, synthetic)
+    if household is None or not hasattr(synthetic, "manifest"):
+        return result
+    return replace(result, notes=presenter("Population.guessed_draws")(synthetic))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from riskeval.attacks.distance.membership_result import Membership
 from riskeval.attacks.distance.space import TINY, Points, Space
 from riskeval.attacks.entry import COMPARED, AttackEntry, run_compared
 from riskeval.attacks.numbers import AttackNumber, beside
-from riskeval.attacks.request import read_request
+from riskeval.attacks.request import keys_and_targets, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import FEW, Excess, auc, corrected
 from riskeval.shared.files import drawn_rows
@@ -57,7 +57,7 @@ LEAST = 4
 def membership(
     original: Any,
     synthetic: Any,
-    variables: Scenario | Sequence[str] | str,
+    variables: Scenario | Sequence[str] | str | None = None,
     *,
     holdout: Any,
     method: str = "panel",
@@ -141,9 +141,11 @@ def membership(
     (1.0, True)
     """
     faults = Faults("membership")
+    variables, _ = keys_and_targets(original, variables, None)
     request = read_request(
-        "membership", variables, household=household, categorical=categorical, honoured=HONOURED
-    )
+        "membership", variables, household=household, categorical=categorical,
+        honoured=HONOURED,
+    )  # fmt: skip
     check_choice(faults, "method", method, METHODS)
     check_numbers(
         faults, confidence, neighbours=neighbours, most_records=most_records,

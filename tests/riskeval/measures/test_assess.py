@@ -26,6 +26,7 @@ from riskeval.report.assessment_texts import CAPTIONS, RULES
 from riskeval.report.riskiest import riskiest_records
 from riskeval.runfiles.runfile import assess_file
 from synthpop.microdata.messages.errors import InputError, OutputError, RunFileError
+from synthpop.microdata.roles.microdata import Microdata
 
 BASIC = ["frequencies", "k_anonymity", "individual_risk", "risky_cells"]
 
@@ -77,13 +78,14 @@ def test_records_without_any_key_are_counted_apart():
     """Ten records may be anybody: alone each is a match of all; the others are judged without."""
     lone = DATA.assign(age=np.arange(len(DATA)))
     lone.loc[:9, KEYS] = np.nan
-    about = {"kind": "protected", "weights": None, "household": None, "sensitive": ()}
-    measured = {one.info.name: one for one in file_measurements(lone, KEYS, **about)}
+    file, about = Microdata(lone, keys=KEYS), {"kind": "protected"}
+    measured = {one.info.name: one for one in file_measurements(file, **about)}
     one = measured["below_3_visible"]
     assert (one.value, one.records) == (110, 120)
     assert one.note == "10 records have every key missing"
     assert measured["below_3"].value == 0
-    nothing = file_measurements(lone[:10], KEYS, **about, numbers={"below_3"})
+    blank = Microdata(lone[:10], keys=KEYS)
+    nothing = file_measurements(blank, **about, numbers={"below_3"})
     notes = {one.info.name: one.note for one in nothing}
     assert "below_3_visible" not in notes
     for k in (2, 3, 5):
@@ -91,13 +93,13 @@ def test_records_without_any_key_are_counted_apart():
 
 
 def test_comparisons_count_below_2_3_5_and_the_accepted_k():
-    roles = {"weights": None, "household": None, "sensitive": ()}
-    about = {"kind": "protected", "numbers": {"below_3"}, **roles}
-    plain = {one.info.name: one.value for one in file_measurements(DATA, KEYS, **about)}
+    file = Microdata(DATA, keys=KEYS)
+    about = {"kind": "protected", "numbers": {"below_3"}}
+    plain = {one.info.name: one.value for one in file_measurements(file, **about)}
     assert {2, 3, 5} == {k for k in range(2, 9) if f"below_{k}" in plain}
     counted = k_anonymity(DATA, KEYS, k=(2, 3, 5, 7)).violations
     assert [plain[f"below_{k}"] for k in (2, 3, 5)] == [counted[k] for k in (2, 3, 5)]
-    judged = file_measurements(DATA, KEYS, limits=Limits(k=7), **about)
+    judged = file_measurements(file, limits=Limits(k=7), **about)
     assert {one.info.name: one.value for one in judged}["below_7"] == counted[7]
 
 
