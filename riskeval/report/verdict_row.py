@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from riskeval.verdict.verdict import CLEAR, EXCEEDED, STOP, UNKNOWN, ReleaseVerdict
 from synthpop.microdata.messages.language import gettext, said
-from synthpop.microdata.messages.text import join, plural
+from synthpop.microdata.messages.text import join
 from synthpop.microdata.pages.page_facts import verdict
 
 COLOURS = {STOP: "bad", EXCEEDED: "bad", UNKNOWN: "look", CLEAR: "good"}
@@ -21,7 +21,5 @@ def verdict_row(judged: ReleaseVerdict, external: bool, link: str = "") -> dict[
         reason = said("Reasons: {names}.", names=join(list(names))) if names else ""
         reason = reason or "Numbers of single records, which are not shown, exceed their limits."
     if judged.not_tried:
-        reason += " " + said(
-            "Not tried or not measured: {n}.", n=plural(len(judged.not_tried), "point")
-        )
+        reason += " " + said("Not tried or not measured: {n}.", n=len(judged.not_tried))
     return verdict("ReleaseVerdict", judged.level, COLOURS[judged.level], reason, link)

@@ -51,7 +51,7 @@ def neighbour_evidence(
     below = _below(list(codes.values()), len(frame), k)
     nested: dict[bool, list[tuple[str, str, int]]] = {False: [], True: []}
     for name in frame:
-        if name in keys or name in roles or name in ids:
+        if name in keys or name in ids or (name in roles and name != weights):
             continue
         is_weight = name == weights or bool(WEIGHT_NAME.search(str(name)))
         values, levels = encode(frame[name])

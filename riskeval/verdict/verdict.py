@@ -189,9 +189,9 @@ def over_limit(one: Measurement) -> float:
 
 def _exceeded(one: Measurement) -> Finding:
     """A number that exceeds its limit, as evidence."""
-    word = "at least" if one.at_least else "at most"
+    sign = "<" if one.at_least else ">"
     count = one.info.unit in ("records", "persons")
-    text = f"{one.title} {number(one.value)}, {word} {number(one.limit)}"
+    text = f"{one.title} {number(one.value)} {sign} {number(one.limit)}"
     return Finding(
         one.title, text, EXCEEDED, one.value, one.limit, one.limit_source,
         int(one.value) if count else 0, assumed=one.note, single=one.info.single,
