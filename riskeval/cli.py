@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,14 +27,15 @@ from synthpop.microdata.runs.output import answer, progress, say, say_reading
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
+    from riskeval.verdict.verdict import ReleaseVerdict
     from synthpop.microdata.statistics.streams import Streams
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
-LIMIT_EXCEEDED = 3
-"""Exit status with ``--fail-on-limit`` where a limit is exceeded."""
+OBJECTION = 3
+"""Exit status with ``--fail-on-limit`` unless no objection was found by what was tried."""
 FailOnLimit = Annotated[
-    bool, typer.Option("--fail-on-limit", help="End with status 3 where a limit is exceeded.")
+    bool, typer.Option("--fail-on-limit", help="End with status 3 unless no objection was found.")
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")]
 Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet or another.")]
@@ -110,8 +112,12 @@ def assess(
     write_assessment(target, result, **plan.report.of_page())
     say(result.summary())
     say(f"Report: {target}")
-    answer(report=target, measures=result.to_frame(), exceeded=len(result.exceeded))
-    _end_by_limits(len(result.exceeded), fail_on_limit)
+    verdict = result.verdict
+    answer(
+        report=target, measures=result.to_frame(), exceeded=len(result.exceeded),
+        verdict=verdict.to_dict(),
+    )  # fmt: skip
+    _end_by([verdict], fail_on_limit)
 
 
 @app.command()
@@ -119,6 +125,7 @@ def protect(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[step]].")],
     seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write: .parquet, .sav ...")] = None,
+    fail_on_limit: FailOnLimit = False,
     anywhere: Anywhere = False,
     key: Annotated[
         Path | None, typer.Option(help="Key file to draw from; without one that of the plan.")
@@ -152,9 +159,13 @@ def protect(
     )
     _write(released, target)
     session.report(report, plan.report.audience, plan.report.language)
+    verdict = session.verdict()
     say(session.risk().summary())
+    say(verdict.summary())
     say(f"Wrote {target} and the report {report}.")
-    answer(file=target, report=report, steps=[verb for verb, _ in plan.steps])
+    steps = [verb for verb, _ in plan.steps]
+    answer(file=target, report=report, steps=steps, verdict=verdict.to_dict())
+    _end_by([verdict], fail_on_limit)
 
 
 @app.command()
@@ -266,8 +277,12 @@ def compare(
     result.report(target, **plan.report.of_page())
     _report_written(target, result, result.measures, numbers, plan.report.audience)
     exceeded = sum(within is False for within in result.measures["within"].tolist())
-    answer(report=target, seed=result.seed, measures=result.measures, exceeded=exceeded)
-    _end_by_limits(exceeded, fail_on_limit)
+    verdicts = {name: one.to_dict() for name, one in result.verdicts.items()}
+    answer(
+        report=target, seed=result.seed, measures=result.measures, exceeded=exceeded,
+        verdicts=verdicts,
+    )  # fmt: skip
+    _end_by(result.verdicts.values(), fail_on_limit)
 
 
 @app.command()
@@ -276,6 +291,7 @@ def judge(
     seed: Seed = None,
     out: Table = None,
     workers: Workers = "1",
+    fail_on_limit: FailOnLimit = False,
     anywhere: Anywhere = False,
 ) -> None:
     """Run every attack on a synthetic file; write a page and the table of all numbers.
@@ -295,7 +311,9 @@ def judge(
         result = plan.run(seed=seed, workers=workers_option(workers), on_event=listen)
     write_judgement(page, result, **plan.report.of_page())
     _report_written(page, result, result.to_frame(), target, plan.report.audience)
-    answer(report=page, seed=result.seed, numbers=result.to_frame())
+    verdict = result.verdict
+    answer(report=page, seed=result.seed, numbers=result.to_frame(), verdict=verdict.to_dict())
+    _end_by([verdict], fail_on_limit)
 
 
 @app.command()
@@ -391,9 +409,12 @@ def _report_written(report: Path, result: Any, numbers: Any, target: Path, audie
     say(f"Wrote the report {report}{beside}. Seed {result.seed} repeats it.")
 
 
-def _end_by_limits(exceeded: int, fail_on_limit: bool) -> None:
-    if fail_on_limit and exceeded:
-        raise typer.Exit(LIMIT_EXCEEDED)
+def _end_by(verdicts: Iterable[ReleaseVerdict], fail_on_limit: bool) -> None:
+    """End with a status of its own unless no objection was found to any file."""
+    if fail_on_limit and any(
+        one.level != "no objection found by what was tried" for one in verdicts
+    ):
+        raise typer.Exit(OBJECTION)
 
 
 app.command(

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from synthpop.microdata.messages.errors import SparseDataWarning as SparseDataWarning
     from synthpop.microdata.messages.errors import WorkerError as WorkerError
     from synthpop.microdata.roles.demo_survey import load_demo_survey as load_demo_survey
+    from synthpop.microdata.roles.microdata import Microdata as Microdata
     from synthpop.microdata.roles.survey import Survey as Survey
     from synthpop.microdata.statistics import tails as tails
     from synthpop.models.breaks import breaks as breaks

@@ -26,7 +26,7 @@ class RiskUtilityMap(Result):
     frame : DataFrame
         `release`, `kind`, `family`, `parameter`, `risk`, `utility`, `pareto` (no other release has
         less risk and no less utility, or more utility and no more risk; the original is not a
-        release and never on the front), `copies` (it repeats records of the original, and so is
+        release and never on the front), `stopped` (the verdict is not to publish it, so that it is
         not on the front either). NaN where a measure is missing.
     risk, utility : str
         Names of the measures.
@@ -64,12 +64,12 @@ class RiskUtilityMap(Result):
         )
         if len(front):
             text += f": {', '.join(front['release'])}"
-        others = known[~known["pareto"] & ~known["copies"]]
+        others = known[~known["pareto"] & ~known["stopped"]]
         if len(others):
             worse = ", ".join(others["release"])
             text += f". Another release is at least as good in both as {worse}"
-        copies = ", ".join(known.loc[known["copies"], "release"])
-        text += f". Records of the original are repeated: {copies}" if copies else ""
+        stopped = ", ".join(known.loc[known["stopped"], "release"])
+        text += f". Not to be published: {stopped}" if stopped else ""
         absent = self.frame[~_complete(self.frame)]
         if len(absent):
             text += f". Not on the map, since a value is missing: {', '.join(absent['release'])}"

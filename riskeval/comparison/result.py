@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,12 @@ from riskeval.comparison.map import RiskUtilityMap, pareto_front
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import percent, plural
 
 EMPTY = "every key of every record is missing"
 RISKS = ("worst_risk", "global_risk")
@@ -55,6 +57,8 @@ class Comparison(TableResult):
         numbers would tell a value; external pages leave the numbers of this release out).
     roles : dict
         `keys`, `numeric`, `sensitive`, `weights`, `household`, `strata`, as given.
+    verdicts : mapping of str to ReleaseVerdict
+        What speaks against publishing each release.
     limits : Limits
     sample_sizes : SampleSizes
         How many records the slow measures took.
@@ -74,6 +78,7 @@ class Comparison(TableResult):
     shared: pd.DataFrame
     releases: pd.DataFrame
     roles: dict[str, object]
+    verdicts: Mapping[str, ReleaseVerdict]
     limits: Limits
     sample_sizes: SampleSizes
     level: float
@@ -158,10 +163,11 @@ class Comparison(TableResult):
         frame = self.table[["kind", "family", "parameter"]].reset_index()
         frame["risk"] = self.values(risk).to_numpy()
         frame["utility"] = self.values(utility).to_numpy()
-        copies = self.rows_of("identical").set_index("release")["within"]
-        frame["copies"] = [copies.get(name) is False for name in frame["release"]]
+        frame["stopped"] = [
+            name in self.verdicts and self.verdicts[name].fatal for name in frame["release"]
+        ]
         gain = frame["utility"] if two["better"] == "high" else -frame["utility"]
-        released = ((frame["kind"] != "original") & ~frame["copies"]).to_numpy()
+        released = ((frame["kind"] != "original") & ~frame["stopped"]).to_numpy()
         frame["pareto"] = False
         frame.loc[released, "pareto"] = pareto_front(
             frame.loc[released, "risk"].to_numpy(float), gain[released].to_numpy(float)
@@ -231,17 +237,18 @@ class Comparison(TableResult):
 
     def _sentence(self, name: str) -> str:
         rows = self.measures[self.measures["release"] == name]
-        asked = rows[rows["within"].notna()]
-        exceeded = asked[asked["within"] == False]  # noqa: E712 - a column of objects
-        text = f"{name}: {len(asked) - len(exceeded)} of {plural(len(asked), 'limit')} met"
-        if len(exceeded):
+        if name == ORIGINAL:
+            asked = rows[rows["within"].notna()]
+            exceeded = asked[~asked["within"].astype(bool)]
+            text = f"{name}: {len(asked) - len(exceeded)} of {plural(len(asked), 'limit')} met"
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
-            text += f" (exceeded: {'; '.join(texts)})"
-        if len(asked) and not (asked["group"] == "risk").any():
-            worst = rows[rows["measure"] == "worst_risk"].iloc[0]
-            text = (
-                f"{name}: no limit of risk applies; the worst intruder finds {shown(worst)} of "
-                f"what the original tells ({worst['note']}); {text.removeprefix(f'{name}: ')}"
+            return text + (f" (exceeded: {'; '.join(texts)})." if texts else ".")
+        worst = rows[rows["measure"] == "worst_risk"].iloc[0]
+        text = f"{name}: {self.verdicts[name].summary().rstrip('.')}"
+        if worst["value"] == worst["value"]:
+            text += (
+                f"; the worst intruder finds {percent(worst['value'], 1)} of what the original "
+                f"tells ({worst['note']})"
             )
         if self.table.loc[name, "kind"] == "synthetic" and not rows["applies"].all():
             text += "; k-anonymity and individual risk do not apply to synthetic records"

@@ -153,7 +153,7 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
     return [
         card("Original", count(table["records"].iloc[0]), "records"),
         card("Releases", str(len(table) - 1), kinds),
-        card("Meet every limit", str(n_within), "of the releases"),
+        card("No objection found", str(n_within), "of the releases, by what was tried"),
         card(
             "On the Pareto front", str(front), "no other release has less risk without less utility"
         ),
@@ -171,14 +171,12 @@ def _first(comparison: Comparison) -> str:
 
 
 def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, Any]:
-    """One row a release: limits, risk before and after by two intruders, utility, Pareto front."""
+    """One row a release: verdict, risk before and after by two intruders, utility, Pareto front."""
     first = maps[0]
     rows = []
     row: Any
     for row in first.frame[first.frame["kind"] != "original"].itertuples():
-        of_release = comparison.measures[comparison.measures["release"] == row.release]
-        exceeded = of_release.loc[[within is False for within in of_release["within"]], "title"]
-        asked = "; ".join(exceeded) or gettext("none")
+        judged = gettext(comparison.verdicts[row.release].level)
         risks = [
             " → ".join(
                 tables.values_text(comparison, item.risk, name)
@@ -187,10 +185,10 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
             for item in maps
         ]
         use = tables.values_text(comparison, first.utility, row.release)
-        rows.append((row.release, gettext(row.kind), asked, *risks, use, yes_or_no(row.pareto)))
+        rows.append((row.release, gettext(row.kind), judged, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
     heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
-    head = ("Release", "Kind", "Limits exceeded", *heads, f"{word}: {lower(first.utility_title)}",
+    head = ("Release", "Kind", "Verdict", *heads, f"{word}: {lower(first.utility_title)}",
             "Pareto front")  # fmt: skip
     return {"caption": "", "head": head, "text_columns": 3, "rows": rows}
 

@@ -13,6 +13,7 @@ from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.registry import ATTACKS
 from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
+from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext, said, translated
@@ -25,15 +26,10 @@ if TYPE_CHECKING:
     from riskeval.attacks.synthetic_risk import SyntheticRisk
 
 MOST_FINDINGS = 5
-NO_HOLDOUT = (
-    "Without a hold-out nothing tells the risk of having taken part from what the keys tell about "
-    "anybody. Give persons of the same population who were not in the original."
-)
 NO_STRANGERS = (
     "The hold-out holds no strangers: its records are in the original too, or the synthetic file "
     "tells more about them. Give persons of the same kind who took part in neither."
 )
-HIGHER = "higher"
 FOUND = "{what}: {value} of the original, {usual} of strangers"
 GUESSED = "{what}: {value}, where guessing reaches {usual}"
 
@@ -88,6 +84,7 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
     """Return everything that the page says, as text ready to be set."""
     rows = [_row(risk, *item, external) for item in _numbers(risk)]
     rows.sort(key=lambda row: not row["flagged"])
+    attacks = [ATTACKS[name] for name in dict.fromkeys(attack for attack, _ in risk.results)]
     return {
         "title": gettext("Disclosure risk of a synthetic file"),
         "external": external,
@@ -105,8 +102,7 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
         ],
         "attacks": table(
             ["Attack", "What the intruder does", "What it cannot see"],
-            [[one.title, f"The intruder {one.story}.", one.blind_spots]
-             for name, one in ATTACKS.items() if name in {attack for attack, _ in risk.results}],
+            [[one.title, f"The intruder {one.story}.", one.blind_spots] for one in attacks],
             text_columns=3,
         ),
         "seed": "" if external else str(risk.seed),
@@ -162,22 +158,8 @@ def _identical(risk: SyntheticRisk) -> AttackNumber | None:
 
 
 def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
-    """Return the three rows: participants against strangers, copies, and what was attacked.
-
-    The first is "higher" where an excess over strangers is clear even as the most striking of all
-    attacks, "signs" where it is clear for an attack by itself.
-    """
-    first = risk.summary().splitlines()[0]
-    seen: tuple[str, ...] = ("no difference seen", "good", first, "#attacks")
-    if risk.above_together:
-        seen = (HIGHER, "bad", first, "#attacks")
-    elif risk.above:
-        seen = ("signs", "look", first, "#attacks")
-    elif risk.no_strangers:
-        seen = ("no verdict", "look", NO_STRANGERS if external else first)
-    elif risk.table["excess"].isna().all():
-        seen = ("no verdict", "none", NO_HOLDOUT)
-    rows = [verdict("Participants and strangers", *seen), _copies(risk, external)]
+    """Return the three rows: the verdict, copies, and what was attacked."""
+    rows = [verdict_row(risk.verdict, external, "#attacks"), _copies(risk, external)]
     if risk.skipped:
         names = join(translated(gettext(_title(*item))) for item in risk.skipped)
         rows.append(verdict("Attacks", "some left out", "look", f"Left out: {names}.", "#skipped"))

@@ -17,10 +17,10 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import percent, plural
-from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.roles.survey import Survey, as_survey
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.stages.continuous.stage import Continuous
-from synthpop.stages.recipe import check_recipe, make_layout, make_sample, split_recipe, storable
+from synthpop.stages.recipe import check_recipe, make_layout, make_sample, split_recipe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,8 +209,9 @@ def cross_validate(
     seed = resolve_seed(seed)
     named = labelled(candidates)
     check_options(named, name, folds, draws, smallest_probability)
+    survey = as_survey(survey)
     if isinstance(survey, Survey):
-        survey = storable(survey)
+        survey = survey.storable()
     steps = steps_before(survey, named.values()) if before is None else list(before)
     sample = _prepared(survey, name, named, steps, seed)
     n_households = len(sample.offsets) - 1

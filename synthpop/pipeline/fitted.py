@@ -129,7 +129,7 @@ class FittedPipeline(FittedRecipe):
         if strata is None:
             return survey
         rows = np.isin(self.sample.strata[back], self._wanted(strata))
-        return Survey(survey.frame[rows], **survey.roles.named())
+        return survey.with_frame(survey.frame[rows])
 
     def simulate(
         self,

@@ -131,7 +131,7 @@ def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
     for name in {roles.weight, roles.household_weight or roles.weight}:
         weights = frame[name].to_numpy(dtype=np.float64)
         frame = frame.assign(**{name: weights * factors[rows]})
-    return Survey(frame.reset_index(drop=True), **roles.named())
+    return survey.with_frame(frame)
 
 
 def check_design(survey: Survey) -> None:

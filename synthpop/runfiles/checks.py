@@ -22,8 +22,7 @@ from synthpop.microdata.messages.errors import (
     MicrodataError,
     did_you_mean,
 )
-from synthpop.microdata.roles.survey import Survey
-from synthpop.microdata.roles.survey_checks import free_name
+from synthpop.microdata.roles.survey import Survey, free_name
 from synthpop.pipeline.known_totals import with_annealing
 from synthpop.runfiles.stage_tables import stage_table
 from synthpop.runfiles.tables import CalibrateOptions
@@ -241,6 +240,14 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
             if name not in variables:
                 what = f"{name!r} is not in survey and population alike"
                 faults.add(f"[risk] {key}", what, hint=did_you_mean(name, variables))
+    intervals = plan.risk.intervals or []
+    if plan.risk.intervals is not None and len(intervals) != 2:
+        what, hint = f"are {intervals!r}", "Name two columns: lower and upper bound of the target."
+        faults.add("[risk] intervals", what, hint=hint)
+    for name in intervals:
+        if name not in population:
+            what = f"{name!r} is not in the population"
+            faults.add("[risk] intervals", what, hint=did_you_mean(name, population))
     faults.raise_if_any()
 
 

@@ -14,7 +14,7 @@ from synthpop.conditional.rules.syntax import Rule
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.frame.block import Sample
 from synthpop.microdata.frame.codes import smallest_int
-from synthpop.microdata.frame.dataset import Field, encode_column, with_storable_levels
+from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.frame.frames import check_size, n_columns
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.roles.survey import Survey, unit_of_households
@@ -236,7 +236,7 @@ def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Col
             faults.add(name, "several columns have this name", hint="Rename them.")
         elif name in survey.frame.columns:
             try:
-                columns.fields[name], columns.arrays[name] = encode_column(survey.frame[name])
+                columns.fields[name], columns.arrays[name] = survey.field(name)
             except InputError as problem:
                 faults.found.extend(problem.faults)
                 continue
@@ -306,15 +306,6 @@ def make_sample(survey: Survey, columns: Columns, layout: IdColumns) -> Sample:
         strata_name=None if layout.strata is None else layout.strata.name,
         units=unit_of_households(survey),
     )
-
-
-def storable(survey: Survey) -> Survey:
-    """Return the survey with levels that a population can hold, so that both have the same."""
-    if not isinstance(survey, Survey):
-        return survey  # a fault, which the check of the recipe notes
-    roles = survey.roles
-    frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
-    return survey if frame is survey.frame else Survey(frame, **roles.named())
 
 
 def extended(sample: Sample, stage: BlockStage, model: Any, first: bool) -> Sample:

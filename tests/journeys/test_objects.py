@@ -15,7 +15,7 @@ import pytest
 from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
 from synthpop import FittedPipeline, Population, Survey
-from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf
+from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf, assert_an_answer
 
 SHOWN = ("__repr__", "_repr_html_")
 """What a console and a notebook do with an object."""
@@ -129,10 +129,13 @@ OBJECTS: dict[type[Any], str] = {
 }
 """Class -> what of a journey is of it."""
 
+OF_TWO_FILES = "compares two files, whose columns those of the README's recipe have all kinds of"
 OF_THE_FILE = "works on the file of the survey, to which recipes only add what they derive"
 NOT_RUN: dict[tuple[type[Any], str], str] = {
     (ProtectionSession, "init"): OF_THE_FILE,
     (ProtectionSession, "minimal"): OF_THE_FILE,
+    (Comparison, "init"): OF_TWO_FILES,
+    (Comparison, "minimal"): OF_TWO_FILES,
 }
 """Class and recipe that are not run -> the reason."""
 
@@ -167,20 +170,3 @@ def test_a_verb_answers(
     it = getattr(journey_of(recipe, source), OBJECTS[cls])
     assert_an_answer(CALLS[cls][verb](it, tmp_path))
     plt.close("all")
-
-
-def assert_an_answer(value: Any) -> None:
-    """A file is written, a population has persons, a sentence has words."""
-    assert value is not None
-    if isinstance(value, Path):
-        assert value.exists()
-    elif isinstance(value, Population | Survey):
-        assert value.n_persons > 0
-    elif isinstance(value, str):
-        assert value
-    elif isinstance(value, list):
-        assert value
-        for one in value:
-            assert_an_answer(one)
-    elif hasattr(value, "summary"):
-        assert value.summary()

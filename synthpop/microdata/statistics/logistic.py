@@ -103,10 +103,13 @@ def fit_logistic(
     loss, p = _loss(design, y, weights, beta, ridge)
     information, converged = design.crossed(weights * p * (1 - p)), False
     for _ in range(MOST_STEPS):
-        # 1. Newton step; of all solutions the shortest where columns depend on each other.
+        # 1. Newton step; a ridge makes it unique, else, of all solutions, the shortest where
+        # columns depend on each other.
         gradient = design.sums(weights * (y - p)) - ridge * beta
-        bend = information + ridge * np.eye(design.n_columns)
-        step = np.linalg.lstsq(bend, gradient, rcond=1e-12)[0]
+        if ridge > 0:
+            step = np.linalg.solve(information + ridge * np.eye(design.n_columns), gradient)
+        else:
+            step = np.linalg.lstsq(information, gradient, rcond=1e-12)[0]
         # 2. Half of it, and so on, until the penalised likelihood does not fall.
         factor = 1.0
         while True:
