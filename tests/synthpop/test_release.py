@@ -12,11 +12,11 @@ import pytest
 
 from synthpop import Pipeline, guessed_draws, open_population
 from synthpop.cli import main
+from synthpop.cli.release_folder import ReleaseRequest, release_population
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.microdata.messages.errors import GuaranteeError, InputError, OutputError
 from synthpop.population.run_key import read_key
 from synthpop.population.storage import add_file
-from synthpop.report.release import ReleaseRequest, release_population
 from synthpop.report.stored import store_report
 from synthpop.report.write import report_source
 from synthpop.stages.structure import Structure
@@ -114,7 +114,7 @@ def test_a_release_that_is_found_is_not_written(made: Path, tmp_path: Path, monk
     fitted = Pipeline([STRUCTURE]).fit(small_survey(), seed=3)
     fitted.simulate(out=tmp_path / "p", key=(3).to_bytes(64, "big"), scale=3)
     monkeypatch.setattr(
-        "synthpop.report.release.released_frame", lambda population, sample: population.frame()
+        "synthpop.cli.release_folder.released_frame", lambda population, sample: population.frame()
     )
     with pytest.raises(GuaranteeError, match=r"is right \(key 3\)"):
         release_population(tmp_path / "p", tmp_path / "out", ReleaseRequest())
