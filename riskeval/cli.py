@@ -200,9 +200,14 @@ def release(
         session, _ = _protected(plan, source, key, None)
         options = plan.release.model_dump()
     target = to or source.resolve().with_name(f"{source.stem}-release")
+
+    def tell(items: list[str]) -> None:
+        for item in items:
+            say(f"The format does not hold: {item}")
+
     release_session(
         session, target, formats=formats or ("parquet",), language=language,
-        on_losses=lambda items: [say(f"The format does not hold: {item}") for item in items],
+        on_losses=tell,
         **options,
     )  # fmt: skip
     files = sorted(path.name for path in target.iterdir())

@@ -90,7 +90,7 @@ def release_session(
 
 def _present(session: ProtectionSession, frame: Any) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the steps with those of their columns that the released file has."""
-    steps = []
+    steps: list[tuple[str, Mapping[str, Any]]] = []
     for step in session.steps:
         arguments = dict(step.parameters)
         for name in ("variables", "columns"):

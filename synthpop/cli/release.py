@@ -33,9 +33,9 @@ def release(
 
     synthpop release synthpop-demo --sample 500 --to teaching-file
     """
+    from synthpop.cli.release_folder import ReleaseRequest, release_population
     from synthpop.microdata.formats.places import place
     from synthpop.microdata.messages.parameters import NONE, Whole, check
-    from synthpop.report.release import ReleaseRequest, release_population
 
     faults = Faults("release")
     check(faults, {"--sample": Whole(1) | NONE}, {"--sample": sample})

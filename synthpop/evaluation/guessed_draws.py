@@ -287,14 +287,16 @@ def _blocks(
         values = encode(frame[household])[0]
         unit = np.cumsum(run_starts(values)) - 1
     size = np.bincount(unit)[unit] if len(unit) else unit
-    codes_of_strata, levels = np.zeros(len(frame), dtype=np.int64), [ALL]
+    codes_of_strata = np.zeros(len(frame), dtype=np.int64)
+    levels: Sequence[Any] = (ALL,)
     if strata is not None:
         codes, levels = encode(frame[strata])
         codes_of_strata = codes.astype(np.int64)
     order = np.lexsort((np.arange(len(frame)), size, codes_of_strata))
     frame, unit, codes_of_strata = frame.iloc[order], unit[order], codes_of_strata[order]
     again = [name for name in names if name in (structure.jitter or {})]
-    coded, levels_of = [], {}
+    coded: list[np.ndarray] = []
+    levels_of: dict[str, Sequence[Any]] = {}
     for name in names:
         if name not in again:
             codes, levels_of[name] = encode(frame[name])

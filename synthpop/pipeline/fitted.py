@@ -90,6 +90,21 @@ class FittedPipeline(FittedRecipe):
     def __repr__(self) -> str:
         return f"<FittedPipeline: {self.summary()}>"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse to be pickled: a file of it would be a file of the survey."""
+        what = (
+            "cannot be pickled: it carries the whole survey, columns that no stage uses included, "
+            "and what it has learned shows single respondents"
+        )
+        hint = "Keep recipe and survey and fit again; give away what synthpop release makes."
+        raise InputError.of("fitted pipeline", "pickle", what, hint)
+
+    def __copy__(self) -> FittedPipeline:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> FittedPipeline:
+        return self
+
     def to_frame(self) -> pd.DataFrame:
         """Return the fallbacks of the fit: stage, stratum, what was used, persons."""
         names = ["stage", "stratum", "what", "n_persons"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,12 @@ class BootstrapReplicates:
     margins: tuple[Margin, ...]  # known totals to which each bootstrap sample is calibrated
     options: dict[str, Any]  # arguments of `FittedPipeline.simulate`
     out: Place | None
+
+    def __reduce__(self) -> Any:
+        """Go to a worker process, as a fitted pipeline by itself does not."""
+        parts = {one.name: getattr(self.fitted, one.name) for one in fields(self.fitted)}
+        rest = (self.seed, self.margins, self.options, self.out)
+        return _in_worker, (type(self.fitted), parts, *rest)
 
     def record(self, number: int) -> dict[str, Any]:
         """Return what the manifest says of a replicate, known before it is made."""
@@ -109,6 +115,11 @@ class BootstrapReplicates:
         equal = sample.roles.household is not None
         fitted = calibrate(sample, list(self.margins), household_equal=equal)
         return sample.with_weights(fitted.weights)
+
+
+def _in_worker(kind: Callable[..., Any], parts: dict[str, Any], *rest: Any) -> BootstrapReplicates:
+    fitted = kind(**parts)
+    return BootstrapReplicates(fitted, fitted.refit, *rest)
 
 
 def resampled(survey: Survey, rng: np.random.Generator) -> Survey:

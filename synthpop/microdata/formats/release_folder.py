@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,11 @@ def write_release(target: Path, write: Callable[[Path], Mapping[str, Any]]) -> P
     return target
 
 
-def write_verdict(folder: Path, rows: list[Mapping[str, str]], notes: list[str]) -> None:
+def write_verdict(folder: Path, rows: Sequence[Mapping[str, str]], notes: Sequence[str]) -> None:
     """Write what was judged, and what was not: what, word and reason of each row, and notes."""
     names = ("what", "word", "reason")
     judged = [{name: row[name] for name in names if name in row} for row in rows]
-    text = json.dumps({"judged": judged, "notes": notes}, indent=1, ensure_ascii=False)
+    text = json.dumps({"judged": judged, "notes": list(notes)}, indent=1, ensure_ascii=False)
     (folder / VERDICT).write_text(text + "\n", encoding="utf-8")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import stat
 import sys
 from dataclasses import replace
@@ -261,6 +263,21 @@ def test_keyed_streams_are_apart_by_key_seed_and_name() -> None:
     assert not Streams(2**63).secret
     numbers = [one.number("a") for one in streams]
     assert [number.bit_length() > 64 for number in numbers] == [one.secret for one in streams]
+
+
+def test_a_fit_does_not_leave_by_accident(fitted) -> None:
+    for content in (fitted, [fitted], {"model": fitted}, fitted.simulate):
+        for protocol in (2, 5):
+            with pytest.raises(InputError, match="carries the whole survey"):
+                pickle.dumps(content, protocol)
+    assert copy.deepcopy(fitted) is copy.copy(fitted) is fitted
+
+
+def test_worker_processes_get_what_they_need_of_a_fit(fitted) -> None:
+    options = {"refit": "bootstrap", "scale": 0.3, "seed": 5, "key": KEY}
+    apart = fitted.replicates(2, workers="processes:2", **options)
+    for one, two in zip(fitted.replicates(2, **options), apart, strict=True):
+        assert_same_frame(one.frame(), two.frame())
 
 
 def test_the_engine_carries_the_key_to_every_block(fitted, tmp_path: Path) -> None:
