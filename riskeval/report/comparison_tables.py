@@ -9,7 +9,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from riskeval.shared.show import ORIGINAL, shown
-from synthpop.microdata.messages.language import gettext, localised, said
+from synthpop.microdata.messages.language import gettext, localised
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import BLANK, count, number, yes_or_no
 from synthpop.microdata.pages.page_facts import table
 from synthpop.microdata.statistics.indicators.results import OVERALL
@@ -140,7 +141,7 @@ def overlap_grid(overlaps: pd.DataFrame) -> pd.DataFrame:
 
 def _overlap_cell(value: float) -> dict[str, str]:
     text = _overlap(value)
-    title = said("overlap {value}", value=text)
+    title = message("overlap {value}", value=text)
     if np.isnan(value):
         title = gettext("no interval in one of the files")
     few = "off-fewer" if value >= HALF else "far-fewer"

@@ -8,7 +8,7 @@ from riskeval.report.advice import advice_on
 from riskeval.report.comparison_tables import values_text
 from riskeval.report.judgement import NO_STRANGERS
 from riskeval.shared.show import ORIGINAL
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join, plural
 from synthpop.microdata.pages.page_facts import finding, verdict
 
@@ -37,11 +37,11 @@ def verdict_rows(
         limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
     elif clean:
         word, level = ("met", "good") if len(clean) == len(names) else ("met by some", "look")
-        text = said(MET, names=join(clean))
+        text = message(MET, names=join(clean))
         without = [name for name in clean if not (asked[name]["group"] == "risk").any()]
         if without:
             word, level = "no risk limit met", "look"
-            text += " " + said(NO_RISK_LIMIT, names=join(without))
+            text += " " + message(NO_RISK_LIMIT, names=join(without))
         limits = verdict("Limits", word, level, text, "#limits")
     else:
         text = "No release meets every limit; the table below says which are exceeded."
@@ -76,7 +76,7 @@ def _risk_left(comparison: Comparison) -> dict[str, str]:
         return verdict("Risk left", "not measured", "none", "No intruder could be measured.")
     parts = [f"{name} {values_text(comparison, 'worst_risk', str(name))}" for name in worst.index]
     word, level = ("as the original", "bad") if worst.max() >= NEARLY_ALL else ("a part", "look")
-    return verdict("Risk left", word, level, said(RISK_LEFT, parts=join(parts)), "#risk")
+    return verdict("Risk left", word, level, message(RISK_LEFT, parts=join(parts)), "#risk")
 
 
 def worst_rows(comparison: Comparison) -> list[dict[str, str]]:

@@ -15,7 +15,8 @@ from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
-from synthpop.microdata.messages.language import gettext, said, translated
+from synthpop.microdata.messages.language import gettext, translated
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import BLANK, join, number, plural
 from synthpop.microdata.pages.charts import interval_dot
 from synthpop.microdata.pages.page import write_for
@@ -227,9 +228,9 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         if BLANK in (value, usual):
             text += " is higher for the original than for strangers"
         elif measured.against == "guessing":
-            text = said(GUESSED, what=text, value=value, usual=usual)
+            text = message(GUESSED, what=text, value=value, usual=usual)
         else:
-            text = said(FOUND, what=text, value=value, usual=usual)
+            text = message(FOUND, what=text, value=value, usual=usual)
         link = f"#{row_id(_key(attack, target, measured))}"
         topic = "identical" if name in ("identical", "close", "members") else attack
         findings.append((-one.excess.difference, finding(text, link, advice_on(topic))))
@@ -245,7 +246,7 @@ def _key(attack: str, target: str, measured: Measurement) -> str:
 def _row_title(measured: Measurement, target: str) -> str:
     title = translated(gettext(measured.info.title))
     title = title[0].upper() + title[1:]
-    return said("{title} of {target}", title=title, target=target) if target else title
+    return message("{title} of {target}", title=title, target=target) if target else title
 
 
 def _row(

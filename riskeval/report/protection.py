@@ -14,7 +14,8 @@ from riskeval.report.protection_verdicts import before_and_now, verdict_rows, wo
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, visible
 from synthpop.microdata.formats.places import Place
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import count, number
 from synthpop.microdata.pages.charts import part_bar
@@ -68,7 +69,7 @@ def write_protection(
 def protection_facts(session: ProtectionSession, external: bool) -> dict[str, Any]:
     """Return everything that the page says, as text ready to be set."""
     return {
-        "title": said("Protection of a file of {n} records", n=count(len(session.original_frame))),
+        "title": message("Protection of a file of {n} records", n=count(len(session.original_frame))),
         "external": external,
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "cards": _cards(session, external),

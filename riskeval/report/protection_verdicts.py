@@ -11,7 +11,7 @@ from riskeval.report.advice import advice
 from riskeval.report.values import limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import BLANK, change, count, join
 from synthpop.microdata.pages.page_facts import finding, verdict
@@ -122,7 +122,7 @@ def _attributes(session: ProtectionSession, external: bool) -> list[dict[str, st
     for before, now in _measured_twice(session, "l_diversity"):
         word, level = _direction(before.value, now.value, now.value == 0)
         texts = [shown(one, external) for one in (before, now)]
-        reason = said(ATTRIBUTES, name=now.target, a=texts[0], b=texts[1])
+        reason = message(ATTRIBUTES, name=now.target, a=texts[0], b=texts[1])
         rows.append(verdict("Attribute disclosure", word, level, reason, "#risk"))
     return rows
 
@@ -137,10 +137,10 @@ def _amounts(session: ProtectionSession, external: bool) -> list[dict[str, str]]
             is_safe = wilson(hits, now.records)[0] <= chance
             judged.append(_direction(before.value, now.value, is_safe))
             texts = [shown(one, external) for one in (before, now)]
-            reasons.append(said(text, a=texts[0], b=texts[1]))
+            reasons.append(message(text, a=texts[0], b=texts[1]))
     if unnamed := _columns_that_identify(session):
         judged.append(("not assessed", "look"))
-        reasons.append(said(UNNAMED, names=join(unnamed)))
+        reasons.append(message(UNNAMED, names=join(unnamed)))
     if not judged:
         return []
     word, level = max(judged, key=lambda one: ("good", "look", "bad").index(one[1]))

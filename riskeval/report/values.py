@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import rounded, rounded_share
 from synthpop.microdata.messages.text import BLANK, count, number, short_percent
 
@@ -37,7 +37,7 @@ def shown(one: Measurement, external: bool = False) -> str:
     as_text = short_percent if unit in ("share", "overlap") else number
     text = as_text(value)
     if one.lower == one.lower:
-        text += said(" ({low} to {high})", low=as_text(one.lower), high=as_text(one.upper))
+        text += message(" ({low} to {high})", low=as_text(one.lower), high=as_text(one.upper))
     return text
 
 

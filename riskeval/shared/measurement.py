@@ -14,7 +14,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from synthpop.microdata.messages.errors import InputError, MicrodataError
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 
 __all__ = [
     "GROUPS", "UNITS", "MeasureInfo", "Measurement", "attempt", "attribution", "joined",
@@ -146,7 +147,7 @@ class Measurement:
         """Title of the measure and its target: ``"DiSCO of health"``."""
         if not self.target:
             return self.info.title
-        return said("{title} of {target}", title=gettext(self.info.title), target=self.target)
+        return message("{title} of {target}", title=gettext(self.info.title), target=self.target)
 
     @property
     def share(self) -> float:

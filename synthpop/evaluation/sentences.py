@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.ranking import LARGE
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number, short_percent
 
 
@@ -20,21 +21,21 @@ def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str
     value = number(row["value"], 2) if correlation else short_percent(row["value"], 2)
     who = "of the households" if row["kind"] in HOUSEHOLD_UNITS else "of the persons"
     who = gettext("of the pairs" if row["kind"] == "members" else who)
-    meaning = said(MEANINGS[row["measure"]], value=value, who=who)
+    meaning = message(MEANINGS[row["measure"]], value=value, who=who)
     if row["kind"] == "components":
         text = "{what}: the parts do not add up for {value} of the persons more than in the survey."
-        return said(text, what=what, value=value)
+        return message(text, what=what, value=value)
     expected = max(row["expected_sampling_error"], row["expected_simulation_error"])
     if row["ratio"] >= LARGE or not expected > 0:
         text = "{what}: {meaning}, where the survey shows no variation."
-        return said(text, what=what, meaning=meaning)
+        return message(text, what=what, meaning=meaning)
     text = "{what}: {meaning}, {times} the survey's sampling error."
-    return said(text, what=what, meaning=meaning, times=times(row["ratio"]))
+    return message(text, what=what, meaning=meaning, times=times(row["ratio"]))
 
 
 def times(ratio: float) -> str:
     """Return a ratio as a factor: "2.3 times"."""
-    return said("{ratio} times", ratio=number(ratio, 2))
+    return message("{ratio} times", ratio=number(ratio, 2))
 
 
 HOUSEHOLD_UNITS = ("household counts", "household sums", "households", "age gaps")
@@ -60,23 +61,23 @@ def comparison_title(row: Mapping[Any, Any], name: Callable[[str], str] = str) -
     variable, conditions, where = name(row["variable"]), row["given"], row["where"]
     kind = row["kind"]
     if kind in ("two-way table", "by group"):
-        return said("{variable} by {given}", variable=variable, given=name(conditions))
+        return message("{variable} by {given}", variable=variable, given=name(conditions))
     if kind == "conditional":
-        return said("{variable} given {given}", variable=variable, given=name(conditions))
+        return message("{variable} given {given}", variable=variable, given=name(conditions))
     if kind == "members":
-        return said("{variable} of members of one household", variable=variable)
+        return message("{variable} of members of one household", variable=variable)
     if kind == "household counts":
         text = "Number of members with {variable} {where}"
-        return said(text, variable=variable, where=where) if where else variable
+        return message(text, variable=variable, where=where) if where else variable
     if kind == "household sums":
-        text = said("Household sum of {variable}", variable=variable)
+        text = message("Household sum of {variable}", variable=variable)
         return f"{text}, {where}" if where else text
     if kind == "age gaps":
-        return said("Age gap between {where}", where=where)
+        return message("Age gap between {where}", where=where)
     if kind == "households":
         return gettext("Households by stratum and size")
     if kind == "components":
-        return said("Components of {variable}", variable=variable)
+        return message("Components of {variable}", variable=variable)
     return str(variable)
 
 

@@ -11,7 +11,8 @@ from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, number, percent, plural, short_percent
 from synthpop.microdata.pages.charts import columns as column_chart
 from synthpop.microdata.pages.page import write_for
@@ -252,7 +253,7 @@ def _levels(column: pd.Series) -> dict[str, Any]:
     ]
     if len(counts) > MOST_LEVELS:
         n_others = int(counts.iloc[MOST_LEVELS:].sum())
-        rows.append([said("and {n} more", n=count(len(counts) - MOST_LEVELS)), count(n_others),
+        rows.append([message("and {n} more", n=count(len(counts) - MOST_LEVELS)), count(n_others),
                      percent(n_others / max(len(column), 1), 1)])  # fmt: skip
     return table(["Level", "Rows", "Share"], rows)
 

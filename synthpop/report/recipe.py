@@ -8,7 +8,8 @@ from typing import Any
 
 from synthpop.figures.names import FigureNames
 from synthpop.microdata.frame.frames import listed_names
-from synthpop.microdata.messages.language import gettext, localised, said
+from synthpop.microdata.messages.language import gettext, localised
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, number, percent, plural
 from synthpop.microdata.pages.page_facts import table
 from synthpop.population.population import Population
@@ -174,15 +175,15 @@ def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
     """Return how the run can be repeated, as pairs of a name and a value."""
     identity, sample = population.manifest.identity, population.manifest.sample
     seed = gettext("kept in the internal report") if external else str(identity.seed)
-    survey = said(
+    survey = message(
         "{persons} persons in {households} households, weight {weight}",
         persons=count(sample.n_persons),
         households=count(sample.n_households),
         weight=sample.weight,
     )
-    scale = said("{scale} (persons of the population for one unit of weight)",
+    scale = message("{scale} (persons of the population for one unit of weight)",
                  scale=localised(f"{identity.scale:g}"))  # fmt: skip
-    blocks = said(
+    blocks = message(
         "{blocks} of at most {n} persons",
         blocks=plural(len(population.manifest.blocks), "block"),
         n=count(identity.rows_per_block),
@@ -204,7 +205,7 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
     fallbacks_of_run = population.fallbacks
     if not fallbacks_of_run:
         return {"sentence": gettext(NO_FALLBACK), "table": None}
-    sentence = said(FALLBACKS, n=plural(len(fallbacks_of_run), "fallback was", "fallbacks were"))
+    sentence = message(FALLBACKS, n=plural(len(fallbacks_of_run), "fallback was", "fallbacks were"))
     if external:
         by_stage: dict[str, set[str]] = defaultdict(set)
         for item in fallbacks_of_run:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import (
     SMALLEST_COUNT,
     is_small,
@@ -99,7 +100,7 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "contributions": None if external else _contributions(getattr(risk, "contributions", None)),
         "combinations": None if external else _combinations(getattr(risk, "combinations", None)),
         "copies": _copies(getattr(risk, "copies", None), external),
-        "interval": said(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
+        "interval": message(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
         if "populations" in rows
         else "",
         "baseline": "" if external else _baseline_note(rows),
@@ -177,7 +178,7 @@ def _who(risk: Any) -> str:
     if not target:
         return ""
     text = "Keys: {keys}. Value looked for: {target}."
-    return said(text, keys=", ".join(map(str, keys)), target=target)
+    return message(text, keys=", ".join(map(str, keys)), target=target)
 
 
 def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
@@ -187,7 +188,7 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
         return {
             "number": str(key),
             "title": title,
-            "sentence": f"{story} {said(NOT_COMPUTED, why=gettext(note))}",
+            "sentence": f"{story} {message(NOT_COMPUTED, why=gettext(note))}",
         }
     worst = _at_largest_accuracy(rows)
     of_level = np.isnan(worst["accuracy"])
@@ -195,15 +196,15 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
     tau, rate = float(worst["tau"]), float(worst["rate"])
     if external and is_small(tau):
         sentence_for_few = FINDS_FEW_LEVELS if of_level else FINDS_FEW
-        text = said(sentence_for_few, within=within, n=SMALLEST_COUNT)
+        text = message(sentence_for_few, within=within, n=SMALLEST_COUNT)
     elif tau == 0:
-        text = said(FINDS_NO_LEVEL if of_level else FINDS_NOBODY, within=within)
+        text = message(FINDS_NO_LEVEL if of_level else FINDS_NOBODY, within=within)
     else:
         n = tau / rate
         if external:
             rate = rounded_count(tau) / n
         values = {"within": within, "n": _shown(tau, external), "share": percent(rate)}
-        text = said(FINDS_LEVEL if of_level else FINDS, **values, one_in=_one_in(rate))
+        text = message(FINDS_LEVEL if of_level else FINDS, **values, one_in=_one_in(rate))
         text += _expected_case(_strength(rows), external)
     return {"number": str(key), "title": title, "sentence": f"{story} {text}"}
 
@@ -212,16 +213,16 @@ def _expected_case(record: dict[str, Any], external: bool) -> str:
     zeros, expected = record["zeros"], record["expected"]
     text = ""
     if zeros > 0:
-        text += " " + said(ZEROS, n=_shown(zeros, external))
+        text += " " + message(ZEROS, n=_shown(zeros, external))
     if expected is not None:
-        text += " " + said(EXPECTED, n=_shown(expected, external))
+        text += " " + message(EXPECTED, n=_shown(expected, external))
     return text
 
 
 def _one_in(rate: float) -> str:
     if rate >= 0.5:
         return gettext("more than half of them.")
-    return said("about one in {n}.", n=count(1 / rate))
+    return message("about one in {n}.", n=count(1 / rate))
 
 
 def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
@@ -247,7 +248,7 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
         )  # fmt: skip
     accuracies = sorted(set(rows["accuracy"].dropna()))
     head = ["Scenario", "What the intruder does"]
-    head += [said("Found within {share}", share=percent(share, 0)) for share in accuracies]
+    head += [message("Found within {share}", share=percent(share, 0)) for share in accuracies]
     head += [] if accuracies else ["Found"]
     head += ["of the survey", "hold-out or baseline", "of them true zeros",
              "expected unique in the country"]  # fmt: skip
@@ -267,7 +268,7 @@ def _interval(rows: pd.DataFrame, external: bool) -> list[str]:
     values = {name: float(row[f"tau_{name}"]) for name in ("mean", "low", "high")}
     if external or not np.isfinite(values["mean"]):
         return [BLANK]
-    return [said(MEAN_AND_INTERVAL, **{name: number(value) for name, value in values.items()})]
+    return [message(MEAN_AND_INTERVAL, **{name: number(value) for name, value in values.items()})]
 
 
 def _baseline_note(rows: pd.DataFrame) -> str:
@@ -281,7 +282,7 @@ def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
         tau, zeros = rounded_count(tau), rounded_count(zeros)
     if not np.isfinite(tau) or not np.isfinite(zeros):
         return ""
-    text = said(PARTS, others=number(tau - zeros), zeros=number(zeros))
+    text = message(PARTS, others=number(tau - zeros), zeros=number(zeros))
     return Svg(svg.part_bar([(tau - zeros, "far"), (zeros, "band")], reach, text))
 
 

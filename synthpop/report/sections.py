@@ -10,7 +10,8 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.messages.language import gettext, ngettext, said
+from synthpop.microdata.messages.language import gettext, ngettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import (
     BLANK,
     change,
@@ -92,7 +93,7 @@ def statistics_table(fit: FitReport, name: str) -> dict[str, Any]:
             row["statistic"] == "gini" and not _is_amount(fit, name)
         ):
             continue
-        gap = said("{n} points", n=points(row["difference"])) if share else change(row["relative"])
+        gap = message("{n} points", n=points(row["difference"])) if share else change(row["relative"])
         body.append([gettext(title), text(row["sample"]), text(row["population"]), gap])
     return table(["Statistic", "Survey", "Population", "Difference"], body)
 
@@ -139,7 +140,7 @@ def _sum_sentence(fit: FitReport, total: str) -> str:
     off = float(sums.loc[sums["total"] == total, "population_share_off"].iloc[0])
     if off > 0:
         text = "The parts do not add up for {share} of the persons."
-        return said(text, share=short_percent(off, 2))
+        return message(text, share=short_percent(off, 2))
     return gettext("The parts of every person add up to the total.")
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import change, count, number, percent, points, short_percent
 from synthpop.microdata.pages import charts as svg
 from synthpop.microdata.pages.page_facts import Svg, folding_row, table
@@ -50,7 +51,7 @@ def variable_rows(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
         else:
             kind, facts = "number", _number(fit, name, names, ratio > BEYOND)
         if name in parts:
-            kind = said("part of {total}", total=names.short(parts[name]))
+            kind = message("part of {total}", total=names.short(parts[name]))
         distance = f"{short_percent(row['value'], 2)} {row['measure'].upper()}"
         rows.append(
             folding_row(
@@ -73,14 +74,14 @@ def _sentence(fit: FitReport, name: str, row: Any) -> str:
     sampling = short_percent(row["expected_sampling_error"], 2)
     simulation = short_percent(row["expected_simulation_error"], 2)
     value = short_percent(row["value"], 2)
-    message = CATEGORY_SENTENCE if row["measure"] == "tvd" else NUMBER_SENTENCE
-    text = said(message, value=value, sampling=sampling, simulation=simulation)
+    sentence = CATEGORY_SENTENCE if row["measure"] == "tvd" else NUMBER_SENTENCE
+    text = message(sentence, value=value, sampling=sampling, simulation=simulation)
     inside = fit.distances[fit.distances["scope"] == f"largest over {fit.strata}"]
     inside = inside[(inside["variable"] == name) & (inside["crossed"] == "")]
     if len(inside):
         at = inside.iloc[0]
         value, error = (short_percent(at[key], 2) for key in ("value", "expected_sampling_error"))
-        text += " " + said(INSIDE_STRATA, value=value, where=at["where"], error=error)
+        text += " " + message(INSIDE_STRATA, value=value, where=at["where"], error=error)
     return text
 
 
@@ -99,13 +100,13 @@ def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: FigureNames)
         body.append([level, percent(q[k]), percent(p[k]), points(gap), Svg(bar)])
     head = ["Category", "Survey", "Population", "Points", "Difference and sampling error"]
     few = len(rows) <= MOST_LEVELS
-    title = "" if few else said("The {n} levels that differ most", n=MOST_LEVELS)
+    title = "" if few else message("The {n} levels that differ most", n=MOST_LEVELS)
     tables = [{"title": title, "table": table(head, body)}]
     if (stratified := _strata(fit, name)) is not None:
-        title = said("Inside {strata}", strata=names.title(str(fit.strata)))
+        title = message("Inside {strata}", strata=names.title(str(fit.strata)))
         tables.append({"title": title, "table": stratified})
     text = "Differences of the shares of {n} categories with their sampling error"
-    plot = svg.spark_bars(gaps[places].tolist(), errors[places].tolist(), said(text, n=len(rows)))
+    plot = svg.spark_bars(gaps[places].tolist(), errors[places].tolist(), message(text, n=len(rows)))
     return {"plot": plot, "charts": [], "tables": tables}
 
 
@@ -139,7 +140,7 @@ def _number(fit: FitReport, name: str, names: FigureNames, is_far: bool) -> dict
     x, q, p = (rows[column].to_numpy(dtype=float) for column in ("x", "sample", "population"))
     errors = share_errors(q, fit.effective_size)
     text = "Difference of the distribution functions of {variable}"
-    text = said(text, variable=names.short(name))
+    text = message(text, variable=names.short(name))
     chart = svg.difference_curve(x, p - q, errors, text, names.units.get(name, ""), is_far=is_far)
     tables = [
         {"title": gettext("Statistics"), "table": statistics_table(fit, name)},
@@ -147,7 +148,7 @@ def _number(fit: FitReport, name: str, names: FigureNames, is_far: bool) -> dict
     ]
     if name in main_numbers(fit):
         for by in shown_groups(fit, name):
-            title = said("By {group}", group=names.title(by))
+            title = message("By {group}", group=names.title(by))
             tables.append({"title": title, "table": _groups(fit, name, by, names)})
     plot = svg.spark_curve(x, p - q, errors, text, is_far=is_far)
     return {"plot": plot, "charts": [{"chart": chart, "caption": CURVE}], "tables": tables}

@@ -11,7 +11,8 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.messages.language import gettext, localised, said
+from synthpop.microdata.messages.language import gettext, localised
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import SMALLEST_COUNT, is_small, rounded, rounded_share
 from synthpop.microdata.messages.text import join, number, percent
 from synthpop.microdata.pages.page_facts import finding, row_id, verdict
@@ -76,10 +77,10 @@ def _auc(fit: FitReport) -> str:
     if not finite:
         return ""
     parts = [
-        said("{auc} for {units}", auc=localised(f"{value:.2f}"), units=gettext(units))
+        message("{auc} for {units}", auc=localised(f"{value:.2f}"), units=gettext(units))
         for units, value in finite.items()
     ]
-    return said(AUC, parts=join(parts))
+    return message(AUC, parts=join(parts))
 
 
 def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
@@ -103,18 +104,18 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     if copied is not None and word == "low":
         rate, n = float(copied["rate"]), int(copied["n"])
         text = rounded_share(rate, n) if external else percent(rate, 0)
-        return "raised", said(COPIED, share=text)
+        return "raised", message(COPIED, share=text)
     of_level = row["accuracy"] != row["accuracy"]
     within = percent(row["accuracy"], 0)
     if external and (is_small(tau) or is_small(counted)):
         fewest = FEW_LEVELS if of_level else FEW_FOUND
-        return word, said(fewest, n=SMALLEST_COUNT, within=within)
+        return word, message(fewest, n=SMALLEST_COUNT, within=within)
     text = STRONGEST_LEVEL if of_level else STRONGEST
     if expected is not None:
         text = STRONGEST_LEVEL_EXPECTED if of_level else STRONGEST_EXPECTED
     write = rounded if external else number
     values = {"within": within, "tau": write(tau), "zeros": write(zeros)}
-    return word, said(text, **values, expected=write(expected))
+    return word, message(text, **values, expected=write(expected))
 
 
 def _copied(copies: pd.DataFrame | None) -> pd.Series | None:

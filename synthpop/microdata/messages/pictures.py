@@ -17,7 +17,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from synthpop.microdata.messages.language import translated
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import shown
 
 SAMPLE, POPULATION = "#E69F00", "#0072B2"
 INK, SOFT, LINE = "#1f2933", "#52606d", "#d5dae0"
@@ -131,10 +132,10 @@ def to_svg(figure: Figure, key: str, describe: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r' id="[a-zA-Z.]+_\d+"', "", text)
-    text = TEXT.sub(lambda one: one[1] + escape(translated(unescape(one[2])), quote=False), text)
+    text = TEXT.sub(lambda one: one[1] + escape(shown(unescape(one[2])), quote=False), text)
     text = text.replace("'DejaVu Sans'", FONTS).replace("DejaVu Sans", FONTS)
     head, content = text.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
     width = round(figure.get_figwidth() * 100)
-    label = translated(describe).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    label = shown(describe).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return f'{head} role="img" aria-label="{label}" style="max-width:{width}px">{content}'

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.messages.language import gettext, localised, ngettext
+from synthpop.microdata.messages.message import Message, written
 
 BLANK = "–"
 MINUS = "−"
@@ -21,11 +22,13 @@ ROUNDING = 1e-9  # smaller absolute numbers are rounding errors of zero
 Number = Any  # what float() takes (cells of data frames have no better type), or None
 
 
+@written
 def count(value: Number) -> str:
     """Return a whole number with thousands separators."""
     return _signed(f"{_finite(value):,.0f}") if _is_finite(value) else BLANK
 
 
+@written
 def plural(value: Number, noun: str, many: str | None = None) -> str:
     """Return a count with its noun, and whatever follows it.
 
@@ -36,6 +39,7 @@ def plural(value: Number, noun: str, many: str | None = None) -> str:
     return f"{count(amount)} {ngettext(noun, many or noun + 's', amount)}"
 
 
+@written
 def number(value: Number, digits: int = 3) -> str:
     """Return a number with `digits` significant digits, whole above 1,000.
 
@@ -52,6 +56,7 @@ def number(value: Number, digits: int = 3) -> str:
     return _signed(np.format_float_positional(short, trim="-"))
 
 
+@written
 def percent(value: Number, decimals: int = 2) -> str:
     """Return a share in percent, to a fixed number of decimals."""
     if not _is_finite(value):
@@ -62,22 +67,26 @@ def percent(value: Number, decimals: int = 2) -> str:
     return _signed(_without_sign_of_zero(f"{share * 100:,.{decimals}f}")) + " %"
 
 
+@written
 def short_percent(value: Number, digits: int = 3) -> str:
     """Return a share in percent, to a number of significant digits."""
     return f"{number(100 * _finite(value), digits)} %" if _is_finite(value) else BLANK
 
 
+@written
 def change(value: Number, decimals: int = 1) -> str:
     """Return a relative difference in percent, with its sign."""
     text = points(value, decimals)
     return text if text == BLANK else f"{text} %"
 
 
+@written
 def points(value: Number, decimals: int = 2) -> str:
     """Return a difference of shares in percentage points, with its sign."""
     return _with_sign(_finite(value) * 100, decimals)
 
 
+@written
 def difference(value: Number) -> str:
     """Return a difference of counts, with its sign."""
     return _with_sign(_finite(value), 0)
@@ -99,14 +108,20 @@ def percent_tick(value: float, position: float | None = None) -> str:
     return short_percent(value)
 
 
-def join(items: Iterable[object]) -> str:
+def join(items: Iterable[object]) -> Message:
     """Return items as a list in a sentence."""
-    texts = [str(item) for item in items]
+    return _join(*items)
+
+
+@written
+def _join(*items: object) -> str:
+    texts = [f"{item}" for item in items]
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} {gettext('and')} {texts[-1]}"
 
 
+@written
 def yes_or_no(value: object) -> str:
     """Return "yes" or "no" in the current language."""
     return gettext("yes") if value else gettext("no")

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from synthpop.microdata.messages.language import gettext, translated
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import shown
 from synthpop.microdata.messages.text import tick
 from synthpop.microdata.pages.charts import nice_ticks, rectangle
 
@@ -127,7 +128,7 @@ class Plane:
         for kind, values in self._marks:
             body += getattr(frame, kind)(*values)
         body += frame.labels()
-        label = escape(translated(text), quote=True)
+        label = escape(shown(text), quote=True)
         return (
             f'<svg class="curve {name}" viewBox="0 0 {width} {height}" role="img" '
             f'aria-label="{label}" style="max-width:{width}px">{body}</svg>'
@@ -234,7 +235,7 @@ class _Frame:
 
 
 def _words(text: str) -> str:
-    return gettext(translated(text))
+    return gettext(shown(text))
 
 
 def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
