@@ -1,5 +1,7 @@
 """Splitting totals by the fractions of donors."""
 
+import numpy as np
+
 from synthpop.microdata.runs.kernel import kernel
 
 
@@ -63,3 +65,27 @@ def split_totals(totals, groups, starts, cumulative, fractions, uniforms, donors
             if abs(part) > abs(out[largest, i]):
                 largest = j
         out[largest, i] += rest
+
+
+@kernel
+def round_parts(parts, totals, donors, scale, nearly):
+    """Round the parts of each person; the largest takes up what rounding leaves.
+
+    parts (p, n), changed in place; totals (n,); donors (n,): -1 for persons who are left as they
+    are; scale: 10 to the power of the decimals; nearly: how far the largest part may be from a
+    number with as many decimals, relative to the total, to be written as that number.
+    """
+    n_parts = len(parts)
+    for i in range(len(totals)):
+        if donors[i] < 0:
+            continue
+        largest, size, total = 0, -1.0, 0.0
+        for j in range(n_parts):
+            if abs(parts[j, i]) > size:
+                largest, size = j, abs(parts[j, i])
+            parts[j, i] = np.rint(parts[j, i] * scale) / scale
+            total += parts[j, i]
+        exact = parts[largest, i] + (totals[i] - total)
+        rounded = np.rint(exact * scale) / scale
+        near = abs(rounded - exact) <= nearly * max(abs(totals[i]), 1.0)
+        parts[largest, i] = rounded if near else exact

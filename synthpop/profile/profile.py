@@ -45,10 +45,10 @@ def profile_survey(data: Any) -> SurveyProfile:
     -----
     Roles, age, sex and relation are recognised by their names (`synthpop.microdata.frame.names`),
     the relation also by a level that occurs once a household. Everything else comes from the
-    values: constants; ids (unique, or one to one with the household); further weights; copies (one to one
-    with another column, or linear in it); classes and functions of others; variables that are
-    constant within households; totals that other columns add up to; whole numbers with at most 30
-    values, which become categories. No randomness.
+    values: constants; ids (unique, or one to one with the household); further weights; copies (one
+    to one with another column, or linear in it); classes and functions of others; variables that
+    are constant within households; totals that other columns add up to; whole numbers with at most
+    30 values, which become categories. No randomness.
 
     Examples
     --------

@@ -194,7 +194,7 @@ class Components(BlockStage):
         self, model: ComponentsModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a donor for each person of the block and split its total."""
-        from synthpop.kernels.components import find_groups, split_totals
+        from synthpop.kernels.components import find_groups, round_parts, split_totals
 
         n = block.n_persons
         totals = numbers(model.total, block.columns[self.total]).astype(np.float64)
@@ -218,11 +218,9 @@ class Components(BlockStage):
             of_donors = np.flatnonzero(donors >= 0)
             without = of_donors[~np.nan_to_num(model.fractions[donors[of_donors]]).any(axis=1)]
             out[:, without] = model.fractions[donors[without]].T
+            donors[without] = -1
         if model.decimals is not None:
-            split = np.nan_to_num(out).any(axis=0) if self.unsplit else slice(None)
-            of_split = out[:, split]
-            _round_parts(of_split, totals[split], model.decimals)
-            out[:, split] = of_split
+            round_parts(out, totals, donors, 10.0**model.decimals, NEARLY)
         return dict(zip(self.parts, out, strict=True))
 
 
@@ -255,17 +253,6 @@ class ComponentsModel(StageModel):
     def n_donors(self) -> np.ndarray:
         """Number of donors of each cell, shape (c,)."""
         return np.diff(self.starts[self.first])
-
-
-def _round_parts(parts: np.ndarray, totals: np.ndarray, decimals: int) -> None:
-    """Round parts, shape (p, n), in place; the largest takes up what rounding leaves."""
-    largest = np.abs(parts).argmax(axis=0)
-    np.round(parts, decimals, out=parts)
-    persons = np.arange(len(totals))
-    exact = parts[largest, persons] + (totals - parts.sum(axis=0))
-    rounded = np.round(exact, decimals)
-    is_close = np.abs(rounded - exact) <= NEARLY * np.maximum(np.abs(totals), 1.0)
-    parts[largest, persons] = np.where(is_close, rounded, exact)
 
 
 def _collect(

@@ -301,6 +301,19 @@ def test_lower_levels_of_the_fallback_are_told() -> None:
     assert found.table["fallbacks"][0] == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("method", "notes"), [("binned", 1), ("regression", 2)])
+def test_fallbacks_of_amounts_are_counted_per_person(method: str, notes: int) -> None:
+    """Each person is drawn 20 times; regression has a model of the kind of value beside its own."""
+    frame = small_frame(60)
+    frame["code"] = [f"c{i}" for i in range(len(frame))]
+    unseen = Continuous("income", method=method, predictors=["code"])
+    known = Continuous("income", method=method, predictors=["sex"])
+    scores = cross_validate(Survey(frame, **ROLES), "income", [unseen, known], seed=1, draws=20)
+    fallbacks = scores.table.set_index("candidate")["fallbacks"].sort_values().tolist()
+    assert fallbacks[0] < 0.2  # pairs of region and sex that the training part lacks
+    assert fallbacks[1] == pytest.approx(1.0) if notes == 1 else 1.0 < fallbacks[1] <= notes
+
+
 def labels(*stages) -> list[str]:
     return list(cross_validate(small_survey(30), "status", stages, folds=2, seed=1).candidates)
 

@@ -172,3 +172,30 @@ def test_groups_of_donors_are_found_by_cell_sign_and_total(which: str) -> None:
         donors = of_cell[int(total > 0), cell]
         groups = range(first[donors], first[donors + 1])
         assert found == next(g for g in groups if total <= limits[g])
+
+
+@pytest.mark.parametrize("which", FORMS)
+@pytest.mark.parametrize("decimals", [0, 2])
+def test_rounded_parts_add_up_and_the_largest_takes_the_rest(which: str, decimals: int) -> None:
+    rng = np.random.default_rng(decimals)
+    parts = rng.lognormal(3, 2, (4, 200)) * (rng.random((4, 200)) < 0.6)
+    parts[3] *= -1
+    totals = np.round(parts.sum(axis=0), decimals)
+    totals[:5] += 1 / 3  # no number of so many decimals: the largest part carries the rest
+    donors = np.where(np.arange(200) % 7 == 6, -1, 0)
+
+    naive = parts.copy()
+    for i in np.flatnonzero(donors >= 0):
+        largest = np.abs(parts[:, i]).argmax()
+        naive[:, i] = np.round(parts[:, i], decimals)
+        exact = naive[largest, i] + (totals[i] - naive[:, i].sum())
+        whole = np.round(exact, decimals)
+        near = abs(whole - exact) <= 1e-12 * max(abs(totals[i]), 1)
+        naive[largest, i] = whole if near else exact
+
+    rounded = parts.copy()
+    form(components.round_parts, which)(rounded, totals, donors, 10.0**decimals, 1e-12)
+    np.testing.assert_array_equal(rounded, naive)
+    np.testing.assert_array_equal(rounded[:, donors < 0], parts[:, donors < 0])
+    assert np.allclose(rounded.sum(axis=0)[donors >= 0], totals[donors >= 0], rtol=1e-13)
+    assert (np.round(rounded, decimals) != rounded).any(axis=0)[donors >= 0].sum() <= 5
