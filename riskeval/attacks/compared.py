@@ -31,6 +31,7 @@ from riskeval.shared.files import drawn_rows
 from riskeval.shared.measurement import MeasureInfo, Measurement, joined
 from synthpop.microdata.frame.codes import cell_ids, encode, recode_to
 from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, plural
 from synthpop.microdata.statistics.streams import Streams
 
@@ -126,8 +127,11 @@ def _rapid(files: ComparedFiles, target: str) -> list[Measurement]:
         seed=files.drawn_seed("prediction", target),
     )  # fmt: skip
     number, cut = rapid_numbers(result)[0], len(predicted) < len(files.original)
-    sampled = f"{plural(len(predicted), 'record')} drawn at random" if cut else ""
-    strongest, beyond = f"strongest: {result.model}", beyond_strangers(result.excess)
+    sampled = message("{n} drawn at random", n=plural(len(predicted), "record")) if cut else ""
+    strongest, beyond = (
+        message("strongest: {text}", text=result.model),
+        beyond_strangers(result.excess),
+    )
     return [_shown(number, len(predicted), files.note, sampled, strongest, beyond)]
 
 
@@ -140,7 +144,11 @@ def _screen(files: ComparedFiles, target: str) -> list[Measurement]:
     )
     close = next(one for one in screen_numbers(result) if one.measurement.info.name == "close")
     cut = max(len(files.original), len(y)) > most
-    sampled = f"{plural(most, 'record')} against {count(len(x))}, drawn at random" if cut else ""
+    sampled = (
+        message("{most} against {n}, drawn at random", most=plural(most, "record"), n=count(len(x)))
+        if cut
+        else ""
+    )
     twins, against = float(files.original.duplicated(names, keep=False).mean()), "the original"
     if files.holdout is not None:
         twins, against = identical(files.original, files.holdout, names), OUTSIDE
@@ -162,9 +170,9 @@ def _membership(files: ComparedFiles, target: str) -> list[Measurement]:
         seed=files.drawn_seed("screen"),
     )  # fmt: skip
     cut = len(rows) < len(files.original)
-    sampled = f"{count(len(rows))} members drawn at random" if cut else ""
+    sampled = message("{n} members drawn at random", n=count(len(rows))) if cut else ""
     number = membership_numbers(result)[0]
-    return [_shown(number, len(rows), sampled, f"strongest: {result.method}")]
+    return [_shown(number, len(rows), sampled, message("strongest: {text}", text=result.method))]
 
 
 def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:

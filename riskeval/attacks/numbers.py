@@ -12,6 +12,7 @@ import numpy as np
 
 from riskeval.attacks.shares import Excess
 from riskeval.shared.measurement import Measurement, attribution
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent, short_percent
 
 OUTSIDE = "persons outside the original"
@@ -92,11 +93,15 @@ class AttackNumber:
         one = self.measurement
         if np.isnan(one.value):
             return ""
-        verdict = "no verdict without a hold-out"
+        verdict = message("no verdict without a hold-out")
         if self.excess is not None:
             verdict = self.excess.verdict
         if self.kind == "original" and one.baseline > 0:
-            return f"{percent(one.value / one.baseline, 0)} of what the original tells; {verdict}"
+            return message(
+                "{share} of what the original reveals; {verdict}",
+                share=percent(one.value / one.baseline, 0),
+                verdict=verdict,
+            )
         return verdict
 
 
@@ -121,7 +126,7 @@ def disco_numbers(result: Any) -> list[AttackNumber]:
     one = Measurement(
         OF_ATTACK["disco"], result.rate, result.target, records=result.n_original,
         lower=result.interval[0], upper=result.interval[1],
-        baseline=result.disclosive_original, against="the original (Dorig)",
+        baseline=result.disclosive_original, against=message("the original (Dorig)"),
     )  # fmt: skip
     return [AttackNumber(one, "original", result.excess)]
 
@@ -131,7 +136,7 @@ def unique_numbers(result: Any) -> list[AttackNumber]:
     one = Measurement(
         OF_ATTACK["replicated_uniques"], result.rate, records=result.n_original,
         lower=result.interval[0], upper=result.interval[1], baseline=result.unique_original,
-        against="uniques of the original (UiO)",
+        against=message("uniques of the original (UiO)"),
     )  # fmt: skip
     return [AttackNumber(one, "original", result.excess)]
 
@@ -142,7 +147,7 @@ def tcap_numbers(result: Any) -> list[AttackNumber]:
     for name, measure in (("dcap", "DCAP"), ("tcap", "TCAP_original")):
         low, high = result.intervals.of(measure)
         beyond = result.excess.get(measure)
-        baseline, against = result.baseline, "drawing without keys"
+        baseline, against = result.baseline, message("drawing without keys")
         if beyond is not None and name == "dcap":
             baseline, against = beyond.holdout_rate, OUTSIDE
         one = Measurement(
@@ -155,7 +160,7 @@ def tcap_numbers(result: Any) -> list[AttackNumber]:
 
 def rapid_numbers(result: Any) -> list[AttackNumber]:
     """The strongest model beside strangers, or a shuffled target."""
-    baseline, against = result.permuted_rate, "shuffled target"
+    baseline, against = result.permuted_rate, message("shuffled target")
     if result.excess is not None:
         baseline, against = result.holdout_rate, OUTSIDE
     one = Measurement(
@@ -177,8 +182,8 @@ def scenario_numbers(result: Any) -> list[AttackNumber]:
         baseline, against = row.get("rate_holdout", np.nan), OUTSIDE
         if np.isnan(baseline):
             baseline = row.get("rate_baseline", np.nan)
-            against = "" if np.isnan(baseline) else "guessing the commonest level"
-        title = f"scenario {row['scenario']}{within}"
+            against = "" if np.isnan(baseline) else message("guessing the commonest level")
+        title = message("scenario {scenario}{within}", scenario=row["scenario"], within=within)
         info = attribution("scenario", title, DISCLOSED, "Templ (2017), equations 6.17 to 6.26")
         one = Measurement(
             info, row["rate"], result.target, lower=row["lower"], upper=row["upper"],
@@ -206,7 +211,7 @@ def screen_numbers(result: Any) -> list[AttackNumber]:
     if beyond is not None:
         one = Measurement(
             OF_ATTACK["members"], beyond.rate, baseline=beyond.holdout_rate,
-            against="records of the hold-out",
+            against=message("records of the hold-out"),
         )  # fmt: skip
         numbers.append(AttackNumber(one, "strangers", beyond))
     for name in ("close", "identical"):
@@ -214,7 +219,7 @@ def screen_numbers(result: Any) -> list[AttackNumber]:
         one = Measurement(
             OF_ATTACK[name], getattr(result, name), lower=low, upper=high,
             baseline=getattr(result, f"{name}_baseline"),
-            against=f"records of the {result.baseline}",
+            against=message("records of the {baseline}", baseline=result.baseline),
         )  # fmt: skip
         numbers.append(AttackNumber(one, "strangers", result.excess.get(name)))
     return numbers

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.intervals import newcombe
 
 FEW = 25
@@ -63,7 +64,7 @@ class Excess:
     def verdict(self) -> str:
         """Say in a few words how the original stands to the hold-out."""
         if self.is_above:
-            return "above the hold-out"
+            return message("above the hold-out")
         if self.overlap:
             return "no verdict: the hold-out holds no strangers"
         return "below the hold-out" if self.is_below else "not clearly above the hold-out"
@@ -73,7 +74,7 @@ class Excess:
         """Say why the hold-out cannot stand for strangers; empty where nothing shows it."""
         if self.overlap:
             why = ", which hides a part of the excess" if self.is_above else ""
-            return f"{'Caution' if self.is_above else 'No verdict'}: {self.overlap}{why}."
+            return f"{'Caution' if self.is_above else message('No verdict')}: {self.overlap}{why}."
         if self.is_below:
             return (
                 "No verdict: the release tells more about the hold-out than about the original, as "

@@ -10,8 +10,9 @@ import pandas as pd
 
 from riskeval.attacks.registry import ATTACKS
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.messages.text import formatted, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,9 +73,12 @@ class SyntheticRisk(TableResult):
             return ""
         outside = screen.baseline == "hold-out"
         against = "strangers do" if outside else "the original records do among themselves"
-        return (
-            f"{percent(screen.identical, 1)} of the synthetic records equal an original one, where "
-            f"{percent(screen.identical_baseline, 1)} of {against}"
+        return message(
+            "{identical} of the synthetic records equal an original one, compared with "
+            "{identical_baseline} of {against}",
+            identical=percent(screen.identical, 1),
+            identical_baseline=percent(screen.identical_baseline, 1),
+            against=against,
         )
 
     @property
@@ -84,9 +88,12 @@ class SyntheticRisk(TableResult):
         if screen is None or screen.nearer is None or not screen.nearer.is_above:
             return ""
         others = "strangers" if screen.baseline == "hold-out" else "the original records themselves"
-        return (
-            f"{percent(screen.close, 1)} of the synthetic records are as near to an original one "
-            f"as only {percent(screen.close_baseline, 1)} of {others} are"
+        return message(
+            "{close} of the synthetic records are as near to an original one as only "
+            "{close_baseline} of {others} are",
+            close=percent(screen.close, 1),
+            close_baseline=percent(screen.close_baseline, 1),
+            others=others,
         )
 
     def _titles(self, rows: pd.Series) -> list[str]:
@@ -103,7 +110,11 @@ class SyntheticRisk(TableResult):
         for row in self.table.to_dict("records"):
             text = f"{title_of(row['attack'], row['target'])}: {row['measure']} {row['value']:.3g}"
             if not np.isnan(row["lower"]):
-                text += f" ({row['lower']:.3g} to {row['upper']:.3g})"
+                text += " " + message(
+                    "({lower} to {upper})",
+                    lower=formatted(row["lower"], ".3g"),
+                    upper=formatted(row["upper"], ".3g"),
+                )
             if row["against"]:
                 text += f"; {row['against']}: {row['baseline']:.3g}"
             if row["reading"]:
@@ -112,11 +123,15 @@ class SyntheticRisk(TableResult):
         for (attack, target), why in self.notes.items():
             lines.append(f"{title_of(attack, target)}: {why}.")
         for (attack, target), why in self.skipped.items():
-            lines.append(f"{title_of(attack, target)} was left out: {why}.")
+            lines.append(
+                message("{attack} was left out: {why}.", attack=title_of(attack, target), why=why)
+            )
         lines.append(
-            "No number proves the file safe: each tells one story of an intruder, and none of "
-            "these measures has a published threshold. Compare with the baselines, with the "
-            "original, and with other ways to make the file."
+            message(
+                "No number proves the file safe: each tells one story of an intruder, and none "
+                "of these measures has a published threshold. Compare with the baselines, with "
+                "the original, and with other ways to make the file."
+            )
         )
         return "\n".join(lines)
 
@@ -126,29 +141,54 @@ class SyntheticRisk(TableResult):
         skipped = f", {len(self.skipped)} {gettext('left out')}" if self.skipped else ""
         if self.above_together:
             others = [title for title in self.above if title not in self.above_together]
-            weaker = f"; weaker signs: {'; '.join(others)}" if others else ""
-            return (
+            weaker = (
+                ("; " + message("weaker signs: {name}", name="; ".join(others))) if others else ""
+            )
+            return message(
                 "The synthetic file tells more about persons of the original than about "
-                f"strangers: {'; '.join(self.above_together)}{weaker} ({n_attacks}{skipped})."
+                "strangers: {above_together}{weaker} ({n_attacks}{skipped}).",
+                above_together="; ".join(self.above_together),
+                weaker=weaker,
+                n_attacks=n_attacks,
+                skipped=skipped,
             )
         if self.above:
-            return (
-                "Signs that the synthetic file tells more about persons of the original than about "
-                f"strangers, which {n_attacks} may also show by chance: {'; '.join(self.above)}"
-                f"{skipped}."
+            return message(
+                "Signs that the synthetic file reveals more about persons of the original than "
+                "about strangers, which could also arise by chance in {n_attacks}: "
+                "{above}{skipped}.",
+                n_attacks=n_attacks,
+                above="; ".join(self.above),
+                skipped=skipped,
             )
         copies = self.copies or self.near_copies
-        copies = f" But {copies}: look for copied records." if copies else ""
+        copies = (
+            (" " + message("But {copies}: look for copied records.", copies=copies))
+            if copies
+            else ""
+        )
         if self.no_strangers:
-            return f"No verdict: {self.no_strangers} ({n_attacks}{skipped}).{copies}"
-        if self.table["excess"].isna().all():
-            return (
-                f"No verdict: without a hold-out nothing tells the risk of having taken part from "
-                f"what the keys tell about anybody ({n_attacks}{skipped}).{copies}"
+            return message(
+                "No verdict: {no_strangers} ({n_attacks}{skipped}).{copies}",
+                no_strangers=self.no_strangers,
+                n_attacks=n_attacks,
+                skipped=skipped,
+                copies=copies,
             )
-        return (
-            f"No attack finds clearly more about persons of the original than about strangers "
-            f"({n_attacks}{skipped}); stronger attacks may."
+        if self.table["excess"].isna().all():
+            return message(
+                "No verdict: without a hold-out, the risk of having taken part cannot be "
+                "separated from what the keys reveal about anybody "
+                "({n_attacks}{skipped}).{copies}",
+                n_attacks=n_attacks,
+                skipped=skipped,
+                copies=copies,
+            )
+        return message(
+            "No attack finds clearly more about persons of the original than about "
+            "strangers ({n_attacks}{skipped}); stronger attacks may.",
+            n_attacks=n_attacks,
+            skipped=skipped,
         )
 
 

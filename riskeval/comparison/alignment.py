@@ -14,6 +14,7 @@ from riskeval.keys.near import near_levels
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 
 COLUMNS = (
@@ -137,18 +138,23 @@ def match_levels(
     if rule is not None:
         return _mapped(x_codes, x_levels, y_codes, y_levels, rule)
     if not both:
-        reason = "has no level in common with the original"
+        reason = message("has no level in common with the original")
         reason += "" if rows is None else ", and one level became several"
         return MatchedLevels(x, y, "", reason, (*counts, 0))
     new = len(y_levels) - len(both)
-    how = f"{plural(len(both), 'level')} in common"
+    how = message("{n} in common", n=plural(len(both), "level"))
     if len(x_levels) == len(y_levels) == len(both):
-        how = "the same levels"
+        how = message("the same levels")
     if new:
-        how += f"; {new} of the release are not in the original"
+        how += "; " + message("{m} of the release are not in the original", m=new)
         near = near_levels(y_levels, x_levels)
         if near:
-            how += f" ({len(near)} nearly, for instance {near[0][0]!r} and {near[0][1]!r})"
+            how += " " + message(
+                "({n} nearly, for instance {a} and {b})",
+                n=len(near),
+                a=repr(near[0][0]),
+                b=repr(near[0][1]),
+            )
     return MatchedLevels(x, y, how, "", (*counts, len(both)))
 
 
@@ -232,10 +238,18 @@ def _mapped(
         for codes in (table[x_codes], y_codes)
     )
     n_unmapped = sum(level not in rule for level in x_levels)
-    how = f"{plural(len(x_levels), 'level')} of the original count as {len(set(rule.values()))}"
+    how = message(
+        "{n} of the original count as {values}",
+        n=plural(len(x_levels), "level"),
+        values=len(set(rule.values())),
+    )
     if n_unmapped:
-        how += f"; {n_unmapped} {'has' if n_unmapped == 1 else 'have'} no counterpart"
+        how += "; " + (
+            message("{n_unmapped} has no counterpart", n_unmapped=n_unmapped)
+            if n_unmapped == 1
+            else message("{n_unmapped} have no counterpart", n_unmapped=n_unmapped)
+        )
     counts = (len(x_levels), len(y_levels), len(common_levels(x, y)[0]))
     if not counts[2]:
-        return MatchedLevels(x, y, "", "has no level in common with the original", counts)
+        return MatchedLevels(x, y, "", message("has no level in common with the original"), counts)
     return MatchedLevels(x, y, how, "", counts, rule)

@@ -10,6 +10,7 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import MeasureInfo, Measurement, attempt, not_measured
+from synthpop.microdata.messages.message import message
 
 
 def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
@@ -65,7 +66,7 @@ def _attacked(
     if target in aligned.not_compared:
         return not_measured(infos, f"{target} {aligned.not_compared[target]}", [target])
     if attack.needs_holdout and files.holdout is None:
-        return not_measured(infos, "needs a hold-out")
+        return not_measured(infos, message("needs a hold-out"))
     if isinstance(compared, bool):
         targets = tuple(
             n for n in request.sensitive if n not in (*files.keys, *aligned.not_compared)

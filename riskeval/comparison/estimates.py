@@ -26,6 +26,7 @@ from riskeval.utility.regressions import regression_comparison
 from synthpop.microdata.frame.codes import cell_ids, encode
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import is_safe_statistic, safe_domains
 from synthpop.microdata.statistics.indicators.results import OVERALL
 
@@ -126,7 +127,7 @@ def compare_estimates(
     table = _stacked(tables, request.indicators)
     notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
     inner = table.loc[table["domain"] != OVERALL, "overlap"]
-    nowhere = notes or "no domain was named"
+    nowhere = notes or message("no domain was named")
     return [
         Measurement(OVERLAP, mean_of(table["overlap"].astype(float)), note=notes),
         Measurement(
@@ -287,7 +288,9 @@ def compare_regressions(
     """Overlap of the intervals of coefficients: numbers, and one row a coefficient."""
     infos = [REGRESSION_OVERLAP, SAME_CONCLUSIONS]
     if not request.regressions:
-        return not_measured(infos, "no regression was named"), pd.DataFrame(columns=REGRESSIONS)
+        return not_measured(infos, message("no regression was named")), pd.DataFrame(
+            columns=REGRESSIONS
+        )
     x, y = with_design(aligned, request)
     tables = [_regression(request, aligned, item, x, y) for item in request.regressions]
     table = pd.concat(tables, ignore_index=True)
@@ -315,7 +318,11 @@ def _regression(
     except InputError as problem:
         why = f"{problem.faults[0].where}: {problem.faults[0].what}"
         return empty.assign(note=why).reindex(columns=REGRESSIONS)
-    dropped = f"not in both files: {', '.join(result.dropped)}" if result.dropped else ""
+    dropped = (
+        message("not in both files: {levels}", levels=", ".join(result.dropped))
+        if result.dropped
+        else ""
+    )
     table = result.table.assign(
         release=aligned.release.name, formula=item.formula, family=item.family, note=dropped
     )

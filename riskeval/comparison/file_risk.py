@@ -10,6 +10,7 @@ from riskeval.measures.assess import file_measurements
 from riskeval.measures.numbers import HOUSEHOLD_RISK, LARGEST_HOUSEHOLD, NOT_DIVERSE
 from riskeval.measures.registry import MEASURES
 from riskeval.shared.measurement import Measurement, not_measured
+from synthpop.microdata.messages.message import message
 
 HOUSEHOLD = (HOUSEHOLD_RISK, LARGEST_HOUSEHOLD)
 
@@ -39,9 +40,13 @@ def file_risk(
     measured = [one.noted(note) for one in measured]
     for name in sensitive:
         if name not in frame:
-            measured += not_measured([NOT_DIVERSE], f"{name} is not in the release", [name])
+            measured += not_measured(
+                [NOT_DIVERSE], message("{name} is not in the release", name=name), [name]
+            )
     if request.household is not None and household is None:
-        measured += not_measured(HOUSEHOLD, f"{request.household} is not in the release")
+        measured += not_measured(
+            HOUSEHOLD, message("{household} is not in the release", household=request.household)
+        )
     return measured
 
 

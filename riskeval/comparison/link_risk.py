@@ -21,6 +21,7 @@ from riskeval.measures.mahalanobis_disclosure import (
 )
 from riskeval.shared.measurement import Measurement, attempt, joined, not_measured
 from synthpop.microdata.frame.frames import numbers
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.statistics.streams import Streams
 
@@ -35,7 +36,7 @@ def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     names = [name for name in request.numeric if name not in aligned.not_compared]
     rows = aligned.release.rows
     if rows is None:
-        return not_measured(INFOS, "records cannot be linked one to one")
+        return not_measured(INFOS, message("records cannot be linked one to one"))
     if not names:
         why = aligned.has(request.numeric) or "no numeric variable was named"
         return not_measured(INFOS, why)
@@ -60,11 +61,17 @@ def _judged(n_missing: int, n_unjudged: int, n: int, rate_judged: float) -> str:
     """Say on how many records a rate rests; empty where on all, complete."""
     if not n_missing:
         return ""
-    text = f"{plural(n_missing, 'record')} judged by the values that both files have"
+    text = message(
+        "{n_missing} judged by the values that both files have",
+        n_missing=plural(n_missing, "record"),
+    )
     if n_unjudged:
-        text += (
-            f"; {count(n_unjudged)} of {count(n)} could not be judged and count as safe "
-            f"({percent(rate_judged, 1)} of the others)"
+        text += "; " + message(
+            "{n_unjudged} of {n} could not be judged and count as safe ({rate_judged} of "
+            "the others)",
+            n_unjudged=count(n_unjudged),
+            n=count(n),
+            rate_judged=percent(rate_judged, 1),
         )
     return text
 
@@ -94,7 +101,11 @@ def _linkage(
 
 
 def _sampled(sample: np.ndarray, y: pd.DataFrame) -> str:
-    return f"{plural(len(sample), 'record')} drawn at random" if len(sample) < len(y) else ""
+    return (
+        message("{n} drawn at random", n=plural(len(sample), "record"))
+        if len(sample) < len(y)
+        else ""
+    )
 
 
 def _outliers(

@@ -15,9 +15,10 @@ from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
 from synthpop.microdata.frame.native import library_of
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.parameters import is_number as is_finite_number
-from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.messages.text import count, formatted, plural
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5
@@ -86,9 +87,10 @@ class ReleaseFile:
         """Return the same with further files of the method."""
         if not others:
             return self
-        note = (
-            f"numbers are means of {len(others) + 1} files; estimates and coefficients one by one "
-            "are those of the first"
+        note = message(
+            "numbers are means of {n} files; estimates and coefficients one by one are "
+            "those of the first",
+            n=len(others) + 1,
         )
         return replace(self, replicates=tuple(others), notes=(*self.notes, note))
 
@@ -212,7 +214,7 @@ def _check_levels(faults: Faults, name: str, levels: Any, original: pd.DataFrame
 
 def _weights(faults: Faults, name: str, frame: pd.DataFrame, weights: Any) -> np.ndarray | None:
     if not isinstance(weights, str):
-        return read_weights(faults, frame, weights, f"weights of {name}")
+        return read_weights(faults, frame, weights, message("weights of {name}", name=name))
     if not check_columns(faults, frame, [weights], f"weights of {name}"):
         return None
     return check_weights(faults, frame[weights], f"{weights} of {name}")
@@ -238,8 +240,13 @@ def _rows(
         rows, how, alike = _in_either_order(frame, labels, original)
         asked = release.linkable or release.kind == "perturbed"
         if not asked or alike < ALIKE:
-            text = f"rows agree with those of the original by {alike:.2f} (0: chance, 1: all)"
-            notes.append(f"linked as asked, though {text}" if asked else text)
+            text = message(
+                "rows agree with those of the original by {x} (0: chance, 1: all)",
+                x=formatted(alike, ".2f"),
+            )
+            notes.append(
+                message("linked as requested, although {text}", text=text) if asked else text
+            )
         if not asked and alike < ALIKE:
             return None
         notes += [how] if how else []
@@ -254,7 +261,9 @@ def _rows(
         notes.append("linked by the labels of the index")
         return _by_labels(faults, name, original.labels, labels)
     if release.linkable:
-        records = f"{plural(len(frame), 'record')} against {count(n_records)}"
+        records = message(
+            "{n} against {n_records}", n=plural(len(frame), "record"), n_records=count(n_records)
+        )
         hint = "Name the records with identifier, or do not call it linkable."
         faults.add(name, f"{records} cannot be linked row by row", hint=hint)
     return None

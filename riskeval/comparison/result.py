@@ -13,6 +13,7 @@ from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import plural
@@ -206,19 +207,30 @@ class Comparison(TableResult):
         """Say what was compared, which limits are met, and what is on the Pareto front."""
         n = len(self.table) - 1
         lines = [
-            f"{'1 release was' if n == 1 else f'{n} releases were'} compared with an original of "
-            f"{plural(self.table['records'].iloc[0], 'record')} on the keys "
-            f"{', '.join(self.roles['keys'])}."  # type: ignore[arg-type]
+            message(
+                "{n} compared with an original of {records} on the keys {keys}.",
+                n="1 release was" if n == 1 else f"{n} releases were",
+                records=plural(self.table["records"].iloc[0], "record"),
+                keys=", ".join(self.roles["keys"]),
+            )  # type: ignore[arg-type]
         ]
         if self.no_strangers:
-            lines.append(f"Risks beyond strangers give no verdict: {self.no_strangers}.")
+            lines.append(
+                message(
+                    "Risks compared with strangers give no verdict: {no_strangers}.",
+                    no_strangers=self.no_strangers,
+                )
+            )
         lines += [self._sentence(str(name)) for name in self.table.index]
         lines.append(self.risk_utility_map().summary())
         unmeasured = self.measures[self.measures["value"].isna()]
         if len(unmeasured):
             lines.append(
-                f"{len(unmeasured)} numbers could not be measured; the reasons are in notes. "
-                "No number proves a file safe: each describes one intruder."
+                message(
+                    "{unmeasured} numbers could not be measured; the reasons are in notes. No "
+                    "number proves a file safe: each describes one intruder.",
+                    unmeasured=len(unmeasured),
+                )
             )
         return "\n".join(lines)
 
@@ -226,15 +238,24 @@ class Comparison(TableResult):
         rows = self.measures[self.measures["release"] == name]
         asked = rows[rows["within"].notna()]
         exceeded = asked[asked["within"] == False]  # noqa: E712 - a column of objects
-        text = f"{name}: {len(asked) - len(exceeded)} of {plural(len(asked), 'limit')} met"
+        text = message(
+            "{name}: {asked} of {n} met",
+            name=name,
+            asked=len(asked) - len(exceeded),
+            n=plural(len(asked), "limit"),
+        )
         if len(exceeded):
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
-            text += f" (exceeded: {'; '.join(texts)})"
+            text += " " + message("(exceeded: {texts})", texts="; ".join(texts))
         if len(asked) and not (asked["group"] == "risk").any():
             worst = rows[rows["measure"] == "worst_risk"].iloc[0]
-            text = (
-                f"{name}: no limit of risk applies; the worst intruder finds {shown(worst)} of "
-                f"what the original tells ({worst['note']}); {text.removeprefix(f'{name}: ')}"
+            text = message(
+                "{name}: no risk limit applies; the worst-case intruder finds {worst} of what "
+                "the original reveals ({note}); {rest}",
+                name=name,
+                worst=shown(worst),
+                note=worst["note"],
+                rest=text.removeprefix(f"{name}: "),
             )
         if not rows["applies"].all():
             text += "; k-anonymity and individual risk do not apply to synthetic records"
@@ -245,5 +266,5 @@ class Comparison(TableResult):
         ]
         if len(not_compared):
             reasons = [f"{row.variable} {row.how}" for row in not_compared.itertuples()]
-            text += f"; not compared: {'; '.join(reasons)}"
+            text += "; " + message("not compared: {reasons}", reasons="; ".join(reasons))
         return text + "."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from riskeval.shared.measurement import MeasureInfo, Measurement
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 
 WORST_RISK = MeasureInfo(
@@ -44,7 +45,12 @@ def worst_risk(
         return Measurement(WORST_RISK, float("nan"), note="no risk could be measured on both files")
     key = max(shares, key=lambda name: shares[name])
     one = release[key]
-    note = f"{one.title}: {number(one.value)} against {number(original[key].value)} of the original"
+    note = message(
+        "{title}: {value} against {value_2} of the original",
+        title=one.title,
+        value=number(one.value),
+        value_2=number(original[key].value),
+    )
     return Measurement(WORST_RISK, shares[key], records=one.records, note=note)
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from synthpop.microdata.frame.names import words_of
+from synthpop.microdata.messages.message import message
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ CONCEPTS: tuple[Concept, ...] = (
     _concept(
         "date of birth",
         "key",
-        f"{REGISTERED}, and nearly unique",
+        message("{registered}, and nearly unique", registered=REGISTERED),
         "birth ?(date|day)|date of birth|dob|geburts ?(datum|tag)",
     ),
     _concept(

@@ -15,9 +15,10 @@ from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Between, Whole, check
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, percent
+from synthpop.microdata.messages.text import count, formatted, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,12 +66,36 @@ class AlphaKAnonymity(Result):
     def summary(self) -> str:
         """Return how many records violate either condition."""
         text = (
-            f"({self.alpha:g}, {self.k})-anonymity {'holds' if self.holds else 'does not hold'}: "
-            f"{count(self.n_rare)} of {count(len(self.f))} records are in groups of fewer than "
-            f"{self.k}, and {count(self.n_dominated)} in groups in which one value of "
-            f"{self.sensitive} has more than {percent(self.alpha, 0)} of the records. The most "
-            f"dominant value of a group has {percent(self.largest_share, 1)}. Alpha and k are "
-            "chosen by the office (Wong et al. 2006)."
+            message(
+                "({alpha}, {k})-anonymity holds: {n_rare} of {n} records are in groups of "
+                "fewer than {k}, and {n_dominated} in groups in which one value of {sensitive} "
+                "has more than {alpha_2} of the records. The most dominant value of a group "
+                "has {largest_share}. Alpha and k are chosen by the office (Wong et al. 2006).",
+                alpha=formatted(self.alpha, "g"),
+                k=self.k,
+                n_rare=count(self.n_rare),
+                n=count(len(self.f)),
+                n_dominated=count(self.n_dominated),
+                sensitive=self.sensitive,
+                alpha_2=percent(self.alpha, 0),
+                largest_share=percent(self.largest_share, 1),
+            )
+            if self.holds
+            else message(
+                "({alpha}, {k})-anonymity does not hold: {n_rare} of {n} records are in groups "
+                "of fewer than {k}, and {n_dominated} in groups in which one value of "
+                "{sensitive} has more than {alpha_2} of the records. The most dominant value "
+                "of a group has {largest_share}. Alpha and k are chosen by the office (Wong et "
+                "al. 2006).",
+                alpha=formatted(self.alpha, "g"),
+                k=self.k,
+                n_rare=count(self.n_rare),
+                n=count(len(self.f)),
+                n_dominated=count(self.n_dominated),
+                sensitive=self.sensitive,
+                alpha_2=percent(self.alpha, 0),
+                largest_share=percent(self.largest_share, 1),
+            )
         )
         return " ".join([text, *self.notes])
 

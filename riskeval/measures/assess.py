@@ -23,6 +23,7 @@ from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, MicrodataError
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check_choice
 from synthpop.microdata.messages.text import count, plural
 from synthpop.microdata.runs.output import listener_of
@@ -289,7 +290,7 @@ def _lacking(request: AssessRequest, measure: Measure) -> str:
     }
     for need in measure.needs:
         if not available[need]:
-            return f"it needs {NEEDS[need]}."
+            return message("it needs {needs}.", needs=NEEDS[need])
     return ""
 
 

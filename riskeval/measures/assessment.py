@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
 from riskeval.shared.measurement import Measurement
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import plural
@@ -64,19 +65,31 @@ class Assessment(TableResult):
         """Return which limits are met, then the sentence of each measure."""
         asked = sum(within is not None for within in self.table["within"])
         exceeded = self.exceeded
-        verdict = f"{asked - len(exceeded)} of {plural(asked, 'limit')} met"
+        verdict = message(
+            "{asked} of {asked_2} met", asked=asked - len(exceeded), asked_2=plural(asked, "limit")
+        )
         if not asked:
             verdict = "no limit was set, so nothing is judged"
         elif exceeded.empty:
             verdict += ", for intruders who know these keys and no more"
         lines = [
-            f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: {verdict}."
-            + ("" if exceeded.empty else f" Exceeded: {'; '.join(exceeded['number'])}.")
+            message(
+                "{n_records}, keys {keys}: {verdict}.",
+                n_records=plural(self.n_records, "record"),
+                keys=", ".join(self.keys),
+                verdict=verdict,
+            )
+            + (
+                ""
+                if exceeded.empty
+                else (" " + message("Exceeded: {names}.", names="; ".join(exceeded["number"])))
+            )
         ]
         for name, result in self.results.items():
             lines.append(f"{MEASURES[name].title}: {result.summary()}")
         lines += [
-            f"{MEASURES[name].title} was left out: {why}" for name, why in self.skipped.items()
+            message("{title} was left out: {why}", title=MEASURES[name].title, why=why)
+            for name, why in self.skipped.items()
         ]
         return "\n".join(lines)
 

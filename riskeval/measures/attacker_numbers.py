@@ -6,6 +6,8 @@ from riskeval.measures.attacker_risk import AttackerRisk, attacker_risk
 from riskeval.measures.numbers import person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted
 
 SOURCE = "El Emam and Dankar 2008"
 PROSECUTOR = person_risk(
@@ -46,10 +48,20 @@ def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measureme
     measured = [request.measured(PROSECUTOR, result.prosecutor.max())]
     if result.source == "file":
         return measured
-    how = "counted in the population" if result.source == "population" else "from the weights"
+    how = (
+        "counted in the population"
+        if result.source == "population"
+        else message("from the weights")
+    )
     above = result.table.set_index("attacker")["above"]["journalist"]
     measured += [
-        request.measured(JOURNALIST, above, note=f"threshold {result.threshold:g}; {how}"),
+        request.measured(
+            JOURNALIST,
+            above,
+            note=message(
+                "threshold {threshold}; {how}", threshold=formatted(result.threshold, "g"), how=how
+            ),
+        ),
         request.measured(K_MAP, result.k_map, note=how),
     ]
     if result.source == "population":

@@ -13,6 +13,7 @@ from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
 
@@ -44,16 +45,19 @@ class DeltaDisclosure(Result):
 
     def summary(self) -> str:
         """Return delta and what it means."""
-        text = (
-            f"Within groups of equal keys the share of a value of {self.sensitive} that occurs "
-            f"there is at most {number(np.exp(self.delta))} times its share in the file, or that "
-            f"part of it (delta = {number(self.delta)})."
+        text = message(
+            "Within groups of equal keys the share of a value of {name} that occurs there "
+            "is at most {x} times its share in the file, or that part of it (delta = {d}).",
+            name=self.sensitive,
+            x=number(np.exp(self.delta)),
+            d=number(self.delta),
         )
         if self.n_absent:
-            text += (
-                f" {plural(self.n_absent, 'record')} are in groups in which some value does not "
-                "occur: whoever knows the keys can exclude it, and delta-disclosure privacy in the "
-                "strict sense does not hold for any delta."
+            text += " " + message(
+                "{n_absent} are in groups in which some value does not occur: whoever knows "
+                "the keys can exclude it, and delta-disclosure privacy in the strict sense "
+                "does not hold for any delta.",
+                n_absent=plural(self.n_absent, "record"),
             )
         return " ".join([text, *self.notes])
 

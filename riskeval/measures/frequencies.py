@@ -15,8 +15,9 @@ from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, formatted, percent, plural
 
 __all__ = [
     "TREATMENTS",
@@ -108,19 +109,29 @@ class FrequencyCounts(Result):
         """Return how many records are rare, and how missing keys were matched."""
         n = len(self.f)
         share = self.n_unique / n if n else 0.0
-        text = (
-            f"{count(self.n_unique)} of {count(n)} records ({percent(share)}) are the only one in "
-            f"the file with their combination of {', '.join(self.keys.names)}; there are "
-            f"{count(len(self.cell_f))} distinct combinations."
+        text = message(
+            "{n_unique} of {n} records ({share}) are the only one in the file with their "
+            "combination of {names}; there are {n_2} distinct combinations.",
+            n_unique=count(self.n_unique),
+            n=count(n),
+            share=percent(share),
+            names=", ".join(self.keys.names),
+            n_2=count(len(self.cell_f)),
         )
         if (self.keys.codes < 0).any():
-            text += f" Missing keys are treated as {self.missing!r}" + (
-                f" with alpha = {self.alpha:g}." if self.missing == "wildcard" else "."
+            text += (
+                " " + message("Missing keys are treated as {missing}", missing=repr(self.missing))
+            ) + (
+                (" " + message("with alpha = {alpha}.", alpha=formatted(self.alpha, "g")))
+                if self.missing == "wildcard"
+                else "."
             )
         if self.weighted and n:
             low = int(np.count_nonzero(self.F < 100))
             stand = plural(low, "record stands", "records stand")
-            text += f" {stand} for fewer than 100 persons of the population."
+            text += " " + message(
+                "{stand} for fewer than 100 persons of the population.", stand=stand
+            )
         return text
 
 

@@ -16,6 +16,7 @@ from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
@@ -70,12 +71,19 @@ class KAnonymity(Result):
         blank = n_blank(self.counts)
         names = ", ".join(self.counts.keys.names)
         violations = [
-            f"{count_text(count)} of {count_text(n)} records ({percent(count / max(n, 1))}) "
-            f"violate {k}-anonymity"
+            message(
+                "{count} of {n} records ({count_2}) violate {k}-anonymity",
+                count=count_text(count),
+                n=count_text(n),
+                count_2=percent(count / max(n, 1)),
+                k=k,
+            )
             for k, count in self.violations.items()
         ]
-        text = (
-            f"{'; '.join(violations)}: fewer than k records of the file share their key ({names})."
+        text = message(
+            "{violations}: fewer than k records of the file share their key ({names}).",
+            violations="; ".join(violations),
+            names=names,
         )
         if 0 < blank < n:
             text = self._blank_sentence(n, blank) + text
@@ -85,7 +93,7 @@ class KAnonymity(Result):
                 "no record can be rare."
             )
         else:
-            text += f" The file as a whole is {self.k}-anonymous."
+            text += " " + message("The file as a whole is {k}-anonymous.", k=self.k)
         return text + (
             " Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
             "k-anonymity says nothing about the population or about what a group has in common."
@@ -94,12 +102,22 @@ class KAnonymity(Result):
     def _blank_sentence(self, n: int, blank: int) -> str:
         others = count_text(n - blank)
         visible = "; ".join(
-            f"{count_text(count)} of the other {others} violate {k}-anonymity"
+            message(
+                "{count} of the other {others} violate {k}-anonymity",
+                count=count_text(count),
+                others=others,
+                k=k,
+            )
             for k, count in self.visible_violations.items()
         )
         return (
-            f"{plural(blank, 'record has', 'records have')} every key missing and may be anybody. "
-            f"Without them, {visible}. Where they count as matches of every record, "
+            message(
+                "{blank} every key missing and may be anybody. Without them, {visible}. Where "
+                "they count as matches of every record",
+                blank=plural(blank, "record has", "records have"),
+                visible=visible,
+            )
+            + ", "
         )
 
 

@@ -18,10 +18,11 @@ from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import MISSING, encode, first_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 
 MISSING_SENSITIVE = ("category", "ignore")
 KINDS = ("distinct", "entropy", "recursive")
@@ -84,14 +85,25 @@ class LDiversity(Result):
             same = self.violations(2)[name]
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0
             sentences.append(
-                f"{name}: for {count_text(same)} of {count_text(n)} records "
-                f"({percent(same / max(n, 1))}) all records with the same {keys} have the same "
-                f"value{none}, so the key alone discloses it; the smallest distinct l of the file "
-                f"is {smallest:g}."
+                message(
+                    "{name}: for {same} of {n} records ({share}) all records with the same {keys} "
+                    "have the same value{none}, so the key alone discloses it; the smallest "
+                    "distinct l of the file is {smallest}.",
+                    name=name,
+                    same=count_text(same),
+                    n=count_text(n),
+                    share=percent(same / max(n, 1)),
+                    keys=keys,
+                    none=none,
+                    smallest=formatted(smallest, "g"),
+                )
             )
         text = " ".join(sentences) + (
-            " Distinct l = 2 is the least that protects anything (Machanavajjhala et al. 2007); "
-            "how much more is needed is a decision of the office."
+            " "
+            + message(
+                "Distinct l = 2 is the least that protects anything (Machanavajjhala et al. "
+                "2007); how much more is needed is a decision of the office."
+            )
         )
         return " ".join([text, *self.notes])
 

@@ -15,10 +15,11 @@ from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, OneOf, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.messages.text import formatted, percent, plural
 from synthpop.microdata.statistics.robust import Scatter, scatter, squared_distances
 
 DISTANCE_SCALE = 0.05
@@ -91,16 +92,26 @@ class MahalanobisDisclosure(Result):
 
     def summary(self) -> str:
         """Say what the two rates mean."""
-        stand_in = f" Classical covariance: {self.fallback}." if self.fallback else ""
-        return (
-            f"Robust Mahalanobis disclosure: {percent(self.rate1)} of "
-            f"{count_text(len(self.risky1))} records have released values of "
-            f"{', '.join(self.variables)} too near the true ones, where outlying records need more "
-            f"distance (RMDID1, k = {self.k:g}); {percent(self.rate2)} are moreover alone within "
-            f"{self.k2:g} standard deviations in the released file (RMDID2). "
-            f"{plural(self.n_unjudged, 'record has', 'records have')} no value in common with the "
-            "original and could not be judged. There is no published threshold; compare releases "
-            f"with the same k.{stand_in}"
+        stand_in = (
+            (" " + message("Classical covariance: {fallback}.", fallback=self.fallback))
+            if self.fallback
+            else ""
+        )
+        return message(
+            "Robust Mahalanobis disclosure: {rate1} of {n} records have released values of "
+            "{variables} too near the true ones, where outlying records need more distance "
+            "(RMDID1, k = {k}); {rate2} are also alone within {k2} standard deviations in "
+            "the released file (RMDID2). {n_unjudged} no value in common with the original "
+            "and could not be judged. There is no published threshold; compare releases "
+            "with the same k.{stand_in}",
+            rate1=percent(self.rate1),
+            n=count_text(len(self.risky1)),
+            variables=", ".join(self.variables),
+            k=formatted(self.k, "g"),
+            rate2=percent(self.rate2),
+            k2=formatted(self.k2, "g"),
+            n_unjudged=plural(self.n_unjudged, "record has", "records have"),
+            stand_in=stand_in,
         )
 
 

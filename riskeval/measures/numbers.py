@@ -17,8 +17,9 @@ from riskeval.measures.t_closeness import TCloseness
 from riskeval.measures.uniqueness import PopulationUniqueness
 from riskeval.recovery.result import Recovery
 from riskeval.shared.measurement import Direction, MeasureInfo, Measurement, Unit
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import number, percent, plural
+from synthpop.microdata.messages.text import formatted, number, percent, plural
 
 PERSONS = ("original", "perturbed")
 """Kinds of file in which a record stands for a person: rarity means nothing for synthetic ones."""
@@ -30,7 +31,15 @@ def person_risk(
 ) -> MeasureInfo:  # fmt: skip
     """Return what a risk of a file is in which a record stands for a person."""
     return MeasureInfo(
-        name, "file risk", better, unit, meaning, source, title, kinds=PERSONS, single=single
+        name,
+        message("file risk"),
+        better,
+        unit,
+        meaning,
+        source,
+        title,
+        kinds=PERSONS,
+        single=single,
     )
 
 
@@ -140,8 +149,8 @@ def below(k: int) -> MeasureInfo:
     if k == 2:
         return UNIQUE
     return person_risk(
-        f"below_{k}", f"Violations of {k}-anonymity", "records",
-        f"records whose key fewer than {k} records share", "Samarati and Sweeney 1998",
+        f"below_{k}", message("Violations of {k}-anonymity", k=k), "records",
+        message("records whose key fewer than {k} records share", k=k), "Samarati and Sweeney 1998",
     )  # fmt: skip
 
 
@@ -149,17 +158,23 @@ def below(k: int) -> MeasureInfo:
 def visible(k: int) -> MeasureInfo:
     """Return what violations of k-anonymity beside blank records are."""
     return person_risk(
-        f"below_{k}_visible", f"Violations of {k}-anonymity among records with keys", "records",
-        f"records with a key that fewer than {k} records share, where records without any key "
-        "match nobody", "Samarati and Sweeney 1998",
-    )  # fmt: skip
+        f"below_{k}_visible",
+        message("Violations of {k}-anonymity among records with keys", k=k),
+        "records",
+        message(
+            "records with a key that fewer than {k} records share, where records without "
+            "any key match nobody",
+            k=k,
+        ),
+        "Samarati and Sweeney 1998",
+    )
 
 
 def _missing_note(request: AssessRequest, treatment: str) -> str:
     """Say how missing keys were treated, where there are any."""
     if not (request.counts.keys.codes < 0).any():
         return ""
-    return f"missing keys: {treatment}"
+    return message("missing keys: {treatment}", treatment=treatment)
 
 
 TREATMENTS = {
@@ -199,7 +214,10 @@ def of_counts(counts: FrequencyCounts, request: AssessRequest) -> list[Measureme
 def _k_limit(k: int, request: AssessRequest) -> dict[str, Any]:
     if k != request.limits.k:
         return {}
-    return {"limit": 0.0, "limit_source": f"k = {k}, as asked; {PRACTICE}"}
+    return {
+        "limit": 0.0,
+        "limit_source": message("k = {k}, as asked; {practice}", k=k, practice=PRACTICE),
+    }
 
 
 def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement]:
@@ -211,7 +229,9 @@ def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement
         limit = _k_limit(k, request)
         measured.append(request.measured(below(k), count, note=note, **limit))
         if 0 < blank < len(result.f):
-            text = f"{plural(blank, 'record has', 'records have')} every key missing"
+            text = message(
+                "{blank} every key missing", blank=plural(blank, "record has", "records have")
+            )
             others = result.visible_violations[k]
             records = len(result.f) - blank
             measured.append(
@@ -226,22 +246,24 @@ def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement
 def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[Measurement]:
     """Individual and household risk; persons and households are judged by the same limits."""
     limits = request.limits
-    note = "" if result.weighted else "no weights: the file counts as the whole population"
+    note = "" if result.weighted else message("no weights: the file counts as the whole population")
     mean: dict[str, Any] = {
         "limit": limits.global_risk,
-        "limit_source": "0.01 is sdcMicro's default" if limits.global_risk == 0.01 else "as asked",
+        "limit_source": message("0.01 is sdcMicro's default")
+        if limits.global_risk == 0.01
+        else message("as asked"),
         "note": note,
     }
     largest: dict[str, Any] = {
         "limit": limits.record_risk,
-        "limit_source": "0.09: European Medicines Agency, Policy 0070"
+        "limit_source": message("0.09: European Medicines Agency, Policy 0070")
         if limits.record_risk == 0.09
-        else "as asked",
+        else message("as asked"),
         "note": note,
     }
     benchmark = result.benchmark
     reach = ", which no risk can reach" if benchmark > 1 else ""
-    text = f"benchmark {number(benchmark)}{reach}"
+    text = message("benchmark {benchmark}{reach}", benchmark=number(benchmark), reach=reach)
     measured = [
         request.measured(EXPECTED, result.expected_reidentifications, note=note),
         request.measured(GLOBAL_RISK, result.global_risk, **mean),
@@ -262,9 +284,12 @@ def of_uniqueness(result: PopulationUniqueness, request: AssessRequest) -> list[
     if not result.n_records:
         return []
     low, high = result.tau1_range
-    note = (
-        f"method {result.chosen}; the three methods give {number(low)} to {number(high)}; "
-        f"{plural(result.n_sample_uniques, *ALONE)}"
+    note = message(
+        "method {chosen}; the three methods give {low} to {high}; {n_sample_uniques}",
+        chosen=result.chosen,
+        low=number(low),
+        high=number(high),
+        n_sample_uniques=plural(result.n_sample_uniques, *ALONE),
     )
     missing = _missing_note(request, TREATMENTS["own-category"])
     measured = request.measured(POPULATION_UNIQUES, result.tau1, lower=low, upper=high, note=note)
@@ -284,9 +309,11 @@ def of_diversity(result: LDiversity, request: AssessRequest) -> list[Measurement
                 result.violations(least)[name],
                 target=name,
                 limit=None if request.limits.l is None else 0.0,
-                limit_source=f"l = {least:g}; 2 is the least that protects (Machanavajjhala et al. "
-                "2007)",
-                note=f"fewer than {least:g} values",
+                limit_source=message(
+                    "l = {least}; 2 is the least that protects (Machanavajjhala et al. 2007)",
+                    least=formatted(least, "g"),
+                ),
+                note=message("fewer than {n} values", n=formatted(least, "g")),
             ).noted(note)
         )
         smallest = float(values.min()) if len(values) else 0.0
@@ -303,7 +330,7 @@ def of_closeness(result: TCloseness, request: AssessRequest) -> list[Measurement
             float(result.per_record[name].max()) if len(result.per_record) else 0.0,
             target=name,
             limit=request.limits.t,
-            limit_source="as asked",
+            limit_source=message("as asked"),
             note=f"{kind} distance",
         ).noted(note, *result.notes)
         for name, kind in result.distance.items()
@@ -323,7 +350,7 @@ def of_log_ratios(result: ByVariable, request: AssessRequest) -> list[Measuremen
     return [
         request.measured(
             DELTA, one.delta, target=name,
-            note=f"{plural(one.n_absent, 'record')} in groups that lack a value",
+            note=message("{n} in groups that lack a value", n=plural(one.n_absent, 'record')),
         ).noted(*one.notes)
         for name, one in result.by_variable.items()
     ]  # fmt: skip
@@ -337,9 +364,13 @@ def of_dominance(result: ByVariable, request: AssessRequest) -> list[Measurement
             one.largest_share,
             target=name,
             limit=one.alpha,
-            limit_source="as asked",
-            note=f"{plural(one.n_violating, 'record violates', 'records violate')} "
-            f"({one.alpha:g}, {one.k})-anonymity",
+            limit_source=message("as asked"),
+            note=message(
+                "{n_violating} ({alpha}, {k})-anonymity",
+                n_violating=plural(one.n_violating, "record violates", "records violate"),
+                alpha=formatted(one.alpha, "g"),
+                k=one.k,
+            ),
         ).noted(*one.notes)
         for name, one in result.by_variable.items()
     ]
@@ -347,7 +378,11 @@ def of_dominance(result: ByVariable, request: AssessRequest) -> list[Measurement
 
 def of_cells(result: RiskyCells, request: AssessRequest) -> list[Measurement]:
     """Records in a small cell."""
-    text = f"{len(result.table)} tables of up to {plural(result.table['dimension'].max(), 'key')}"
+    text = message(
+        "{tables} tables of up to {n}",
+        tables=len(result.table),
+        n=plural(result.table["dimension"].max(), "key"),
+    )
     return [request.measured(RISKY_CELLS, int((result.per_record > 0).sum()), note=text)]
 
 
@@ -355,9 +390,9 @@ def of_suda(result: Any, request: AssessRequest) -> list[Measurement]:
     """Special uniques and the highest score."""
     note = _missing_note(request, TREATMENTS[result.missing])
     fraction = (
-        "a census"
+        message("a census")
         if result.dis_fraction == 1
-        else f"sampling fraction {percent(result.dis_fraction)}"
+        else message("sampling fraction {p}", p=percent(result.dis_fraction))
     )
     return [
         request.measured(
@@ -371,9 +406,11 @@ def of_suda(result: Any, request: AssessRequest) -> list[Measurement]:
 
 def of_outliers(result: OutlierRisk, request: AssessRequest) -> list[Measurement]:
     """Isolated values in the tails of the numeric keys."""
-    note = (
-        f"{plural(int(result.above.sum()), 'record')} at or above the "
-        f"{100 * result.percentile:g} % percentile; near is within {100 * result.reach:g} %"
+    note = message(
+        "{n} at or above the {percentile} % percentile; near is within {reach} %",
+        n=plural(int(result.above.sum()), "record"),
+        percentile=formatted(100 * result.percentile, "g"),
+        reach=formatted(100 * result.reach, "g"),
     )
     return [request.measured(OUTLIERS, int(result.isolated.sum()), note=note)]
 
@@ -386,13 +423,15 @@ def of_recovery(result: Recovery, request: AssessRequest) -> list[Measurement]:
     assert result.below is not None
     cells = result.cells if result.n_right is None else result.cells[result.cells["right"]]
     rules = ", ".join(f"{rule} {count_text(n)}" for rule, n in cells["rule"].value_counts().items())
-    note = f"from {rules}" if rules else "" if result.n_holes else "no key value is missing"
+    note = (
+        f"from {rules}" if rules else "" if result.n_holes else message("no key value is missing")
+    )
     holes = max(result.n_holes, 1)
     limit = 0 if request.limits.k == 3 else None
     return [
         request.measured(RECOVERED, len(cells), records=holes, note=note),
         request.measured(
             BELOW_RECOVERED, result.below[1], limit=limit,
-            limit_source="as for 3-anonymity" if limit == 0 else "",
+            limit_source=message("as for 3-anonymity") if limit == 0 else "",
         ),
     ]  # fmt: skip

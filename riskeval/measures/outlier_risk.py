@@ -13,9 +13,10 @@ from synthpop.microdata.frame.checks import as_frame, check_columns, check_numer
 from synthpop.microdata.frame.frames import as_names, check_finite, listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, SHARE, check
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, formatted, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,16 +50,23 @@ class OutlierRisk(Result):
     def summary(self) -> str:
         """Return how many records stand out and how many of them on their own."""
         n = len(self.above)
-        groups = f" of their {', '.join(self.by)}" if self.by else ""
+        groups = (" " + message("of their {by}", by=", ".join(self.by))) if self.by else ""
         alone = int(self.isolated.sum())
-        return (
-            f"Outliers: {plural(int(self.above.sum()), 'record')} of {count(n)} "
-            f"({percent(self.above.mean() if n else 0.0)}) are at or above the "
-            f"{100 * self.percentile:g} % percentile{groups} on at least one of "
-            f"{', '.join(self.per_variable['variable'])}. For {count(alone)} of them "
-            f"no other value lies within {100 * self.reach:g} %: changes of that size leave them "
-            "recognisable, so top coding or stronger noise is needed. The percentile is a choice "
-            "of the office and depends on the skewness of the variable (SDC practice guide)."
+        return message(
+            "Outliers: {n} of {all} ({share}) are at or above the {percentile} % "
+            "percentile{groups} on at least one of {variable}. For {alone} of them no "
+            "other value lies within {reach} %: changes of that size leave them "
+            "recognisable, so top coding or stronger noise is needed. The percentile is a "
+            "choice of the office and depends on the skewness of the variable (SDC "
+            "practice guide).",
+            n=plural(int(self.above.sum()), "record"),
+            all=count(n),
+            share=percent(self.above.mean() if n else 0.0),
+            percentile=formatted(100 * self.percentile, "g"),
+            groups=groups,
+            variable=", ".join(self.per_variable["variable"]),
+            alone=count(alone),
+            reach=formatted(100 * self.reach, "g"),
         )
 
 

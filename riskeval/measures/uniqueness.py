@@ -18,6 +18,7 @@ from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, number, percent, plural
 
@@ -83,14 +84,24 @@ class PopulationUniqueness(TableResult):
             else "the sampling fraction is above 0.1 and it is the smaller of two estimates"
         )
         return (
-            f"About {count(self.population_uniques)} of {count(self.population_size)} persons "
-            f"({percent(self.population_uniques / self.population_size, 3)}) are alone in the "
-            f"population with their {', '.join(self.keys)}. Of the "
-            f"{plural(self.n_sample_uniques, *ALONE)} of the file about {number(self.tau1)} are "
-            f"such persons: an intruder who finds them can be sure. Method: {self.chosen}, since "
-            f"{why} (rule of Dankar et al. 2012); the three methods range from "
-            f"{number(self.tau1_range[0])} to {number(self.tau1_range[1])} such records, so take "
-            "the number as an order of magnitude."
+            message(
+                "About {population_uniques} of {population_size} persons ({share}) are unique "
+                "in the population on {keys}. Of the {n_sample_uniques} of the file about "
+                "{tau1} are such population uniques, for which a match is certain. Method: "
+                "{chosen}, since {why} (rule of Dankar et al. 2012); the three methods range "
+                "from {low} to {high} such records, so take the number as an order of "
+                "magnitude.",
+                population_uniques=count(self.population_uniques),
+                population_size=count(self.population_size),
+                share=percent(self.population_uniques / self.population_size, 3),
+                keys=", ".join(self.keys),
+                n_sample_uniques=plural(self.n_sample_uniques, *ALONE),
+                tau1=number(self.tau1),
+                chosen=self.chosen,
+                why=why,
+                low=number(self.tau1_range[0]),
+                high=number(self.tau1_range[1]),
+            )
             if self.n_records
             else "The file is empty: nobody is unique."
         )

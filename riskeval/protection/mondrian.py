@@ -16,6 +16,7 @@ from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.frame.frames import as_names, is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import plural
 
@@ -96,8 +97,14 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
         method="mondrian",
         parameters={"keys": names, "k": k, "household": household},
         notes=[
-            f"{plural(len(sizes), 'region')} of {sizes.min()} to {plural(sizes.max(), 'record')}; "
-            f"counted anew, every combination of the keys has at least {k} records.",
+            message(
+                "{n} of {min} to {n_2}; counted anew, every combination of the keys has at "
+                "least {k} records.",
+                n=plural(len(sizes), "region"),
+                min=sizes.min(),
+                n_2=plural(sizes.max(), "record"),
+                k=k,
+            ),
             *([] if homes is None else homes.notes()),
         ],
         details={
@@ -206,4 +213,4 @@ def _text(inside: np.ndarray, levels: tuple[Any, ...], dash: str | None) -> str 
         text = f"{levels[filled[0]]}{dash}{levels[filled[-1]]}"
     else:
         text = ", ".join(str(levels[code]) for code in filled)
-    return f"{text} or missing" if len(filled) < len(inside) else text
+    return message("{text} or missing", text=text) if len(filled) < len(inside) else text

@@ -27,8 +27,9 @@ from synthpop.microdata.frame.codes import cell_ids, encode, encode_keys, first_
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Method
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import formatted, plural
 from synthpop.microdata.statistics.streams import Streams
 
 TOLERANCE = 1e-9
@@ -189,16 +190,28 @@ def _perturbed(
     homes = job.homes
     if homes is not None and name in homes.variables:  # one row a household, then copied
         rows = homes.first_filled(codes >= 0)
-        notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
+        notes.append(
+            message("{name}: once for each of {n}.", name=name, n=plural(len(homes), "household"))
+        )
         drawn = _column(codes[rows], levels, rows, name, job)
         new = np.where(codes < 0, -1, drawn.codes[homes.number])
     else:
         drawn = _column(codes, levels, np.arange(len(codes)), name, job)
         new = drawn.codes
-    notes.append(f"{name}: {drawn.expected:.1f} changes were expected.")
+    notes.append(
+        message(
+            "{column}: {n} changes were expected.", column=name, n=formatted(drawn.expected, ".1f")
+        )
+    )
     if keeps_frequencies(job.plan[name][0]):
         what = "frequencies" if job.weight is None else "weighted frequencies"
-        notes.append(f"Its {what} are kept in expectation (largest gap {drawn.gap:.1g}).")
+        notes.append(
+            message(
+                "Its {what} are kept in expectation (largest gap {gap}).",
+                what=what,
+                gap=formatted(drawn.gap, ".1g"),
+            )
+        )
     return new, drawn
 
 

@@ -22,6 +22,7 @@ from riskeval.shared.files import read_seed
 from synthpop.microdata.frame.frames import as_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Options
 from synthpop.microdata.messages.parameters import NONE, POSITIVE, SHARE, Between
 from synthpop.microdata.messages.text import count, percent, plural
@@ -220,20 +221,37 @@ def _notes(
     for row in ranks.itertuples():
         if row.narrow:
             notes.append(
-                f"Little protection: {plural(row.narrow, 'value')} of {row.variable} could move "
-                f"by fewer than {USEFUL_REACH} ranks only; raise p or join strata."
+                message(
+                    "Little protection: {narrow} of {variable} could move by fewer than "
+                    "{useful_reach} ranks only; raise p or join strata.",
+                    narrow=plural(row.narrow, "value"),
+                    variable=row.variable,
+                    useful_reach=USEFUL_REACH,
+                )
             )
         if row.extremes_stayed:
             where = plural(row.extremes_stayed, "stratum (or the file)", "strata")
             notes.append(
-                f"The largest or smallest {row.variable} is still on its own record in {where}: "
-                "give top and bottom."
+                message(
+                    "The largest or smallest {variable} is still on its own record in {where}: "
+                    "give top and bottom.",
+                    variable=row.variable,
+                    where=where,
+                )
             )
         if row.not_swapped:
-            notes.append(f"{plural(row.not_swapped, 'value')} of {row.variable} found no partner.")
+            notes.append(
+                message(
+                    "{not_swapped} of {variable} found no partner.",
+                    not_swapped=plural(row.not_swapped, "value"),
+                    variable=row.variable,
+                )
+            )
     correlation = zip(ranks["variable"], ranks["correlation"].to_numpy(float), strict=True)
     correlations = ", ".join(
-        f"{name} {value:.4f}" if np.isfinite(value) else f"{name} undefined (it has one value)"
+        f"{name} {value:.4f}"
+        if np.isfinite(value)
+        else message("{name} undefined (it has one value)", name=name)
         for name, value in correlation
     )
     what = "every value is still in the file"
@@ -241,11 +259,15 @@ def _notes(
         counts = [
             f"{name} {count(int(tail.sum()))}" for name, tail in zip(names, tails, strict=True)
         ]
-        what = f"values at the ends became their mean ({', '.join(counts)})"
+        what = message("values at the ends became their mean ({counts})", counts=", ".join(counts))
     return [
         *notes,
-        f"Ranks differ by at most {percent(p)} of the records (checked afterwards), {what}.",
-        f"Correlation with the original: {correlations}.",
+        message(
+            "Ranks differ by at most {p} of the records (checked afterwards), {what}.",
+            p=percent(p),
+            what=what,
+        ),
+        message("Correlation with the original: {correlations}.", correlations=correlations),
     ]
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.frame.frames import usual_types
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
 
@@ -90,16 +91,21 @@ class Protected(Result):
         """Say what was changed and which guarantees were verified."""
         changed = self.changes.loc[self.changes["cells"] > 0]
         counts = [f"{row.column} {count(row.cells)}" for row in changed.itertuples()]
-        text = (
-            f"{self.method}: {plural(self.cells_changed, 'cell')} changed in "
-            f"{count(self.records_changed)} of {plural(self.n_records, 'record')} "
-            f"({percent(self.share_of_records)})"
+        text = message(
+            "{verb}: {cells} changed in {rows} of {records} ({share})",
+            verb=self.method,
+            cells=plural(self.cells_changed, "cell"),
+            rows=count(self.records_changed),
+            records=plural(self.n_records, "record"),
+            share=percent(self.share_of_records),
         )
         text += f": {', '.join(counts)}." if counts else "."
         if self.cells_suppressed:
-            text += f" {count(self.cells_suppressed)} of these cells are now missing."
+            text += " " + message(
+                "{n} of these cells are now missing.", n=count(self.cells_suppressed)
+            )
         if self.seed is not None:
-            text += f" Seed {self.seed} repeats it."
+            text += " " + message("Seed {seed} repeats it.", seed=self.seed)
         return " ".join([text, *self.notes])
 
 

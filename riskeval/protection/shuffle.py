@@ -18,6 +18,7 @@ from riskeval.shared.files import read_seed
 from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.microdata.statistics.formula import Allowed, Formula, read_formula
@@ -181,9 +182,12 @@ def _shuffled(
         parameters={"formula": formula, "method": method, "seed": streams.seed},
         seed=streams.seed,
         notes=[
-            "Every variable has exactly the values it had (checked afterwards).",
-            f"The other variables explain of the ranks: {listed}; the more, the nearer the "
-            "released values are to the true ones.",
+            message("Every variable has exactly the values it had (checked afterwards)."),
+            message(
+                "The other variables explain of the ranks: {listed}; the more, the nearer the "
+                "released values are to the true ones.",
+                listed=listed,
+            ),
         ],
         details={"explained": share},
     )

@@ -27,6 +27,7 @@ from riskeval.recovery.result import read_back_text
 from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, plural
 
 
@@ -265,14 +266,31 @@ def _promise(plan: SuppressionPlan, below: int) -> str:
     """Say how many records each combination of keys matches."""
     wanted = []
     for subset, k in plan.wanted.items():
-        keys = "all keys" if subset == len(plan.keys) else f"every {subset} of the keys"
+        keys = (
+            "all keys"
+            if subset == len(plan.keys)
+            else message("every {subset} of the keys", subset=subset)
+        )
         wanted.append(
-            f"{k} records on {' and '.join(subset) if isinstance(subset, tuple) else keys}"
+            message(
+                "{k} records on {subset}",
+                k=k,
+                subset=" and ".join(subset) if isinstance(subset, tuple) else keys,
+            )
         )
     within = f" within {', '.join(plan.strata)}" if plan.strata else ""
-    who = f"all records but {count(below)} match" if below else "every record matches"
-    text = f"Counted anew, {who} at least {' and '.join(wanted)}{within}"
-    return f"{text} (missing values: {plan.missing})."
+    who = (
+        message("all records but {below} match", below=count(below))
+        if below
+        else "every record matches"
+    )
+    text = message(
+        "Recounted, {who} at least {wanted}{within}",
+        who=who,
+        wanted=" and ".join(wanted),
+        within=within,
+    )
+    return message("{text} (missing values: {missing}).", text=text, missing=plan.missing)
 
 
 def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: int) -> list[str]:
@@ -287,9 +305,12 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
             return first
         return [
             *first,
-            f"But {read_back_text(recovery, 'suppressed value')}, and "
-            f"{plural(below, 'record is', 'records are')} below again then: give household and "
-            "weights, or drop these columns.",
+            message(
+                "But {recovery}, and {below} below again then: give household and weights, or "
+                "drop these columns.",
+                recovery=read_back_text(recovery, "suppressed value"),
+                below=plural(below, "record is", "records are"),
+            ),
         ]
     return [*first, *withstanding_notes(outcome, below)]
 
@@ -297,17 +318,27 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
 def withstanding_notes(outcome: Outcome, below: int) -> list[str]:
     """Say whether a result holds after the attack, for how many records not and why."""
     notes = [
-        "This holds after an attack that fills holes from members, rows, weights, columns and the "
-        "order of the file."
+        message(
+            "This holds after an attack that fills holes from members, rows, weights, "
+            "columns and the order of the file."
+        )
     ]
     if below:
         notes = [
-            f"For {plural(below, 'record')} no suppression helps: every key that is left follows "
-            "from other parts of the file. Drop or coarsen what tells them, or name it as linked."
+            message(
+                "For {below} no suppression helps: every remaining key follows from other "
+                "parts of the file. Drop or coarsen the columns that reveal them, or declare "
+                "them as linked.",
+                below=plural(below, "record"),
+            )
         ]
     for key, tellers in outcome.tellers.items():
         notes.append(
-            f"Where {key} follows from {join(sorted(tellers))}, other keys were suppressed instead."
+            message(
+                "Where {key} follows from {tellers}, other keys were suppressed instead.",
+                key=key,
+                tellers=join(sorted(tellers)),
+            )
         )
     return notes
 
@@ -326,9 +357,19 @@ def _household_notes(
     still_rare = rare_households(
         outcome.believed[:, columns], homes, shared, plan.k, codes[:, columns]
     )
-    text = (
-        f"{plural(rare, 'household')} matched fewer than {plan.k} households on "
-        f"{join(plan.household_keys)}"
+    text = message(
+        "{rare} matched fewer than {k} households on {household_keys}",
+        rare=plural(rare, "household"),
+        k=plan.k,
+        household_keys=join(plan.household_keys),
     )
     exception = " (too few have their size)" if still_rare else ""
-    return [f"{text}; {count(still_rare)} still do{exception}.", *homes.notes()]
+    return [
+        message(
+            "{text}; {still_rare} still do{exception}.",
+            text=text,
+            still_rare=count(still_rare),
+            exception=exception,
+        ),
+        *homes.notes(),
+    ]

@@ -18,6 +18,7 @@ from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.text import count, join, number, plural
 
@@ -103,11 +104,18 @@ def suppress_risky(
     # 3. Say what holds
     if homes is not None:
         if homes.variables:
-            notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
+            notes.append(
+                message(
+                    "{column}: for all members of a household or for none.",
+                    column=join(homes.variables),
+                )
+            )
         notes += homes.notes()
     recovery = details["recovery"]
     if recovery.n_right:
-        notes.append(f"But {read_back_text(recovery, 'suppressed value')}.")
+        notes.append(
+            message("But {recovery}.", recovery=read_back_text(recovery, "suppressed value"))
+        )
     ranked = dict(zip(names, map(int, ranks), strict=True))
     return protected(
         frame,
@@ -138,7 +146,13 @@ def _suppressed(
         for name in order:
             intruder.hide(released, hidden, name, intruder.risk(released) > threshold)
     details: dict[str, Any] = {"above": first}
-    notes = [f"{plural(first, 'record')} had a risk above {number(threshold)}."]
+    notes = [
+        message(
+            "{n} had a risk above {threshold}.",
+            n=plural(first, "record"),
+            threshold=number(threshold),
+        )
+    ]
     # what the other members, rows, weights and columns tell is no protection: hide more
     recovery = intruder.attack(released, hidden)
     at_first = recovery.n_right
@@ -153,7 +167,14 @@ def _suppressed(
         details["still_above"] = still = int((intruder.risk(known) > threshold).sum())
         after = " after what can be read back is filled in" if at_first else ""
         columns = join(intruder.names)
-        notes.append(f"Estimated anew on {columns}{after}, {count(still)} still have.")
+        notes.append(
+            message(
+                "Estimated anew on {columns}{after}, {still} still have.",
+                columns=columns,
+                after=after,
+                still=count(still),
+            )
+        )
     return released, details | {"recovery": recovery}, notes
 
 

@@ -15,6 +15,7 @@ from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, plural
 
 Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
@@ -84,7 +85,7 @@ def _wide(
     columns = {}
     for place in range(members.shape[1]):
         for name in personal:
-            column = f"{name} of member {place + 1}"
+            column = message("{name} of member {place}", name=name, place=place + 1)
             rows = members[:, [place]]
             cells[column] = (name, rows)
             columns[column] = frame[name].iloc[rows[:, 0]].to_numpy()
@@ -112,14 +113,20 @@ def _take_nearest(
 
 def _notes(keys: Sequence[str], groups: np.ndarray, k: int) -> list[str]:
     n_groups, n_rare = len(np.unique(groups[groups >= 0])), int((groups < 0).sum())
-    text = (
-        f"{join(keys)}: the values of all members are shared by at least {count(k)} households of "
-        f"their size ({plural(n_groups, 'group')})."
+    text = message(
+        "{keys}: the values of all members are shared by at least {k} households of "
+        "their size ({n_groups}).",
+        keys=join(keys),
+        k=count(k),
+        n_groups=plural(n_groups, "group"),
     )
     if not n_rare:
         return [text]
     return [
         text,
-        f"{plural(n_rare, 'household')} of a size that too few have took the values of the nearest "
-        "persons: their make-up stays rare.",
+        message(
+            "{n_rare} of too rare a size took the values of the nearest persons: their "
+            "composition stays rare.",
+            n_rare=plural(n_rare, "household"),
+        ),
     ]

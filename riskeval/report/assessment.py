@@ -14,6 +14,7 @@ from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.pages.charts import value_bar
@@ -103,7 +104,7 @@ def assessment_facts(assessment: Assessment, external: bool) -> dict[str, Any]:
         "sensitive": ", ".join(assessment.sensitive),
         "numeric": ", ".join(assessment.numeric),
         "rows": _rows(assessment, measurements, external),
-        "sorts": [] if external else [("over", "value over limit")],
+        "sorts": [] if external else [("over", message("value over limit"))],
         "riskiest": None if external else riskiest_records(risk),
         "contributions": None if external else _contributions(assessment),
         "sizes": None if external else _msu_sizes(assessment),
@@ -146,17 +147,25 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
     if not within:
         limits = verdict("Limits", "none set", "none", "Set limits in the table [assess.limits].")
     elif exceeded:
-        of = f"{exceeded} of {plural(len(within), 'limit')}"
-        text = f"{of} {'is' if exceeded == 1 else 'are'} exceeded."
+        of = message("{exceeded} of {n}", exceeded=exceeded, n=plural(len(within), "limit"))
+        text = (
+            message("{of} is exceeded.", of=of)
+            if exceeded == 1
+            else message("{of} are exceeded.", of=of)
+        )
         limits = verdict("Limits", "exceeded", "bad", text, "#measures")
     else:
-        every = "The only limit is" if len(within) == 1 else f"All {len(within)} limits are"
-        text = f"{every} met, for intruders who know these keys and no more."
+        every = (
+            "The only limit is"
+            if len(within) == 1
+            else message("All {n} limits are", n=len(within))
+        )
+        text = message("{every} met, for intruders who know these keys and no more.", every=every)
         limits = verdict("Limits", "met", "good", text, "#measures")
     return [
         limits,
-        _judged_group("Identity disclosure", identity, IDENTITY, external),
-        _judged_group("Attribute disclosure", attribute, ATTRIBUTES, external)
+        _judged_group(message("Identity disclosure"), identity, IDENTITY, external),
+        _judged_group(message("Attribute disclosure"), attribute, ATTRIBUTES, external)
         if attribute
         else verdict(
             "Attribute disclosure", "not assessed", "none", "Declare sensitive variables."
@@ -176,7 +185,9 @@ def _judged_group(
         word, level = ("met", "good") if all(within) else ("exceeded", "bad")
     group = visible(group, external)
     chosen = [one for name in first for one in group if one.info.name == name][:2] or group[:2]
-    text = "; ".join(f"{one.title}: {shown(one, external)}" for one in chosen) or "Not shown"
+    text = "; ".join(f"{one.title}: {shown(one, external)}" for one in chosen) or message(
+        "Not shown"
+    )
     return verdict(what, word, level, f"{text}.", f"#{row_id(chosen[0].key)}" if chosen else "")
 
 
@@ -200,7 +211,12 @@ def _place(one: Measurement, external: bool) -> str:
 
 
 def _exceeds(one: Measurement, external: bool) -> str:
-    text = f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted"
+    text = message(
+        "{title}: {value}, {limit} accepted",
+        title=one.title,
+        value=shown(one, external),
+        limit=limit_text(one),
+    )
     return f"{text} ({one.limit_source})" if one.limit_source else text
 
 
@@ -225,7 +241,13 @@ def _row(
     measure = MEASURES.get(name)
     sentences = [_meaning(one, external)]
     if measure is not None:
-        sentences.append(f"{measure.question} Source: {one.info.source or measure.source}.")
+        sentences.append(
+            message(
+                "{question} Source: {source}.",
+                question=measure.question,
+                source=one.info.source or measure.source,
+            )
+        )
     charts = []
     if is_first and not external and name in assessment.results:
         sentences.append(assessment.results[name].summary())
@@ -252,7 +274,7 @@ def _bar(one: Measurement) -> str:
     if one.limit is not None and one.applies:
         bound = one.limit / (one.records if one.info.unit == "records" and one.records else 1)
         reach = max(1.25 * bound, value) if value == value else 1.25 * bound
-        text += f", limit {limit_text(one)}"
+        text += ", " + message("limit {limit}", limit=limit_text(one))
     elif one.info.unit not in ("records", "share", "probability", "overlap"):
         return ""
     return value_bar(value, bound, reach or 1.0, text, at_least=one.at_least)
@@ -274,7 +296,7 @@ def _meaning(one: Measurement, external: bool) -> str:
     if one.note and not external:
         text += f"; {one.note.rstrip('.')}"
     if one.limit_source and one.limit is not None:
-        text += f"; limit: {one.limit_source}"
+        text += "; " + message("limit: {limit_source}", limit_source=one.limit_source)
     return f"{text}."
 
 
@@ -304,5 +326,5 @@ def _contributions(assessment: Assessment) -> dict[str, Any] | None:
             if item.contribution > 0
         ]
         rows.append((row.variable, ", ".join(top), percent(row.contribution / 100, 1)))
-    head = ("Key", "Values that contribute most", "Part of all scores")
+    head = ("Key", message("Values that contribute most"), message("Part of all scores"))
     return table(head, rows, text_columns=2)

@@ -60,17 +60,17 @@ def _limit(of_name: pd.DataFrame) -> str:
     limited = of_name[of_name["limit"].notna()]
     if limited.empty:
         return gettext("more" if of_name.iloc[0]["better"] == "high" else "less")
-    return f"at most {number(float(limited['limit'].to_numpy()[0]))}"
+    return message("at most {to_numpy}", to_numpy=number(float(limited["limit"].to_numpy()[0])))
 
 
 def limits_table(comparison: Comparison) -> Table:
     """Each limit with its source; and what has none."""
     limited = comparison.measures[comparison.measures["limit"].notna()]
     rows = [
-        (row["title"], f"at most {number(row['limit'])}", row["limit_source"])
+        (row["title"], message("at most {limit}", limit=number(row["limit"])), row["limit_source"])
         for row in limited.drop_duplicates("name").to_dict("records")
     ]
-    rows.append(("Every other number", gettext("none"), NO_LIMIT))
+    rows.append((message("Every other number"), gettext("none"), NO_LIMIT))
     return table(("Number", "Limit", "Source"), rows, text_columns=3)
 
 
@@ -91,7 +91,9 @@ def overlap_table(comparison: Comparison) -> Table:
             else "–"
             for name in releases
         ]
-        title = f"{indicator.replace('_', ' ')} of {variable}"
+        title = message(
+            "{indicator} of {variable}", indicator=indicator.replace("_", " "), variable=variable
+        )
         where = gettext("all") if domain == OVERALL else domain
         original = (
             f"{number(float(first['original']))} [{number(float(first['lower_original']))}; "
@@ -208,7 +210,7 @@ def files_table(comparison: Comparison, external: bool) -> Table:
         kind, records = gettext(row.kind), count(row.records)
         rows.append((row.release, kind, method, *notes, records, linked, weighted))
     head = ["File", "Kind", "Method", *([] if external else ["Found"]), "Records",
-            "Linked one to one", "Weights"]  # fmt: skip
+            message("Linked one to one"), "Weights"]  # fmt: skip
     return table(head, rows, text_columns=3 if external else 4)
 
 
@@ -220,7 +222,7 @@ def shared_table(comparison: Comparison) -> Table:
         (row.release, row.variable, gettext(str(row.role)), yes_or_no(row.compared), row.how)
         for row in shared[~plain].itertuples()
     ]
-    head = ("Release", "Variable", "Role", "Compared", "How, or why not")
+    head = ("Release", "Variable", "Role", "Compared", message("How, or why not"))
     return table(head, rows, text_columns=5)
 
 
@@ -232,7 +234,9 @@ def notes_table(comparison: Comparison) -> Table:
     for place, numbers in notes.groupby(["note", notes["value"].isna()], sort=False):
         note, missing = place
         for names, titles in _alike(numbers):
-            files = "every file" if len(names) == len(comparison.table) else ", ".join(names)
+            files = (
+                message("every file") if len(names) == len(comparison.table) else ", ".join(names)
+            )
             measured = gettext("not measured" if missing else "measured")
             rows.append((measured, files, note, titles))
     return table(("Numbers", "Files", "Note", "Which"), rows, text_columns=4)

@@ -36,26 +36,30 @@ def verdict_rows(
     if not asked:
         limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
     elif clean:
-        word, level = ("met", "good") if len(clean) == len(names) else ("met by some", "look")
+        word, level = (
+            ("met", "good") if len(clean) == len(names) else (message("met by some"), "look")
+        )
         text = message(MET, names=join(clean))
         without = [name for name in clean if not (asked[name]["group"] == "risk").any()]
         if without:
-            word, level = "no risk limit met", "look"
+            word, level = message("no risk limit met"), "look"
             text += " " + message(NO_RISK_LIMIT, names=join(without))
         limits = verdict("Limits", word, level, text, "#limits")
     else:
         text = "No release meets every limit; the table below says which are exceeded."
         limits = verdict("Limits", "exceeded", "bad", text, "#limits")
     front = int(first.frame["pareto"].sum())
-    word, level = ("a choice", "look") if front > 1 else ("clear", "none")
-    word = word if front else "not measured"
+    word, level = (message("a choice"), "look") if front > 1 else ("clear", "none")
+    word = word if front else message("not measured")
     trade = verdict("Risk and utility", word, level, first.summary(), "#map")
     absent = comparison.measures["value"].isna().sum()
     grey = (~comparison.measures["applies"].astype(bool)).sum()
     what = "could not be measured or may not be shown" if external else "could not be measured"
     text = f"{plural(int(absent), 'number')} {what}"
     if grey:
-        text += f"; {plural(int(grey), 'number does', 'numbers do')} not apply to a kind of release"
+        text += "; " + message(
+            "{n} not apply to a kind of release", n=plural(int(grey), "number does", "numbers do")
+        )
     text += " and are never judged." if grey else "."
     word, level = ("complete", "good") if not absent else ("partly", "look")
     measured = verdict("Measured", word, level, text, "#shared")
@@ -75,7 +79,11 @@ def _risk_left(comparison: Comparison) -> dict[str, str]:
     if worst.isna().all():
         return verdict("Risk left", "not measured", "none", "No intruder could be measured.")
     parts = [f"{name} {values_text(comparison, 'worst_risk', str(name))}" for name in worst.index]
-    word, level = ("as the original", "bad") if worst.max() >= NEARLY_ALL else ("a part", "look")
+    word, level = (
+        (message("as the original"), "bad")
+        if worst.max() >= NEARLY_ALL
+        else (message("a part"), "look")
+    )
     return verdict("Risk left", word, level, message(RISK_LEFT, parts=join(parts)), "#risk")
 
 
@@ -87,6 +95,10 @@ def worst_rows(comparison: Comparison) -> list[dict[str, str]]:
     findings = []
     for exceeded in sorted(by_number, key=len, reverse=True)[:MOST_FINDINGS]:
         title, measure = exceeded.iloc[0][["title", "measure"]]
-        text = f"{title} exceeds its limit in {join(exceeded['release'].astype(str))}"
+        text = message(
+            "{title} exceeds its limit in {names}",
+            title=title,
+            names=join(exceeded["release"].astype(str)),
+        )
         findings.append(finding(text, "#risk", advice_on(measure)))
     return findings

@@ -25,7 +25,7 @@ def shown(one: Measurement, external: bool = False) -> str:
     unit, value = one.info.unit, one.value
     if external:
         if one.info.single:
-            return "not shown"
+            return message("not shown")
         if unit in ("records", "persons"):
             return rounded(value)
         if unit == "probability":

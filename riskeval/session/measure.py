@@ -16,8 +16,9 @@ from riskeval.shared.show import lower
 from riskeval.utility.registry import IL1S, UTILITIES, UtilityInput
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, join, number, plural
+from synthpop.microdata.messages.text import count, formatted, join, number, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.individual_result import IndividualRisk
@@ -67,13 +68,19 @@ def compare_risks(
         return BeforeAfter(table, text, columns)
     below = int(current["below_3"])
     again = int(current.get("below_3_after_recovery", below))
-    text = (
-        f"{first:.2f} re-identifications were expected in the original file, {last:.2f} now; "
-        f"{plural(below, 'record matches', 'records match')} fewer than 3 on "
-        f"{', '.join(roles.keys)} (3 and 5 are the customary limits)"
+    text = message(
+        "{first} re-identifications were expected in the original file, {last} now; "
+        "{below} fewer than 3 on {keys} (3 and 5 are the customary limits)",
+        first=formatted(first, ".2f"),
+        last=formatted(last, ".2f"),
+        below=plural(below, "record matches", "records match"),
+        keys=", ".join(roles.keys),
     )
     if again != below:
-        text += f", {count(again)} once missing values that follow from the file are filled in"
+        text += ", " + message(
+            "{again} once missing values that follow from the file are filled in",
+            again=count(again),
+        )
     text += "."
     if uncertain:
         text += " Keys were post-randomised: their true risk is lower than the number says."
@@ -94,15 +101,20 @@ def compare_columns(
     rows |= {label: (one.info.perfect, one.value) for label, one in losses.items()}
     table = pd.DataFrame(rows, index=["original", "current"]).T
     table.index.names = ["column", "number"]
-    text = (
-        f"{count(changed)} of {count(current.size)} cells differ from the original file after "
-        f"{plural(n_steps, 'step')}."
+    text = message(
+        "{changed} of {size} cells differ from the original file after {n_steps}.",
+        changed=count(changed),
+        size=count(current.size),
+        n_steps=plural(n_steps, "step"),
     )
     for il1s in (one.value for one in losses.values() if one.info is IL1S):
         names = [n for n in roles.numeric if is_number(current[n])]
-        text += (
-            f" Values of {join(names)} changed by {number(2**0.5 * il1s)} standard deviations on "
-            f"average (IL1s = {number(il1s)}; there is no threshold)."
+        text += " " + message(
+            "Values of {name} changed by {x} standard deviations on average (IL1s = {y}; "
+            "there is no threshold).",
+            name=join(names),
+            x=number(2**0.5 * il1s),
+            y=number(il1s),
         )
     return BeforeAfter(table, text, {"current": losses})
 

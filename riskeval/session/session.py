@@ -27,6 +27,7 @@ from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import in_library, library_of
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Shown
@@ -371,7 +372,12 @@ class ProtectionSession(SessionVerbs, Shown):
         verbs = ", ".join(step.verb for step in self.steps)
         steps = f"{plural(self._position, 'step')}: {verbs}." if verbs else "No step so far."
         records, keys = plural(len(self.original_frame), "record"), join(self.roles.keys)
-        return f"Protection of {records} with the key variables {keys}. {steps}"
+        return message(
+            "Protection of {records} with the key variables {keys}. {steps}",
+            records=records,
+            keys=keys,
+            steps=steps,
+        )
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() if self._position else view(self.summary())

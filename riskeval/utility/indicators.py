@@ -15,9 +15,10 @@ from riskeval.utility.overlaps import BOUNDS, OUTSIDE, finish, mean_of
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.statistics.indicators.results import OVERALL
 
 
@@ -53,17 +54,24 @@ class IndicatorComparison(TableResult):
         for name in self.indicators:
             rows = self.table[self.table["indicator"] == name]
             overall = rows[rows["domain"] == OVERALL].iloc[0]
-            text = (
-                f"{name} of {self.variable}: {overall['original']:.4g} in the original, "
-                f"{overall['released']:.4g} in the release ({overall['relative']:.3g} % apart; "
-                f"confidence intervals overlap by {percent(overall['overlap'], 1)})."
+            text = message(
+                "{name} of {variable}: {original} in the original, {released} in the release "
+                "({relative} % apart; confidence intervals overlap by {overlap}).",
+                name=name,
+                variable=self.variable,
+                original=formatted(overall["original"], ".4g"),
+                released=formatted(overall["released"], ".4g"),
+                relative=formatted(overall["relative"], ".3g"),
+                overlap=percent(overall["overlap"], 1),
             )
             domains = rows.iloc[1:]
             if len(domains):
-                text += (
-                    f" Over {len(domains)} domains the relative difference is "
-                    f"{mean_of(domains['relative']):.3g} % on average, at most "
-                    f"{domains['relative'].max():.3g} %."
+                text += " " + message(
+                    "Over {domains} domains the relative difference is {relative} % on average, at "
+                    "most {max} %.",
+                    domains=len(domains),
+                    relative=formatted(mean_of(domains["relative"]), ".3g"),
+                    max=formatted(domains["relative"].max(), ".3g"),
                 )
             lines.append(text)
         lines.append(

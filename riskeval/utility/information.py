@@ -13,8 +13,9 @@ from riskeval.shared.files import check_numbers, compares_rows, ones, read_files
 from synthpop.microdata.frame.frames import as_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.statistics.robust import classical, correlations, robust, squared_distances
 
 NAN = float("nan")
@@ -75,19 +76,28 @@ class InformationLoss(Result):
 
     def summary(self) -> str:
         """Return the losses in words."""
-        text = (
-            f"Information loss of {', '.join(self.variables)} (0 is none; there is no threshold: "
-            "compare releases of the same file)."
+        text = message(
+            "Information loss of {variables} (0 is none; there is no threshold: compare "
+            "releases of the same file).",
+            variables=", ".join(self.variables),
         )
         if np.isfinite(self.il1s):
-            text += (
-                f" Values moved by {self.il1s:.4g} sqrt(2) standard deviations on average (IL1s, "
-                f"Templ 2017, equation 5.9) and by {percent(self.il1)} of their size (IL1)."
+            text += " " + message(
+                "Values moved by {il1s} sqrt(2) standard deviations on average (IL1s, Templ "
+                "2017, equation 5.9) and by {il1} of their size (IL1).",
+                il1s=formatted(self.il1s, ".4g"),
+                il1=percent(self.il1),
             )
         if np.isfinite(self.eigenvalues):
-            text += f" The eigenvalues of the correlations changed by {self.eigenvalues:.4g} in sum"
+            text += " " + message(
+                "The eigenvalues of the correlations changed by {eigenvalues} in total",
+                eigenvalues=formatted(self.eigenvalues, ".4g"),
+            )
             if np.isfinite(self.correlations):
-                text += f", correlations by {self.correlations:.4g} on average"
+                text += ", " + message(
+                    "correlations by {correlations} on average",
+                    correlations=formatted(self.correlations, ".4g"),
+                )
             text += "."
         return " ".join([text, *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
 
@@ -275,7 +285,7 @@ def _robust(
     za, zb = (a - a.mean(axis=0)) / spread_a, (b - b.mean(axis=0)) / spread_b
     first, second = robust(za), robust(zb)
     if why := first.fallback or second.fallback:
-        notes.append(f"robust estimates fell back to classical ones: {why}")
+        notes.append(message("robust estimates fell back to classical ones: {why}", why=why))
         first, second = classical(za), classical(zb)
     eigen = eigenvalue_difference(first.covariance, second.covariance)
     if not paired:

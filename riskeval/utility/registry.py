@@ -29,6 +29,7 @@ from riskeval.utility.k_way_tables import table_distances
 from riskeval.utility.propensity_scores import propensity
 from synthpop.microdata.frame.frames import is_number, numbers
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.statistics.streams import Streams
 
@@ -175,7 +176,7 @@ def _numbers(files: UtilityInput) -> list[Measurement]:
 def _moved(files: UtilityInput, names: list[str], note: str) -> list[Measurement]:
     """IL1s of linked records: mean over the cells of |x - y| / (sqrt(2) S)."""
     if files.rows is None:
-        return not_measured([IL1S], "records cannot be linked one to one")
+        return not_measured([IL1S], message("records cannot be linked one to one"))
     x = numbers(files.original, names)
     known = [column[~np.isnan(column)] for column in x.T]
     spread = np.array([values.std(ddof=1) if len(values) > 1 else 0.0 for values in known])
@@ -191,7 +192,7 @@ def _structure(files: UtilityInput, names: list[str], note: str) -> list[Measure
     """Change of the (weighted) correlation matrix of complete records."""
     infos = [EIGENVALUES, CORRELATIONS]
     if len(names) == 1:
-        return not_measured(infos, "one variable has no correlations")
+        return not_measured(infos, message("one variable has no correlations"))
     x, y = numbers(files.original, names), numbers(files.released, names)
     whys: list[str] = []
     losses = correlation_losses(x, y, (files.weights, files.released_weights), whys)
@@ -258,7 +259,9 @@ def _propensity(files: UtilityInput) -> list[Measurement]:
         categorical=few, share=0.5, max_rows=files.most_records,
         seed=int(Streams(files.seed).at("compare", "propensity").integers(2**62)),
     )  # fmt: skip
-    sampled = f"at most {plural(files.most_records, 'record')} of each file, drawn at random"
+    sampled = message(
+        "at most {n} of each file, drawn at random", n=plural(files.most_records, "record")
+    )
     text = joined(
         note,
         "" if result.converged else "the fit stopped before it converged",

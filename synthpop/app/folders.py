@@ -14,6 +14,7 @@ from tempfile import mkdtemp
 from synthpop.app.project import FILE, Project, load
 from synthpop.app.state import STORED
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count
 
 MEBI = 1024 * 1024
@@ -51,14 +52,16 @@ def stored_name(name: str) -> str:
 
     suffix = Path(name).suffix.lower()
     if suffix not in (*READERS, ARCHIVE, ".toml"):
-        what = f"files of type {suffix or '(none)'} are not read"
+        what = message("files of type {suffix} are not read", suffix=suffix or "(none)")
         raise InputError.of("upload", "file", what, f"Choose one of {', '.join(READERS)}.")
     return f"data-{secrets.token_hex(8)}{suffix}"
 
 
 def too_large(size: int, limit: int) -> InputError:
     """Return the error of an upload that is too large."""
-    what = f"has {count(size / MEBI)} MB, more than {count(limit / MEBI)} MB"
+    what = message(
+        "has {n} MB, more than {limit} MB", n=count(size / MEBI), limit=count(limit / MEBI)
+    )
     hint = "Start the app with a larger --upload-limit, or leave out columns."
     return InputError.of("upload", "file", what, hint)
 

@@ -11,7 +11,7 @@ import pandas as pd
 from synthpop.evaluation.ranking import LARGE
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import message
-from synthpop.microdata.messages.text import number, short_percent
+from synthpop.microdata.messages.text import formatted, number, short_percent
 
 
 def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:
@@ -19,17 +19,23 @@ def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str
     what = comparison_title(row, name)
     correlation = row["measure"] == "correlation"
     value = number(row["value"], 2) if correlation else short_percent(row["value"], 2)
-    who = "of the households" if row["kind"] in HOUSEHOLD_UNITS else "of the persons"
+    who = (
+        message("of the households")
+        if row["kind"] in HOUSEHOLD_UNITS
+        else message("of the persons")
+    )
     who = gettext("of the pairs" if row["kind"] == "members" else who)
     meaning = message(MEANINGS[row["measure"]], value=value, who=who)
     if row["kind"] == "components":
-        text = "{what}: the parts do not add up for {value} of the persons more than in the survey."
+        text = message(
+            "{what}: the parts do not add up for {value} of the persons more than in the survey."
+        )
         return message(text, what=what, value=value)
     expected = max(row["expected_sampling_error"], row["expected_simulation_error"])
     if row["ratio"] >= LARGE or not expected > 0:
-        text = "{what}: {meaning}, where the survey shows no variation."
+        text = message("{what}: {meaning}, where the survey shows no variation.")
         return message(text, what=what, meaning=meaning)
-    text = "{what}: {meaning}, {times} the survey's sampling error."
+    text = message("{what}: {meaning}, {times} the survey's sampling error.")
     return message(text, what=what, meaning=meaning, times=times(row["ratio"]))
 
 
@@ -67,7 +73,7 @@ def comparison_title(row: Mapping[Any, Any], name: Callable[[str], str] = str) -
     if kind == "members":
         return message("{variable} of members of one household", variable=variable)
     if kind == "household counts":
-        text = "Number of members with {variable} {where}"
+        text = message("Number of members with {variable} {where}")
         return message(text, variable=variable, where=where) if where else variable
     if kind == "household sums":
         text = message("Household sum of {variable}", variable=variable)
@@ -90,8 +96,13 @@ def classifier_sentences(table: pd.DataFrame) -> list[str]:
         by_chance = row["auc"] <= 0.5 + 2.5 * row["expected_error"]
         meaning = "no better than a coin toss" if by_chance else "0.5 is a coin toss, 1 certainty"
         sentences.append(
-            f"Classifier: boosted trees tell {row['units']} of the population from those of the "
-            f"survey with an AUC of {row['auc']:.2f} ({meaning})."
+            message(
+                "Classifier: boosted trees tell {units} of the population from those of the "
+                "survey with an AUC of {auc} ({what}).",
+                units=row["units"],
+                auc=formatted(row["auc"], ".2f"),
+                what=meaning,
+            )
         )
     return sentences
 
@@ -107,8 +118,15 @@ def overall_sentences(distances: pd.DataFrame) -> list[str]:
         worst = rows.iloc[int(rows["value"].to_numpy().argmax())]
         sentences.append(
             text.format(name=worst["variable"], value=short_percent(worst["value"], 2))
-            + f" Sampling error of the survey: {short_percent(worst['expected_sampling_error'], 2)}"
-            f"; simulation error: {short_percent(worst['expected_simulation_error'], 2)}."
+            + (
+                " "
+                + message(
+                    "Sampling error of the survey: {expected_sampling_error}; simulation error: "
+                    "{expected_simulation_error}.",
+                    expected_sampling_error=short_percent(worst["expected_sampling_error"], 2),
+                    expected_simulation_error=short_percent(worst["expected_simulation_error"], 2),
+                )
+            )
         )
     return sentences
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import number_axis, percent_axis, wrapped
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import HALF, POPULATION, SAMPLE, WIDE, new_figure, styled
 
 COLUMNS, MOST_PANELS = 3, 12
@@ -23,7 +24,7 @@ def curve(table: pd.DataFrame, names: FigureNames) -> Figure:
     axes = figure.subplots()
     _lines(axes, table)
     axes.set_xlabel(wrapped(names.axis(name), 60))
-    axes.set_ylabel("Share of persons at or below")
+    axes.set_ylabel(message("Share of persons at or below"))
     _legend(figure)
     return figure
 
@@ -70,7 +71,7 @@ def _panels(
             last_row = max(r for r in range(n_rows) if r * n_columns + column < len(groups))
             grid[last_row, column].tick_params(labelbottom=True)
     figure.supxlabel(wrapped(xlabel, 90), fontsize=9, color="#52606d")
-    figure.supylabel("Share of persons at or below", fontsize=9, color="#52606d")
+    figure.supylabel(message("Share of persons at or below"), fontsize=9, color="#52606d")
     _legend(figure)
     return figure
 
@@ -89,7 +90,7 @@ def _legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=SAMPLE, linewidth=3.2, alpha=0.75, label="Survey, weighted"),
+        Line2D([], [], color=SAMPLE, linewidth=3.2, alpha=0.75, label=message("Survey, weighted")),
         Line2D([], [], color=POPULATION, linewidth=1.3, label="Population"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)

@@ -16,6 +16,7 @@ from synthpop.microdata.frame.dataset import restore_column
 from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.show import diagram, step_text, view
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.survey import Survey
@@ -79,10 +80,14 @@ class FittedPipeline(FittedRecipe):
     def summary(self) -> str:
         """Return what was learned, from what, in a few sentences."""
         labels = [getattr(step, "label", type(step).__name__) for step in self.steps]
-        return (
-            f"Recipe of {plural(len(labels), 'step')}, learned from a survey of "
-            f"{plural(self.survey.n_persons, 'person')} with seed {self.seed}: "
-            f"{', '.join(labels)}. {plural(len(self.fallbacks), 'fallback')}."
+        return message(
+            "Recipe of {n}, learned from a survey of {n_persons} with seed {seed}: "
+            "{labels}. {fallbacks}.",
+            n=plural(len(labels), "step"),
+            n_persons=plural(self.survey.n_persons, "person"),
+            seed=self.seed,
+            labels=", ".join(labels),
+            fallbacks=plural(len(self.fallbacks), "fallback"),
         )
 
     def __repr__(self) -> str:

@@ -20,6 +20,7 @@ from synthpop.microdata.frame.block import Sample
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.dataset import restore_column
 from synthpop.microdata.messages.errors import ConvergenceWarning, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.population.manifest import SurveyStepRecord
@@ -77,7 +78,7 @@ def calibrate_coarsely(
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 result = calibrate(complete, coarse)
         except InputError as problem:
-            note = f"weights were left as they are: {problem.faults[0]}"
+            note = message("weights were left unchanged: {reason}", reason=problem.faults[0])
         else:
             if result.converged:
                 details["calibrated"] = [margin.label for margin in coarse]

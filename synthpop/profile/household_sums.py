@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.frame.names import RESERVED
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.statistics.indicators.equivalised import equivalised_size
 from synthpop.profile.columns import ColumnProfile
@@ -240,7 +241,7 @@ def _of_one(
     if kind == "scale":
         why = f"an equivalised household sum of {other}"
         return replace(item, use="left out", why=why, detail=other), None
-    why, expression = f"the household sum of {other}", f"sum({word(other)})"
+    why, expression = message("the household sum of {column}", column=other), f"sum({word(other)})"
     if kind == "modified":
         why += " over the modified OECD scale"
         expression += f" / equivalised_size({word(str(age))})"

@@ -10,6 +10,7 @@ import numpy as np
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
@@ -115,7 +116,7 @@ class _Profiler(ColumnReader):
                 if columns[other].use == "left out":
                     continue
                 if dependence.is_copy(name, other, self.frame, self.codes):
-                    why = f"tells the same as {other}"
+                    why = message("tells the same as {column}", column=other)
                     columns[name] = replace(item, use="left out", why=why, detail=other)
                     break
 
@@ -146,9 +147,12 @@ class _Profiler(ColumnReader):
                 limits = dependence.class_limits(self.frame[name], values)
                 if limits is None:
                     continue
-                use, why = "derive", f"classes of {other}"
+                use, why = "derive", message("classes of {column}", column=other)
                 if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
-                    use, why = "left out", f"{why}, missing for some who have one"
+                    use, why = (
+                        message("left out"),
+                        message("{why}, missing for some persons who have one", why=why),
+                    )
                 else:
                     self.derived[name] = {"breaks": limits[0], "labels": limits[1]}
                 columns[name] = replace(columns[name], use=use, why=why, detail=other)
@@ -162,7 +166,7 @@ class _Profiler(ColumnReader):
                     self.derived[name] = {
                         "mapping": dict(zip(pairs[other], pairs[name], strict=True))
                     }
-                    why = f"a function of {other}"
+                    why = message("a function of {column}", column=other)
                     columns[name] = replace(columns[name], use="derive", why=why, detail=other)
                     break
 
@@ -175,7 +179,7 @@ class _Profiler(ColumnReader):
         coded = [n for n, item in columns.items() if item.use == "categorical"]
         self.relation = relation_column(self.frame, coded, self.index)
         if self.relation is not None:
-            why = "one level occurs once in each household: a relation"
+            why = message("one level occurs once in each household: a relation")
             columns[self.relation] = replace(columns[self.relation], use="structure", why=why)
         for name, item in columns.items():
             if item.use not in ("categorical", "continuous"):
@@ -183,7 +187,7 @@ class _Profiler(ColumnReader):
             if self.index.constant(self.codes[name]):
                 has_few_values = int(self.frame[name].nunique()) <= MOST_LEVELS
                 use = "structure" if has_few_values else "continuous"
-                why = f"one value in each household, {item.why}"
+                why = message("one value in each household, {why}", why=item.why)
                 columns[name] = replace(item, use=use, why=why, together="shared")
 
     def _totals(self, columns: dict[str, ColumnProfile]) -> dict[str, tuple[str, ...]]:
@@ -218,9 +222,9 @@ class _Profiler(ColumnReader):
     def _mark_part(
         columns: dict[str, ColumnProfile], part: str, total: str, shared: str | None
     ) -> None:
-        use, why = "components", f"a part of {total}"
+        use, why = "components", message("a part of {total}", total=total)
         if shared is not None:
-            use = "left out"
+            use = message("left out")
             why += ", which members of a household share: only totals of persons can be split"
         note = columns[part].note
         note = joined_notes(*(text for text in note.split("; ") if not text.startswith("rare")))
@@ -248,7 +252,7 @@ class _Profiler(ColumnReader):
             start = ages.first_age(age, special)
             if start is not None:
                 columns[name] = replace(item, first_age=start, note=joined_notes(
-                    item.note, f"begins at age {number(start)}"))  # fmt: skip
+                    item.note, message("begins at age {n}", n=number(start))))  # fmt: skip
                 starts[start] = starts.get(start, 0) + 100
         ranked = sorted(starts, key=lambda a: (-starts[a], a))
         return sorted(ranked[: ages.MOST_STARTS])

@@ -107,7 +107,9 @@ def _of_household(variable: str, steps: _Steps) -> str:
 def _of_pair(variable: str, predictor: str, steps: _Steps) -> str:
     roots = {name: steps.root(name) for name in (variable, predictor)}
     if any(root not in steps.places for root in roots.values()):
-        return message("Let the model of {variable} know {given}.", variable=variable, given=predictor)
+        return message(
+            "Let the model of {variable} know {given}.", variable=variable, given=predictor
+        )
     later, earlier = sorted((variable, predictor), key=lambda name: -steps.places[roots[name]])
     stage = steps.recipe[steps.places[roots[later]]]
     if stage["type"] == "derive" or roots[later] == roots[earlier]:
@@ -121,7 +123,9 @@ def _of_pair(variable: str, predictor: str, steps: _Steps) -> str:
     predictors = stage.get("predictors")
     named = predictors if isinstance(predictors, (list, tuple)) else ()
     if earlier not in named and roots[earlier] in {steps.root(name) for name in named}:
-        return message("Give {later} finer classes of {earlier}.", later=later, earlier=roots[earlier])
+        return message(
+            "Give {later} finer classes of {earlier}.", later=later, earlier=roots[earlier]
+        )
     basic = steps.recipe[steps.places[roots[earlier]]]["type"] == "structure"
     if (named and earlier not in named) or (predictors == "basic" and not basic):
         return message("Give {later} the predictor {earlier}.", later=later, earlier=earlier)

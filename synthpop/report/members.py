@@ -10,6 +10,7 @@ from synthpop.evaluation.ranking import KINDS, ratios
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import SMALLEST_COUNT
 from synthpop.microdata.messages.text import BLANK, number, short_percent
 from synthpop.microdata.pages.page_facts import table
@@ -40,7 +41,15 @@ def member_tables(fit: FitReport, names: FigureNames, external: bool) -> list[di
     for kind, title in TITLES.items():
         body = [_cells(row, names, reach) for row in rows[rows["kind"] == kind].to_dict("records")]
         if body:
-            head = ["What", "Measure", "Survey", "Population", "Distance", "Over error", ""]
+            head = [
+                "What",
+                "Measure",
+                "Survey",
+                "Population",
+                "Distance",
+                message("Over error"),
+                "",
+            ]
             result.append({"title": gettext(title), "table": table(head, body, text_columns=2)})
     return result
 

@@ -34,7 +34,13 @@ def all_pairs(fit: FitReport, names: FigureNames) -> dict[str, Any]:
          number(row["ratio"], 2), ratio_cell(row["ratio"], reach, "error")]
         for row in rows.to_dict("records")
     ]  # fmt: skip
-    head = ["Two-way table", "TVD", "Sampling error", "TVD over error", ""]
+    head = [
+        message("Two-way table"),
+        "TVD",
+        message("Sampling error"),
+        message("TVD over error"),
+        "",
+    ]
     return table(head, body)
 
 

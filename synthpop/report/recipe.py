@@ -74,10 +74,16 @@ def _shrunk(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     for item in fallbacks:
         if item["kind"] == "complete" or item["amount"] == "infinite":
-            parts.append(f"one {what} for all strata (complete pooling)")
+            parts.append(message("one {what} for all strata (complete pooling)", what=what))
         elif item["kind"] == "partial":
             size = f"{number(item['amount'])} persons"
-            parts.append(f"{what}s of strata shrunk towards the pooled one (prior size {size})")
+            parts.append(
+                message(
+                    "{what}s of strata shrunk towards the pooled one (prior size {size})",
+                    what=what,
+                    size=size,
+                )
+            )
     return f"; {' and '.join(dict.fromkeys(parts))}" if parts else ""
 
 
@@ -87,23 +93,38 @@ def _donors(item: Mapping[str, Any]) -> str:
         return ""
     totals = "totals of each stratum preserved"
     if item["amount"] == "infinite":
-        return f"; donors from all strata alike, {totals}"
+        return "; " + message("donors from all strata alike, {totals}", totals=totals)
     households = number(item["amount"])
-    return f"; donors borrowed from other strata (prior size {households} households), {totals}"
+    return "; " + message(
+        "donors borrowed from other strata (prior size {households} households), {totals}",
+        households=households,
+        totals=totals,
+    )
 
 
 def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:
     if kind == "structure":
-        how = f"Whole households of the survey, resampled by their weights ({stage['method']})"
+        how = message(
+            "Whole households of the survey, resampled by their weights ({method})",
+            method=stage["method"],
+        )
         return ", ".join(names.title(name) for name in stage["variables"]), how
     if kind == "derive":
         return names.title(stage["name"]), _derived(stage, names)
     if kind == "components":
-        how = f"{names.title(stage['total'])} split by donors within {', '.join(stage['by'])}"
+        how = message(
+            "{total} split by donors within {by}",
+            total=names.title(stage["total"]),
+            by=", ".join(stage["by"]),
+        )
         return ", ".join(names.short(part) for part in stage["parts"]), how
     if kind == "correct_heaping":
         heaps = stage["heaps"] if isinstance(stage["heaps"], str) else "given ages"
-        how = f"Ages of the survey corrected before the fit ({stage['method']} draws, {heaps})"
+        how = message(
+            "Ages of the survey corrected before the fit ({method} draws, {heaps})",
+            method=stage["method"],
+            heaps=heaps,
+        )
         return names.title(stage["name"]), how
     if kind in ("distribute", "anneal"):
         return _population_stage(kind, stage, names)
@@ -119,27 +140,35 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
     model = stage.get("model") or options["type"]
     predictors = stage.get("predictors", "all")
     text = predictors if isinstance(predictors, str) else ", ".join(predictors)
-    how = f"{str(model).partition('(')[0]} on {text}"
+    how = message("{model} on {predictors}", model=str(model).partition("(")[0], predictors=text)
     if stage.get("by"):
-        how += f"; a model for each level of {names.title(stage['by'])}"
+        how += "; " + message("a model for each level of {name}", name=names.title(stage["by"]))
     tail = options.get("tail") or ""
     tail = tail if isinstance(tail, Mapping) else {"type": tail}
     if tail["type"]:
         words = {"gpd": "generalised Pareto", "pareto": "Pareto"}[tail["type"]]
-        how += f"; {words} tail in the top class"
+        how += "; " + message("{words} tail in the top class", words=words)
     if stage.get("by_household") == "first":
-        how += "; members conditional on the first member"
+        how += "; " + message("members conditional on the first member")
     elif stage.get("by_household") == "sequential":
-        how += "; members conditional on those before them"
+        how += "; " + message("members conditional on those before them")
     elif stage.get("by_household"):
-        how += f"; one value per household ({stage['by_household']})"
+        how += "; " + message(
+            "one value per household ({by_household})", by_household=stage["by_household"]
+        )
     upper = tail.get("upper", options.get("upper"))
     if upper is not None:
-        how += f"; at most {number(float(upper))}"
+        how += "; " + message("at most {upper}", upper=number(float(upper)))
     if stage.get("impossible"):
-        how += f"; {plural(len(stage['impossible']), 'rule')} for impossible values"
+        how += "; " + message(
+            "{n} for impossible values", n=plural(len(stage["impossible"]), "rule")
+        )
     if kind == "gibbs_pass":
-        how = f"Drawn again given all others ({how}), {plural(stage['passes'], 'pass', 'passes')}"
+        how = message(
+            "Drawn again given all others ({how}), {n}",
+            how=how,
+            n=plural(stage["passes"], "pass", "passes"),
+        )
         return ", ".join(names.title(name) for name in stage["variables"]), how
     return names.title(stage.get("name", "")), how
 
@@ -149,26 +178,39 @@ def _derived(stage: Mapping[str, Any], names: FigureNames) -> str:
     classes = stage.get("breaks") is not None
     if stage.get("expression") is None:
         rule = "in classes" if classes else "by mapping"
-        return f"from {names.title(stage['source'])}, {rule}"
-    how = f"calculated: {stage['expression']}"
+        return message("from {source}, {rule}", source=names.title(stage["source"]), rule=rule)
+    how = message("calculated: {expression}", expression=stage["expression"])
     if stage.get("within"):
-        how += f" ({stage['aggregate']} over the household)"
-    return f"{how}, in classes" if classes else how
+        how += " " + message("({aggregate} over the household)", aggregate=stage["aggregate"])
+    return message("{how}, in classes", how=how) if classes else how
 
 
 def _population_stage(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:
     tables = stage["margins"]
     cells = plural(sum(item["n_cells"] for item in tables), "known total")
     if kind == "distribute":
-        how = f"Households allotted within {names.title(stage['within'])} by {cells}"
+        how = message(
+            "Households allocated within {within} by {cells}",
+            within=names.title(stage["within"]),
+            cells=cells,
+        )
         return names.title(stage["name"]), how
     column_names = [
         name for item in tables for name in (*item["columns"], item.get("variable")) if name
     ]
     what = ", ".join(names.title(name) for name in dict.fromkeys(column_names))
     where = f" within {names.title(stage['split'])}" if stage.get("split") else ""
-    tolerance = f", within {percent(stage['tolerance'])}" if stage["tolerance"] else ""
-    return what, f"Whole households exchanged{where} until {cells} are met{tolerance}"
+    tolerance = (
+        (", " + message("within {tolerance}", tolerance=percent(stage["tolerance"])))
+        if stage["tolerance"]
+        else ""
+    )
+    return what, message(
+        "Whole households exchanged{where} until {cells} are met{tolerance}",
+        where=where,
+        cells=cells,
+        tolerance=tolerance,
+    )
 
 
 def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
@@ -219,6 +261,13 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
     ]  # fmt: skip
     if len(fallbacks_of_run) > MOST_FALLBACKS:
         left = len(fallbacks_of_run) - MOST_FALLBACKS
-        rows.append([f"and {count(left)} more, listed in the manifest", "", "", ""])
-    head = ["Step", "Stratum or level", "What was missing, what was used instead", "Persons"]
+        rows.append(
+            [message("and {left} more, listed in the manifest", left=count(left)), "", "", ""]
+        )
+    head = [
+        "Step",
+        message("Stratum or level"),
+        message("What was missing, what was used instead"),
+        "Persons",
+    ]
     return {"sentence": sentence, "table": table(head, rows, text_columns=3)}

@@ -120,7 +120,14 @@ def _riskiest(records: pd.DataFrame | None) -> dict[str, Any] | None:
          number(row["alone"]), number(row["found"])]
         for row in records.to_dict("records")
     ]  # fmt: skip
-    head = ["Record", *keys, "Singled out by", "Matches", "Unique in the country", "Found, if so"]
+    head = [
+        "Record",
+        *keys,
+        message("Singled out by"),
+        "Matches",
+        message("Unique in the country"),
+        message("Found, if so"),
+    ]
     return table(head, rows, text_columns=2 + len(keys))
 
 
@@ -177,7 +184,7 @@ def _who(risk: Any) -> str:
     keys, target = getattr(risk, "keys", ()), getattr(risk, "target", "")
     if not target:
         return ""
-    text = "Keys: {keys}. Value looked for: {target}."
+    text = message("Keys: {keys}. Value looked for: {target}.")
     return message(text, keys=", ".join(map(str, keys)), target=target)
 
 
@@ -247,13 +254,17 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
              _bar(record, reach, external)]
         )  # fmt: skip
     accuracies = sorted(set(rows["accuracy"].dropna()))
-    head = ["Scenario", "What the intruder does"]
+    head = ["Scenario", message("What the intruder does")]
     head += [message("Found within {share}", share=percent(share, 0)) for share in accuracies]
     head += [] if accuracies else ["Found"]
-    head += ["of the survey", "hold-out or baseline", "of them true zeros",
-             "expected unique in the country"]  # fmt: skip
-    head += ["Mean and interval over populations"] if "tau_mean" in rows else []
-    head += ["Others, true zeros"]
+    head += [
+        message("of the survey"),
+        message("hold-out or baseline"),
+        message("of them true zeros"),
+        message("expected unique in the country"),
+    ]
+    head += [message("Mean and interval over populations")] if "tau_mean" in rows else []
+    head += [message("Others, true zeros")]
     return table(head, body, text_columns=2)
 
 

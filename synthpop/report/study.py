@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import BLANK, change, count, number, percent, plural
 from synthpop.microdata.pages.charts import interval_dot
 from synthpop.microdata.pages.page import write_for
@@ -167,12 +168,20 @@ def verdict_rows(study: Study, performance: pd.DataFrame) -> list[dict[str, str]
     titles = [_key(performance, key)[1] for key in performance.index]
     worst = int(np.argmax(biases)) if biases else 0
     word, level = _worded(max(biases, default=0.0), NOTABLE_BIAS, LARGE_BIAS)
-    reason = "No bias is larger than a tenth of the standard deviation of its estimator."
+    reason = message("No bias is larger than a tenth of the standard deviation of its estimator.")
     if level != "good":
         relative = change(rows[worst]["relative_bias"], 2)
-        of_truth = f", {relative} of the true value" if relative != BLANK else ""
-        size = f"{number(biases[worst], 2)} times the standard deviation{of_truth}"
-        reason = f"Largest for {titles[worst]}: {size}."
+        of_truth = (
+            (", " + message("{relative} of the true value", relative=relative))
+            if relative != BLANK
+            else ""
+        )
+        size = message(
+            "{ratio} times the standard deviation{of_truth}",
+            ratio=number(biases[worst], 2),
+            of_truth=of_truth,
+        )
+        reason = message("Largest for {title}: {size}.", title=titles[worst], size=size)
     bias = verdict("Bias", word, level, reason, "#estimators")
     misses = [coverage_miss(row, study.level, critical) for row in rows]
     nominal = percent(study.level, 0)
@@ -182,17 +191,28 @@ def verdict_rows(study: Study, performance: pd.DataFrame) -> list[dict[str, str]
     else:
         worst = int(np.argmax(misses))
         word, level = _worded(max(misses), NOTABLE_MISS, LARGE_MISS)
-        word = {"small": "nominal", "notable": "off", "large": "far off"}[word]
-        reason = f"All intervals cover as often as they should, {nominal}."
+        word = {"small": "nominal", "notable": "off", "large": message("far off")}[word]
+        reason = message("All intervals cover as often as they should, {nominal}.", nominal=nominal)
         if level != "good":
-            share = f"{percent(rows[worst]['coverage'], 1)} of the intervals cover"
-            reason = f"Farthest for {titles[worst]}: {share}, nominal {nominal}."
+            share = message(
+                "{coverage} of the intervals cover", coverage=percent(rows[worst]["coverage"], 1)
+            )
+            reason = message(
+                "Farthest for {title}: {share}, nominal {nominal}.",
+                title=titles[worst],
+                share=share,
+                nominal=nominal,
+            )
         coverage = verdict("Coverage", word, level, reason, "#estimators")
     n = len(study.failures)
     failed = verdict("Failures", "none", "good", "Every repetition gave every number.")
     if n:
         failing = study.failures["repetition"].nunique() / max(study.repetitions, 1)
-        reason = f"{plural(n, 'failure')} in {percent(failing, 1)} of the repetitions."
+        reason = message(
+            "{n} in {failing} of the repetitions.",
+            n=plural(n, "failure"),
+            failing=percent(failing, 1),
+        )
         level = "bad" if failing > LARGE_MISS else "look"
         failed = verdict("Failures", "some", level, reason, "#failures")
     return [bias, coverage, failed]
@@ -236,10 +256,16 @@ def _worst(rows: Any, level: float, critical: float) -> list[dict[str, str]]:
             break
         parts, advice = [], ""
         if bias_ratio(row, critical) > NOTABLE_BIAS:
-            parts.append(f"bias of {number(bias_ratio(row), 2)} times the standard deviation")
-            advice = "Ask which step makes it: leave out non-response, contamination, calibration."
+            parts.append(
+                message(
+                    "bias of {ratio} times the standard deviation", ratio=number(bias_ratio(row), 2)
+                )
+            )
+            advice = message(
+                "Ask which step makes it: leave out non-response, contamination, calibration."
+            )
         if coverage_miss(row, level, critical) > NOTABLE_MISS:
-            parts.append(f"coverage of {percent(row['coverage'], 1)}")
+            parts.append(message("coverage of {coverage}", coverage=percent(row["coverage"], 1)))
             if not advice:
                 advice = "Compare the standard errors with the real ones; they may be too small."
         lines.append(finding(f"{title}: {' and '.join(parts)}", f"#{row_id(title)}", advice))
@@ -257,8 +283,13 @@ def _row(
     index, title = key
     bias, half = float(row["relative_bias"]), critical * float(row["relative_bias_mc"])
     reach = 1.15 * max(abs(bias) + half, 1e-9) if np.isfinite(bias) else 1.0
-    interval = f"{change(bias - half, 2)} to {change(bias + half, 2)}"
-    text = f"{title}: relative bias {change(bias, 2)}, Monte Carlo interval {interval}"
+    interval = message("{low} to {high}", low=change(bias - half, 2), high=change(bias + half, 2))
+    text = message(
+        "{title}: relative bias {bias}, Monte Carlo interval {interval}",
+        title=title,
+        bias=change(bias, 2),
+        interval=interval,
+    )
     plot = interval_dot(bias, bias - half, bias + half, 0.0, (-reach, reach), text)
     concern = _concern(row, study.level, critical)
     return folding_row(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent, plural, tick
 from synthpop.microdata.pages.page_facts import Svg
 from synthpop.microdata.pages.plane import Axis, Plane
@@ -43,7 +44,9 @@ def estimates_chart(rows: pd.DataFrame, truth: float, title: str, unit: str) -> 
             plane.bar(float(left), float(right), float(n))
     if np.isfinite(truth):
         plane.rule(x=truth, label="truth")
-    return plane.render(f"{title}: estimates of {plural(len(values), 'repetition')}")
+    return plane.render(
+        message("{title}: estimates of {n}", title=title, n=plural(len(values), "repetition"))
+    )
 
 
 def zipper_chart(rows: pd.DataFrame, truth: float, level: float, title: str, unit: str) -> str:
@@ -62,15 +65,25 @@ def zipper_chart(rows: pd.DataFrame, truth: float, level: float, title: str, uni
     inside = (low <= 0) & (high >= 0)
     reach = float(max(np.abs(low).max(), np.abs(high).max()))
     plane = Plane(
-        Axis(f"Interval less true value{f', {unit}' if unit else ''}", -reach, reach),
-        Axis("Share of the intervals", 0, 1, text=lambda value: percent(value, 0)),
+        Axis(
+            message("Interval minus true value{unit}", unit=f", {unit}" if unit else ""),
+            -reach,
+            reach,
+        ),
+        Axis(message("Share of the intervals"), 0, 1, text=lambda value: percent(value, 0)),
     )
     for hit, kind in ((inside, "mark"), (~inside, "far")):
         plane.intervals(low[hit].tolist(), high[hit].tolist(), rank[hit].tolist(), kind)
     plane.line([0.0, 0.0], [0.0, 1.0], "zero")
     plane.rule(y=level)
     covered = percent(float(inside.mean()), 1)
-    return plane.render(f"{title}: {covered} of the intervals that are shown cover the true value")
+    return plane.render(
+        message(
+            "{title}: {covered} of the intervals that are shown cover the true value",
+            title=title,
+            covered=covered,
+        )
+    )
 
 
 def level_curves(study: Study) -> list[dict[str, Any]]:
@@ -80,7 +93,11 @@ def level_curves(study: Study) -> list[dict[str, Any]]:
         for measure in ("relative_bias", "rmse", "coverage"):
             chart = _curve(study, measure, over)
             if chart:
-                caption = f"{MEASURES[measure]} by level of {over}; one line an estimator"
+                caption = message(
+                    "{measure} by level of {over}; one line per estimator",
+                    measure=MEASURES[measure],
+                    over=over,
+                )
                 charts.append({"chart": Svg(chart), "caption": f"{caption}."})
     return charts
 
@@ -99,7 +116,7 @@ def _curve(study: Study, measure: str, over: str) -> str:
     margin = 0.06 * (high - low or abs(high) or 1.0)
     places = () if numeric else [(float(k), str(level)) for k, level in enumerate(curves.index)]
     plane = Plane(
-        Axis(f"Level of {over}", min(at), max(at), places=places),
+        Axis(message("Level of {over}", over=over), min(at), max(at), places=places),
         Axis(MEASURES[measure], low - margin, high + margin,
              text=(lambda v: percent(v, 1)) if measure in SHARES else tick),
     )  # fmt: skip
@@ -112,4 +129,6 @@ def _curve(study: Study, measure: str, over: str) -> str:
         label = str(dict(zip(curves.columns.names, np.atleast_1d(name), strict=False))["estimator"])
         for k, (x, y) in enumerate(zip(xs, ys, strict=True)):
             plane.point(x, y, kind, "circle", label if k == len(xs) - 1 else "")
-    return plane.render(f"{MEASURES[measure]} by level of {over}")
+    return plane.render(
+        message("{measure} by level of {over}", measure=MEASURES[measure], over=over)
+    )

@@ -43,5 +43,7 @@ def what_it_is(fit: FitReport, survey: SurveySize, population: Any) -> str:
     text = message(sentence, **{name: count(value) for name, value in numbers.items()})
     replicate = None if known is None else known.manifest.identity.replicate
     if replicate is not None:
-        text += f" It is replicate {replicate['number']}: {replicate['note']}."
+        text += " " + message(
+            "It is replicate {number}: {note}.", number=replicate["number"], note=replicate["note"]
+        )
     return text

@@ -76,7 +76,9 @@ def _sentence(fit: FitReport, name: str, row: Any) -> str:
     value = short_percent(row["value"], 2)
     sentence = CATEGORY_SENTENCE if row["measure"] == "tvd" else NUMBER_SENTENCE
     text = message(sentence, value=value, sampling=sampling, simulation=simulation)
-    inside = fit.distances[fit.distances["scope"] == f"largest over {fit.strata}"]
+    inside = fit.distances[
+        fit.distances["scope"] == message("largest over {strata}", strata=fit.strata)
+    ]
     inside = inside[(inside["variable"] == name) & (inside["crossed"] == "")]
     if len(inside):
         at = inside.iloc[0]
@@ -95,18 +97,25 @@ def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: FigureNames)
     body = []
     for k in places:
         level, gap, error = str(rows["level"].iloc[k]), gaps[k], errors[k]
-        text = f"{level}: {points(gap)} points, twice the sampling error is {points(2 * error)}"
+        text = message(
+            "{level}: {p} points, twice the sampling error is {q}",
+            level=level,
+            p=points(gap),
+            q=points(2 * error),
+        )
         bar = svg.difference_bar(gap, error, reach, text)
         body.append([level, percent(q[k]), percent(p[k]), points(gap), Svg(bar)])
-    head = ["Category", "Survey", "Population", "Points", "Difference and sampling error"]
+    head = ["Category", "Survey", "Population", "Points", message("Difference and sampling error")]
     few = len(rows) <= MOST_LEVELS
     title = "" if few else message("The {n} levels that differ most", n=MOST_LEVELS)
     tables = [{"title": title, "table": table(head, body)}]
     if (stratified := _strata(fit, name)) is not None:
         title = message("Inside {strata}", strata=names.title(str(fit.strata)))
         tables.append({"title": title, "table": stratified})
-    text = "Differences of the shares of {n} categories with their sampling error"
-    plot = svg.spark_bars(gaps[places].tolist(), errors[places].tolist(), message(text, n=len(rows)))
+    text = message("Differences of the shares of {n} categories with their sampling error")
+    plot = svg.spark_bars(
+        gaps[places].tolist(), errors[places].tolist(), message(text, n=len(rows))
+    )
     return {"plot": plot, "charts": [], "tables": tables}
 
 
@@ -139,7 +148,7 @@ def _number(fit: FitReport, name: str, names: FigureNames, is_far: bool) -> dict
     rows = curves[(curves["variable"] == name) & (curves["by"] == "")]
     x, q, p = (rows[column].to_numpy(dtype=float) for column in ("x", "sample", "population"))
     errors = share_errors(q, fit.effective_size)
-    text = "Difference of the distribution functions of {variable}"
+    text = message("Difference of the distribution functions of {variable}")
     text = message(text, variable=names.short(name))
     chart = svg.difference_curve(x, p - q, errors, text, names.units.get(name, ""), is_far=is_far)
     tables = [
@@ -166,6 +175,13 @@ def _groups(fit: FitReport, name: str, by: str, names: FigureNames) -> dict[str,
          ratio_cell(ratio, reach)]
         for row, ratio in zip(rows.to_dict("records"), ratios, strict=True)
     ]  # fmt: skip
-    head = [names.short(by), "Survey persons", "Mean, survey", "Mean, population", "Difference",
-            "KS", "KS over sampling error"]  # fmt: skip
+    head = [
+        names.short(by),
+        message("Survey persons"),
+        message("Mean, survey"),
+        message("Mean, population"),
+        "Difference",
+        "KS",
+        message("KS over sampling error"),
+    ]
     return table(head, body)

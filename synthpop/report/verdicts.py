@@ -62,9 +62,9 @@ def verdict_rows(
     judgement = fit.verdict()
     rows = [_row("Fit", "#variables", judgement.word, f"{judgement.reason} {_auc(fit)}".strip())]
     word, reason = risk_verdict(risk, fit.n_sample, external)
-    rows.append(_row("Disclosure risk", "#risk" if risk is not None else "", word, reason))
+    rows.append(_row(message("Disclosure risk"), "#risk" if risk is not None else "", word, reason))
     word, reason = totals_verdict(totals)
-    rows.append(_row("Known totals", "#totals" if totals else "", word, reason))
+    rows.append(_row(message("Known totals"), "#totals" if totals else "", word, reason))
     return rows
 
 
@@ -92,10 +92,12 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     single persons exactly, more often than by chance, the risk is at least "raised".
     """
     if risk is None:
-        return "not assessed", "Declare keys and a target in the table [risk] of the run file."
+        return message("not assessed"), message(
+            "Declare keys and a target in the table [risk] of the run file."
+        )
     row = strongest(risk)
     if row is None:
-        return "not assessed", "No scenario could be computed."
+        return message("not assessed"), message("No scenario could be computed.")
     tau, zeros, expected = row["tau"], row["zeros"], row["expected"]
     counted = expected if expected is not None else max(tau - zeros, 0.0)
     share = counted / max(n_sample, 1)
@@ -133,12 +135,14 @@ def _copied(copies: pd.DataFrame | None) -> pd.Series | None:
 def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:
     """Return the word on known totals and its reason."""
     if totals is None:
-        return "none given", "Totals from a register or census bring tables nearer to the country."
+        return message("none given"), message(
+            "Totals from a register or census bring tables nearer to the country."
+        )
     reason = str(totals["parts"][-1]["sentences"][0])
     largest = totals.get("largest_error")
     if largest is None:
         return "met", reason
-    word = "met" if largest < 1e-6 else "nearly met" if largest <= NEARLY else "missed"
+    word = "met" if largest < 1e-6 else message("nearly met") if largest <= NEARLY else "missed"
     return word, reason
 
 

@@ -19,10 +19,11 @@ from synthpop.annealing.population_table import (
 )
 from synthpop.annealing.search import Exchanged
 from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import formatted, percent, plural
 from synthpop.microdata.messages.text import number as number_text
-from synthpop.microdata.messages.text import percent, plural
 from synthpop.stages.annealing_regions import MatchedRegions
 from synthpop.stages.population_stages import SHOWN, OutsideDonors, as_lists, from_lists
 
@@ -87,7 +88,9 @@ class Annealed(Result):
         error = np.divide(gap, np.abs(target), out=np.zeros(len(gap)), where=target != 0)
         if not len(gap) or not gap.any():
             return "Every cell is met exactly."
-        return f"The largest error of a single cell is {percent(float(error.max()))}."
+        return message(
+            "The largest error of a single cell is {max}.", max=percent(float(error.max()))
+        )
 
     @property
     def n_copies(self) -> int:
@@ -98,11 +101,13 @@ class Annealed(Result):
         """Return how many households are exact copies, in a sentence."""
         n, households = self.n_copies, int(self.regions["households"].sum())
         most = int(self.regions["most_copies"].max())
-        return (
-            f"{plural(n, 'household is an exact copy', 'households are exact copies')} of another "
-            f"one ({percent(n / max(households, 1))}) in all variables of this step; one stands "
-            f"{most} times at most. Steps that come after it draw for each copy anew: put the "
-            "numeric steps there."
+        return message(
+            "{n} of another one ({share}) in all variables of this step; one occurs at "
+            "most {most} times. Later steps draw separately for each copy: put the numeric "
+            "steps there.",
+            n=plural(n, "household is an exact copy", "households are exact copies"),
+            share=percent(n / max(households, 1)),
+            most=most,
         )
 
     def unmet(self) -> pd.DataFrame:
@@ -118,31 +123,63 @@ class Annealed(Result):
         total = float(self.margins["target"].abs().sum())
         free = self.distances[~self.distances["controlled"]]
         text = (
-            f"{'All' if self.converged else 'NOT ALL'} margins are met within {self.tolerance:g} "
-            f"of their totals in {int(self.regions['converged'].sum())} of "
-            f"{plural(len(self.regions), 'region')}: absolute gaps add up to "
-            f"{number_text(after, 6)} after "
-            f"{number_text(before, 6)} ({after / max(total, 1e-300):.3g} of the totals). "
-            f"{count_text(int(self.regions['exchanged'].sum()))} of "
-            f"{plural(int(self.regions['households'].sum()), 'household was', 'households were')} "
-            f"exchanged. {self.largest_error()}"
+            message(
+                "All margins are met within {tolerance} of their totals in {n_met} of {n}: "
+                "absolute gaps add up to {after}, previously {before} ({share} of the totals). "
+                "{exchanged} of {households} exchanged. {largest_error}",
+                tolerance=formatted(self.tolerance, "g"),
+                n_met=int(self.regions["converged"].sum()),
+                n=plural(len(self.regions), "region"),
+                after=number_text(after, 6),
+                before=number_text(before, 6),
+                share=formatted(after / max(total, 1e-300), ".3g"),
+                exchanged=count_text(int(self.regions["exchanged"].sum())),
+                households=plural(
+                    int(self.regions["households"].sum()), "household was", "households were"
+                ),
+                largest_error=self.largest_error(),
+            )
+            if self.converged
+            else message(
+                "NOT ALL margins are met within {tolerance} of their totals in {n_met} of {n}: "
+                "absolute gaps add up to {after}, previously {before} ({share} of the totals). "
+                "{exchanged} of {households} exchanged. {largest_error}",
+                tolerance=formatted(self.tolerance, "g"),
+                n_met=int(self.regions["converged"].sum()),
+                n=plural(len(self.regions), "region"),
+                after=number_text(after, 6),
+                before=number_text(before, 6),
+                share=formatted(after / max(total, 1e-300), ".3g"),
+                exchanged=count_text(int(self.regions["exchanged"].sum())),
+                households=plural(
+                    int(self.regions["households"].sum()), "household was", "households were"
+                ),
+                largest_error=self.largest_error(),
+            )
         )
         if self.n_copies:
             text += f" {self.copies_text()}"
         if len(free):
             worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
-            text += (
-                f" Of the variables without a margin, {worst['variable']!r} changed most: distance "
-                f"{worst['distance']:.3g} between before and after (0 is none, 1 the most)."
+            text += " " + message(
+                "Of the variables without a margin, {variable} changed most: distance "
+                "{distance} between before and after (0: none, 1: the largest).",
+                variable=repr(worst["variable"]),
+                distance=formatted(worst["distance"], ".3g"),
             )
         if not self.converged:
             cells = self.unmet().iloc[:SHOWN]
             shown = "; ".join(
-                f"{row.margin}: {row.cell} target {number_text(row.target, 6)}, best "
-                f"{number_text(row.achieved, 6)}"
+                message(
+                    "{margin}: {cell} target {target}, best {achieved}",
+                    margin=row.margin,
+                    cell=row.cell,
+                    target=number_text(row.target, 6),
+                    achieved=number_text(row.achieved, 6),
+                )
                 for row in cells.itertuples()
             )
-            text += f" Furthest off: {shown}."
+            text += " " + message("Furthest off: {shown}.", shown=shown)
         return text
 
 

@@ -16,6 +16,7 @@ from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.codes import DENSE_CELLS
 from synthpop.microdata.frame.dataset import Field, numbers
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Flag, check, check_choice
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
@@ -140,7 +141,7 @@ class Components(BlockStage):
         has_total = (totals != 0) & ~np.isnan(totals)
         if not np.any(has_total & ~near_zero):
             why = "parts nearly cancel" if has_total.any() else f"{self.total!r} is zero or missing"
-            what = f"{why} for everybody: there are no fractions"
+            what = message("{why} for everybody: there are no fractions", why=why)
             raise InputError.of("recipe", self.label, what, "Leave the step out.")
         terms = [(name,) for name in self.by]
         encodings = make_encodings(sample, terms, probs=DECILES_AND_TAILS)
@@ -167,7 +168,10 @@ class Components(BlockStage):
         left_out = int((near_zero & has_total).sum())
         notes: tuple[Fallback, ...] = ()
         if left_out:
-            what = f"{left_out} sample persons whose parts nearly cancel are not donors"
+            what = message(
+                "{left_out} sample persons whose parts nearly cancel are not donors",
+                left_out=left_out,
+            )
             notes = (Fallback(self.label, "all", what),)
         decimals = decimals_of(parts.ravel()) if self.decimals == "survey" else self.decimals
         places = None if decimals is None else int(decimals)

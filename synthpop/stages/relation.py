@@ -42,6 +42,7 @@ from synthpop.conditional.structural_zeros import compile_rules
 from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import plural
 from synthpop.stages.base import ClassStage, StageModel, StratumPooling
@@ -147,7 +148,13 @@ class Relation(ClassStage):
         notes: list[Fallback] = []
         if missing:
             homes = plural(missing, "sample household has", "sample households have")
-            notes.append(Fallback(self.label, "all", f"{homes} no head: their first member"))
+            notes.append(
+                Fallback(
+                    self.label,
+                    "all",
+                    message("{homes} no head: the first member is used", homes=homes),
+                )
+            )
         if not len(members.others):
             what = (
                 "no member of the sample is neither head nor direct: such members take the head's"

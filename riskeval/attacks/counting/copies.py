@@ -27,6 +27,7 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent
@@ -73,14 +74,23 @@ class CopiedValues(TableResult):
         """Say how much of the respondents stands in the release."""
         lines = []
         for row in self.table.to_dict("records"):
-            text = (
-                f"Of {count(row['n'])} {self.unit} with {WORDS[row['kind']]}, "
-                f"{count(row['copied'])} ({percent(row['rate'], 1)}) have it in the release exactly"
+            text = message(
+                "Of {n} {unit} with {what}, {copied} ({rate}) occur in the release with "
+                "exactly the same",
+                n=count(row["n"]),
+                unit=self.unit,
+                what=WORDS[row["kind"]],
+                copied=count(row["copied"]),
+                rate=percent(row["rate"], 1),
             )
             if not np.isnan(row["by_chance"]):
-                text += f"; by chance {percent(row['by_chance'], 1)} would"
+                text += "; " + message(
+                    "{by_chance} would by chance", by_chance=percent(row["by_chance"], 1)
+                )
             if not np.isnan(row["holdout"]):
-                text += f"; of persons outside the original {percent(row['holdout'], 1)}"
+                text += "; " + message(
+                    "of persons outside the original {holdout}", holdout=percent(row["holdout"], 1)
+                )
             lines.append(text + ".")
         if caution := caution_of(self.excess.values()):
             lines.append(caution.lstrip())

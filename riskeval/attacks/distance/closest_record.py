@@ -24,6 +24,7 @@ from riskeval.shared.files import drawn_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import percent
 from synthpop.microdata.statistics.intervals import wilson
@@ -95,24 +96,40 @@ class DistanceScreen(TableResult):
     def summary(self) -> str:
         """Say what the screen found, and what it can never show."""
         low, high = self.close_interval
-        return (
-            f"Distance screen: {percent(self.identical)} of the synthetic {self.unit} equal an "
-            f"original one in all of {len(self.variables)} variables, against "
-            f"{percent(self.identical_baseline)} of the {self.baseline}; {percent(self.close)} "
-            f"({percent(self.confidence, 0)} interval {percent(low)} to {percent(high)}) are "
-            f"nearer to the original than the nearest {percent(CLOSE_SHARE, 0)} of the "
-            f"{self.baseline} {self.unit}, which themselves reach {percent(self.close_baseline)}. "
-            f"{self._verdict()} This is a screen for memorised records only: a file that passes is "
-            "NOT shown to be safe, since distances miss leaks that membership and attribute "
-            "attacks find (arXiv:2505.01524). There is no published threshold."
-            f"{as_sentences(self.notes)}{self.footnote}"
+        return message(
+            "Distance screen: {identical} of the synthetic {unit} equal an original one in "
+            "all of {variables} variables, against {identical_baseline} of the {baseline}; "
+            "{close} ({confidence} interval {low} to {high}) are nearer to the original "
+            "than the nearest {close_share} of the {baseline} {unit}, which themselves "
+            "reach {close_baseline}. {verdict} This is a screen for memorised records "
+            "only: a file that passes is NOT shown to be safe, since distances miss leaks "
+            "that membership and attribute attacks find (arXiv:2505.01524). There is no "
+            "published threshold.{notes}{footnote}",
+            identical=percent(self.identical),
+            unit=self.unit,
+            variables=len(self.variables),
+            identical_baseline=percent(self.identical_baseline),
+            baseline=self.baseline,
+            close=percent(self.close),
+            confidence=percent(self.confidence, 0),
+            low=percent(low),
+            high=percent(high),
+            close_share=percent(CLOSE_SHARE, 0),
+            close_baseline=percent(self.close_baseline),
+            verdict=self._verdict(),
+            notes=as_sentences(self.notes),
+            footnote=self.footnote,
         )
 
     def _verdict(self) -> str:
         above = [name for name, one in self.excess.items() if one.is_above]
         caution = caution_of(self.excess.values())
         if above:
-            return f"More {' and '.join(above)} than strangers: the file repeats records.{caution}"
+            return message(
+                "More {above} than strangers: the file repeats records.{caution}",
+                above=" and ".join(above),
+                caution=caution,
+            )
         if self.excess:
             return caution.lstrip() or "Neither is clearly more than strangers have."
         hint = ""
@@ -123,7 +140,7 @@ class DistanceScreen(TableResult):
                 ", but more records are near to an original one than the original ones are to "
                 "each other: look for copies that were hardly changed"
             )
-        return f"Without a hold-out this gives no verdict{hint}."
+        return message("Without a hold-out there is no verdict{hint}.", hint=hint)
 
 
 @same_library

@@ -28,6 +28,7 @@ from riskeval.shared.files import drawn_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import count
 from synthpop.microdata.statistics.streams import Streams
@@ -143,7 +144,13 @@ def membership(
     points, streams = files.points, files.streams
     notes = []
     if len(points["synthetic"]) == most_synthetic:
-        notes.append(f"at most {count(most_synthetic)} synthetic {request.unit} were compared with")
+        notes.append(
+            message(
+                "compared with at most {most_synthetic} synthetic {unit}",
+                most_synthetic=count(most_synthetic),
+                unit=request.unit,
+            )
+        )
     drawn = {role: drawn_rows(len(points[role]), most_records, streams.at("membership", role))
              for role in _REAL}  # fmt: skip
     compared = {role: Points(points[role].numbers[rows], points[role].codes[rows])
@@ -176,7 +183,12 @@ def _strongest(
     strongest, (area, low, high) = scores[best], areas[best]
     members, others = strongest.members, strongest.strangers
     if len(others) < FEW:
-        notes.append(f"the hold-out has only {len(others)} strangers, so the interval is wide")
+        notes.append(
+            message(
+                "the hold-out contains only {others} strangers, so the interval is wide",
+                others=len(others),
+            )
+        )
     return Membership(
         auc=area,
         interval=(low, high),
@@ -248,7 +260,14 @@ def _all_scores(
 
 def _panel(method: str, neighbours: int) -> dict[str, int]:
     """Attacks by name, with the number of neighbours; 0 for the nearest record."""
-    density = {f"density, {k} neighbour{'s' if k > 1 else ''}": k for k in (1, neighbours)}
+    density = {
+        (
+            message("density, {k} neighbours", k=k)
+            if k > 1
+            else message("density, {k} neighbour", k=k)
+        ): k
+        for k in (1, neighbours)
+    }
     if method == "nearest":
         return {"nearest": 0}
     if method == "density":

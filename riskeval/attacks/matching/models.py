@@ -20,6 +20,7 @@ from riskeval.attacks.matching.models_stepwise import fit_terms
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import count
 from synthpop.microdata.runs.environment import one_thread
@@ -104,7 +105,11 @@ class LinearOfNumbers:
     def solve(self, on_event: Listener) -> FittedModel:
         """Solve the normal equations."""
         model = solve_key_model(self.moments)
-        text = f"{MODEL_STORIES['linear']} with {count(model.n_coefficients)} coefficients"
+        text = message(
+            "{linear} with {n_coefficients} coefficients",
+            linear=MODEL_STORIES["linear"],
+            n_coefficients=count(model.n_coefficients),
+        )
         return FittedModel(model.predict, text)
 
 
@@ -170,7 +175,7 @@ class CellLearner:
         fitted = self._trained(codes, target, weight, on_event)
         is_name = isinstance(self.model, str)
         name = MODEL_STORIES[self.model] if is_name else type(self.model).__name__
-        text = f"{name} of {count(len(cells.persons))} key combinations"
+        text = message("{name} of {n} key combinations", name=name, n=count(len(cells.persons)))
         return FittedModel(_answer(cells, fitted.predict, self.categorical), text)
 
     def _trained(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray, on_event: Listener) -> Any:

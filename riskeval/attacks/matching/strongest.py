@@ -12,7 +12,8 @@ from riskeval.attacks.numbers import INFOS, OUTSIDE
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, corrected
 from riskeval.shared.measurement import Measurement, joined
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted, plural
 from synthpop.microdata.statistics.intervals import wilson
 
 ACCURACY = 0.05
@@ -59,13 +60,25 @@ def scenario_risk(
     accuracy = None if np.isnan(best["accuracy"]) else float(best["accuracy"])
     beyond = result.excess.get((target, int(best["scenario"]), accuracy))
     return Measurement(
-        INFOS["scenarios"], float(best["rate"]), target, records=n, lower=low, upper=high,
-        baseline=float(baseline[place]), against=against,
+        INFOS["scenarios"],
+        float(best["rate"]),
+        target,
+        records=n,
+        lower=low,
+        upper=high,
+        baseline=float(baseline[place]),
+        against=against,
         note=joined(
-            note, f"strongest: scenario {int(best['scenario'])} of {len(table)}",
-            f"{plural(result.n_looked_for, 'unique record')} looked for", beyond_strangers(beyond),
+            note,
+            message(
+                "strongest: scenario {scenario} of {table}",
+                scenario=int(best["scenario"]),
+                table=len(table),
+            ),
+            message("{n} looked for", n=plural(result.n_looked_for, "unique record")),
+            beyond_strangers(beyond),
         ),
-    )  # fmt: skip
+    )
 
 
 def _baselines(table: pd.DataFrame) -> tuple[np.ndarray, str]:
@@ -81,6 +94,18 @@ def beyond_strangers(one: Excess | None) -> str:
     if one is None:
         return ""
     return (
-        f"{100 * one.difference:+.1f} points against strangers ({100 * one.lower:+.1f} to "
-        f"{100 * one.upper:+.1f}){'; the hold-out holds no strangers' if one.overlap else ''}"
+        message(
+            "{difference} points compared with strangers ({lower} to {upper}); the "
+            "hold-out contains no strangers",
+            difference=formatted(100 * one.difference, "+.1f"),
+            lower=formatted(100 * one.lower, "+.1f"),
+            upper=formatted(100 * one.upper, "+.1f"),
+        )
+        if one.overlap
+        else message(
+            "{difference} points against strangers ({lower} to {upper})",
+            difference=formatted(100 * one.difference, "+.1f"),
+            lower=formatted(100 * one.lower, "+.1f"),
+            upper=formatted(100 * one.upper, "+.1f"),
+        )
     )

@@ -29,6 +29,7 @@ from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.text import short_percent
 from synthpop.microdata.runs.chunks import draw_records
@@ -171,7 +172,9 @@ def rapid(
     )  # fmt: skip
     models = PANEL if isinstance(model, str) and model == "panel" else (model,)
     attempts, best, permuted = _attack(trial, models, permutations, on_event or silent)
-    rule = f"within {short_percent(max(limits))} of the value, or near as a key"
+    rule = message(
+        "within {limits} of the value, or near as a key", limits=short_percent(max(limits))
+    )
     notes = codes_note(
         files["original"], [name for name in names if name in numeric], request.categorical, rule
     )
@@ -198,7 +201,7 @@ def _attack(
         rng = trial.streams.at("rapid", i)
         order = rng.permutation(len(trial.train))
         permuted.append(trial.units(best.model.predict(["original"], rng, order)[0]).rate)
-        on_event(Event("progress", "rapid", len(models) + i + 1, total, "shuffled target"))
+        on_event(Event("progress", "rapid", len(models) + i + 1, total, message("shuffled target")))
     on_event(Event("end", "rapid", total, total))
     return attempts, best, permuted
 

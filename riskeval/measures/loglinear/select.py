@@ -25,6 +25,7 @@ from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, plural
@@ -76,14 +77,19 @@ class ModelChoice(Result):
         """Return what was chosen and why, in sentences."""
         z = f"z{self.criterion[-1]}"
         first, last = self.path[z].iloc[0], self.path[z].iloc[-1]
-        text = (
-            f"Model choice: {len(self.path) - 1} interactions were added to the main effects; the "
-            f"estimated error of {self.criterion} went from {number(first)} to {number(last)} "
-            "standard errors (near 0 is good; above 2 the model is too simple and overstates the "
-            f"risk, below -2 too rich and understates it). Chosen: {self.formula}."
+        text = message(
+            "Model choice: {n} interactions were added to the main effects; the estimated "
+            "error of {criterion} went from {first} to {last} standard errors (near 0 is "
+            "good; above 2 the model is too simple and overstates the risk, below -2 too "
+            "rich and understates it). Chosen: {formula}.",
+            n=len(self.path) - 1,
+            criterion=self.criterion,
+            first=number(first),
+            last=number(last),
+            formula=self.formula,
         )
         if self.skipped:
-            text += f" Too large to try: {', '.join(self.skipped)}."
+            text += " " + message("Too large to try: {skipped}.", skipped=", ".join(self.skipped))
         return text + f" {self.risk.summary()}"
 
 

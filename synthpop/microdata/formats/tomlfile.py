@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from synthpop.microdata.formats.toml_lines import locator
 from synthpop.microdata.messages.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.messages.message import message
 
 
 class Table(BaseModel):
@@ -43,7 +44,9 @@ def read_toml(path: Path | str) -> Document:
     except FileNotFoundError:
         faults.add(str(file), "there is no such file", hint="Check the path.")
     except OSError as problem:
-        faults.add(str(file), f"cannot be read: {problem.strerror or problem}")
+        faults.add(
+            str(file), message("cannot be read: {reason}", reason=problem.strerror or problem)
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         hint = ""
         if any(word in str(problem) for word in ("escape", "Unescaped", "hex value")):
@@ -52,7 +55,11 @@ def read_toml(path: Path | str) -> Document:
     except RecursionError:
         faults.add(str(file), "is nested too deeply", hint="A run file has three levels.")
     except ValueError as problem:  # a path with NUL, a number of thousands of digits
-        faults.add(str(file), f"cannot be read: {problem}", hint="Check path and numbers.")
+        faults.add(
+            str(file),
+            message("cannot be read: {reason}", reason=problem),
+            hint="Check path and numbers.",
+        )
     raise RunFileError(faults.subject, faults.found)
 
 

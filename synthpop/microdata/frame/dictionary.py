@@ -16,6 +16,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.dictionary_table import pairs_text, read_pairs
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import message
 
 ATTRIBUTE = "dictionary"
 SCHEMA_KEY = b"PANDAS_ATTRS"  # of Parquet and Arrow: where pandas keeps ``frame.attrs``
@@ -114,7 +115,11 @@ class Variable:
         for key, allowed in (("measure", MEASURES), ("kind", KINDS)):
             if entry.get(key) is not None and entry[key] not in allowed:
                 hint = f"There are: {', '.join(allowed)}."
-                faults.add(f"{name}.{key}", f"{entry[key]!r} is not allowed", hint=hint)
+                faults.add(
+                    f"{name}.{key}",
+                    message("{value} is not allowed", value=repr(entry[key])),
+                    hint=hint,
+                )
         values = dict(entry)
         for key in ("values", "missing", "missing_ranges"):
             pairs = _pairs(entry.get(key, ()))
@@ -293,7 +298,10 @@ def _entry_of_row(faults: Faults, name: str, cells: Mapping[str, Any]) -> dict[s
         try:
             entry["decimals"] = int(float(cells["decimals"]))
         except (TypeError, ValueError):
-            faults.add(f"{name}.decimals", f"{cells['decimals']!r} is not a whole number")
+            faults.add(
+                f"{name}.decimals",
+                message("{value} is not a whole number", value=repr(cells["decimals"])),
+            )
             del entry["decimals"]
     for key in ("label", "unit"):
         if key in entry:

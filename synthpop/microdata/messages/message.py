@@ -1,16 +1,17 @@
-"""Sentences as objects: a text that knows what it was made from, and so says it in any language.
+"""Sentences as objects: a text that knows what it was made from, and so is written in any language.
 
 A number, a noun with its count, a list and a sentence are each what a function makes of values:
-``message("{n} on {keys}", n=plural(3, "record"), keys="age")``. The object is the text itself, in
-the language of the block in which it was made (English outside of `use_language`), and it keeps
-function and values, so that a page or the app can ask for its own language later. Values are
-written anew as well; names and levels of the data are plain text and stay what they are.
+``message("{n} on {keys}", n=plural(3, "record"), keys="age")``. As a text the object is English.
+It keeps the function and the values, so that a page or the app can write it in its language at
+the end, numbers and other messages inside of it as well. Names and levels of the data are plain
+text and stay what they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial, wraps
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any, ParamSpec, Self
 
 from synthpop.microdata.messages.language import current_language, gettext, use_language
@@ -19,34 +20,41 @@ P = ParamSpec("P")
 
 
 class Message(str):
-    """A text with the function and the values that it was made from.
+    """An English text with the function and the values that it was made from.
 
-    Two messages are equal where their texts are. In an f-string and in `format` it speaks the
-    current language; joined by ``+`` it keeps its parts.
+    Two messages are equal where their texts are. `str` and f-strings write a message in the current
+    language, English outside of `use_language`; added to a text it keeps its parts.
+
+    Examples
+    --------
+    >>> text = message("Give {variable} the predictor {other}.", variable="job", other="age")
+    >>> text.in_language("de")
+    'Geben Sie job den Prädiktor age.'
     """
 
-    __slots__ = ("write",)
-    write: Callable[[], Message]
+    __slots__ = ("args", "function", "values")
+    function: Callable[..., str]
+    args: tuple[Any, ...]
+    values: Mapping[str, Any]
 
-    def __new__(cls, text: str, write: Callable[[], Message]) -> Self:
-        """Return a text that `write` writes again, in whichever language is then current."""
-        self = super().__new__(cls, text)
-        self.write = write
+    def __new__(cls, function: Callable[..., str], *args: Any, **values: Any) -> Self:
+        """Return what a function makes of values in English, and keep both."""
+        with use_language("en"):
+            self = super().__new__(cls, function(*args, **values))
+        self.function, self.args, self.values = function, args, values
         return self
-
-    @property
-    def template(self) -> str | None:
-        """The sentence of the catalogue, with names in braces; None for numbers and lists."""
-        args = getattr(self.write, "args", ())
-        return args[0] if getattr(self.write, "func", None) is message else None
 
     def in_language(self, language: str) -> str:
         """Return the text in a language."""
         with use_language(language):
-            return str.__str__(self.write())
+            return self.function(*self.args, **self.values)
+
+    def __str__(self) -> str:
+        language = current_language()
+        return super().__str__() if language == "en" else self.in_language(language)
 
     def __format__(self, specification: str) -> str:
-        return format(self.in_language(current_language()), specification)
+        return format(str(self), specification)
 
     def __add__(self, other: str) -> Message:
         return together(self, other)
@@ -55,11 +63,12 @@ class Message(str):
         return together(other, self)
 
     def __reduce__(self) -> Any:
-        return _again, (self.write,)
+        made = getattr(sys.modules[self.function.__module__], self.function.__name__)
+        return _again, (made, self.args, self.values)
 
 
-def _again(write: Callable[[], Message]) -> Message:
-    return write()
+def _again(made: Callable[..., Message], args: tuple[Any, ...], values: Any) -> Message:
+    return made(*args, **values)
 
 
 def written(function: Callable[P, str]) -> Callable[P, Message]:
@@ -67,7 +76,7 @@ def written(function: Callable[P, str]) -> Callable[P, Message]:
 
     @wraps(function)
     def made(*args: P.args, **values: P.kwargs) -> Message:
-        return Message(function(*args, **values), partial(made, *args, **values))
+        return Message(function, *args, **values)
 
     return made
 
@@ -84,7 +93,7 @@ def message(template: str, /, **values: object) -> str:
 @written
 def together(*texts: str) -> str:
     """Return texts one behind the other."""
-    return "".join(map(shown, texts))
+    return "".join(map(str, texts))
 
 
 def joined(separator: str, texts: Iterable[str]) -> Message:
@@ -94,14 +103,9 @@ def joined(separator: str, texts: Iterable[str]) -> Message:
 
 @written
 def _joined(separator: str, *texts: str) -> str:
-    return separator.join(map(shown, texts))
+    return separator.join(map(str, texts))
 
 
 def sentences(*texts: str) -> Message:
     """Return sentences with a space between them; empty ones are left out."""
     return joined(" ", texts)
-
-
-def shown(text: str) -> str:
-    """Return a text in the current language, as plain text."""
-    return text.in_language(current_language()) if isinstance(text, Message) else str(text)

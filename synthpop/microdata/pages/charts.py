@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from synthpop.microdata.messages.language import localised
-from synthpop.microdata.messages.message import shown
 from synthpop.microdata.messages.text import number
 
 BAR_WIDTH, SPARK_WIDTH, SPARK_HEIGHT = 120, 150, 30
@@ -291,7 +290,7 @@ def _zero_line() -> str:
 
 
 def _svg(size: tuple[int, int], text: str, body: str, kind: str = "small") -> str:
-    label = escape(shown(text), quote=True)
+    label = escape(str(text), quote=True)
     return (
         f'<svg class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
         f'aria-label="{label}">{body}</svg>'

@@ -20,7 +20,7 @@ from synthpop.microdata.messages.language import (
     translated_template,
     use_language,
 )
-from synthpop.microdata.messages.message import Message, shown
+from synthpop.microdata.messages.message import Message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.version import __version__
 
@@ -89,7 +89,7 @@ def _templates(package: str, language: str) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["_"] = gettext
-    environment.finalize = lambda value: shown(value) if isinstance(value, Message) else value
+    environment.finalize = lambda value: str(value) if isinstance(value, Message) else value
     return environment
 
 

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.message import shown
 from synthpop.microdata.messages.text import tick
 from synthpop.microdata.pages.charts import nice_ticks, rectangle
 
@@ -128,7 +127,7 @@ class Plane:
         for kind, values in self._marks:
             body += getattr(frame, kind)(*values)
         body += frame.labels()
-        label = escape(shown(text), quote=True)
+        label = escape(str(text), quote=True)
         return (
             f'<svg class="curve {name}" viewBox="0 0 {width} {height}" role="img" '
             f'aria-label="{label}" style="max-width:{width}px">{body}</svg>'
@@ -235,7 +234,7 @@ class _Frame:
 
 
 def _words(text: str) -> str:
-    return gettext(shown(text))
+    return gettext(str(text))
 
 
 def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:

@@ -14,6 +14,7 @@ from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.frame.native import library_of
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, plural
 from synthpop.microdata.roles.survey_checks import (
@@ -318,9 +319,11 @@ class Survey(Result):
     def summary(self) -> str:
         """Return what the survey holds, in a sentence."""
         total = float(self.weights.sum())
-        return (
-            f"Survey of {plural(self.n_persons, 'person')} in "
-            f"{plural(self.n_households, 'household')}, standing for {count(total)} persons."
+        return message(
+            "Survey of {persons} in {households}, standing for {n} persons.",
+            persons=plural(self.n_persons, "person"),
+            households=plural(self.n_households, "household"),
+            n=count(total),
         )
 
     __str__ = summary
