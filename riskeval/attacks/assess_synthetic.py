@@ -22,7 +22,7 @@ from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener, silent
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check, check_choice
 from synthpop.microdata.runs.chunks import open_chunks
 from synthpop.microdata.statistics.streams import resolve_seed
@@ -132,7 +132,9 @@ def assess_synthetic(
             grouped, groups = inputs.with_groups() if ATTACKS[name].exact_keys else (inputs, ())
             result = ATTACKS[name].run(grouped, target)
         except InputError as error:
-            skipped[name, target] = "; ".join(str(fault).rstrip(".") for fault in error.faults)
+            skipped[name, target] = joined_by(
+                "; ", (str(fault).rstrip(".") for fault in error.faults)
+            )
             continue
         results[name, target] = result
         note = _note(name, inputs, result, groups)

@@ -14,6 +14,7 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import is_amount, number_groups, quantile_breaks
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.message import as_messages
 from synthpop.microdata.runs.chunks import open_chunks
 
 
@@ -138,3 +139,6 @@ class AttackEntry:
     # ComparedAttack or bool: how a comparison of releases runs it: with sample sizes of its own,
     # as it is (True), or not at all (False)
     compared: ComparedAttack | bool = True
+
+    def __post_init__(self) -> None:
+        as_messages(self, "title", "story", "blind_spot")

@@ -12,6 +12,7 @@ from riskeval.attacks.scenario import Scenario, check_roles, to_scenario
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.frames import as_names, listed_names
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import joined_by, sentence
 from synthpop.microdata.messages.parameters import check_choice
 
 
@@ -145,4 +146,4 @@ def check_households(faults: Faults, frame: pd.DataFrame, name: str, role: str) 
 
 def as_sentences(notes: Sequence[str]) -> str:
     """Return notes as sentences that follow a summary."""
-    return "".join(f" {note[0].upper()}{note[1:]}." for note in dict.fromkeys(notes))
+    return joined_by("", (" " + sentence(note) for note in dict.fromkeys(notes)))

@@ -8,9 +8,9 @@ from typing import Any
 
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message, sentences
 from synthpop.microdata.messages.parameters import check_choice, is_number
-from synthpop.microdata.messages.text import short_percent
+from synthpop.microdata.messages.text import join, short_percent
 
 ACCURACY = (0.01, 0.02, 0.05)
 UNITS = ("person", "household")
@@ -124,7 +124,7 @@ category when it is the true one.
 
     def story(self) -> str:
         """Tell in sentences what the intruder knows, whom they look for and what they want."""
-        persons = "every person of the sample"
+        persons = message("every person of the sample")
         if self.coverage < 1:
             persons = message(
                 "every person in a register of {coverage} of the population",
@@ -135,16 +135,14 @@ category when it is the true one.
         ]
         knows = message(
             "The intruder knows {keys} of {persons}",
-            keys=_listed(self.keys, "and"),
+            keys=join(self.keys),
             persons=persons,
         )
-        return " ".join(
-            [
-                f"{'; '.join([knows, *wrong])}.",
-                message("They look for {whom}.", whom=self._whom()),
-                self._wants(),
-            ]
-        ).rstrip()
+        return sentences(
+            joined_by("; ", [knows, *wrong]) + ".",
+            message("They look for {whom}.", whom=self._whom()),
+            self._wants(),
+        )
 
     def summary(self) -> str:
         """Return the story."""
@@ -175,13 +173,14 @@ category when it is the true one.
         return cls(**plain)
 
     def _whom(self) -> str:
-        noun = "households" if self.unit == "household" else "persons"
+        noun = message("households") if self.unit == "household" else message("persons")
         which = (" " + message("for which {rows} is true", rows=self.rows)) if self.rows else ""
         if self.unit == "household" and self.rows:
             which = " " + message("with a member for whom {rows} is true", rows=self.rows)
         if self.who == "everyone":
             return message("all {noun} of the sample{which}", noun=noun, which=which)
-        other = "no other household" if self.unit == "household" else "nobody else"
+        is_home = self.unit == "household"
+        other = message("no other household") if is_home else message("nobody else")
         return message(
             "{noun} of the sample{which} with whom {other} in it shares these keys",
             noun=noun,
@@ -192,10 +191,10 @@ category when it is the true one.
     def _wants(self) -> str:
         if not self.targets:
             return ""
-        clauses = [message("They want {targets}", targets=_listed(self.targets, "and"))]
-        right = "when it is the true one"
+        clauses = [message("They want {targets}", targets=join(self.targets))]
+        right = message("when it is the true one")
         if set(self.targets) - set(self.categorical):
-            within = _listed([_percent(p) for p in self.accuracy], "or")
+            within = join((_percent(p) for p in self.accuracy), "or")
             number = message(
                 "a number counts as found within {within} of the true value", within=within
             )
@@ -208,7 +207,7 @@ category when it is the true one.
                     "a household counts when this is so for {members} member", members=self.members
                 )
             )
-        return "; ".join(clauses) + "."
+        return joined_by("; ", clauses) + "."
 
 
 def to_scenario(
@@ -350,9 +349,3 @@ def _check(faults: Faults, plain: dict[str, Any]) -> None:
 
 def _percent(share: float) -> str:
     return short_percent(share, 4)
-
-
-def _listed(names: Sequence[str], joint: str) -> str:
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {joint} {names[-1]}"

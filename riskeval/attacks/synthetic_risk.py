@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.attacks.registry import ATTACKS
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import formatted, percent, plural
 
@@ -133,7 +133,7 @@ class SyntheticRisk(TableResult):
                 "the original, and with other ways to make the file."
             )
         )
-        return "\n".join(lines)
+        return joined_by("\n", lines)
 
     def _verdict(self) -> str:
         """The first line: what is known to be wrong, or that nothing is known."""
@@ -142,12 +142,14 @@ class SyntheticRisk(TableResult):
         if self.above_together:
             others = [title for title in self.above if title not in self.above_together]
             weaker = (
-                ("; " + message("weaker signs: {name}", name="; ".join(others))) if others else ""
+                ("; " + message("weaker signs: {name}", name=joined_by("; ", others)))
+                if others
+                else ""
             )
             return message(
                 "The synthetic file tells more about persons of the original than about "
                 "strangers: {above_together}{weaker} ({n_attacks}{skipped}).",
-                above_together="; ".join(self.above_together),
+                above_together=joined_by("; ", self.above_together),
                 weaker=weaker,
                 n_attacks=n_attacks,
                 skipped=skipped,
@@ -158,7 +160,7 @@ class SyntheticRisk(TableResult):
                 "about strangers, which could also arise by chance in {n_attacks}: "
                 "{above}{skipped}.",
                 n_attacks=n_attacks,
-                above="; ".join(self.above),
+                above=joined_by("; ", self.above),
                 skipped=skipped,
             )
         copies = self.copies or self.near_copies
@@ -194,4 +196,5 @@ class SyntheticRisk(TableResult):
 
 def title_of(attack: str, target: str) -> str:
     """Return the name of an attack, with its target where it has one."""
-    return ATTACKS[attack].title + (f" on {target}" if target else "")
+    title = message(ATTACKS[attack].title)
+    return message("{attack} on {target}", attack=title, target=target) if target else title

@@ -26,7 +26,7 @@ from riskeval.utility.regressions import regression_comparison
 from synthpop.microdata.frame.codes import cell_ids, encode
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.errors import InputError
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import is_safe_statistic, safe_domains
 from synthpop.microdata.statistics.indicators.results import OVERALL
 
@@ -125,7 +125,7 @@ def compare_estimates(
     x, y = with_design(aligned, request)
     tables = [_estimate(request, aligned, item, x, y) for item in request.indicators]
     table = _stacked(tables, request.indicators)
-    notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
+    notes = joined_by("; ", dict.fromkeys(note for note in table["note"] if note))
     inner = table.loc[table["domain"] != OVERALL, "overlap"]
     nowhere = notes or message("no domain was named")
     return [
@@ -164,7 +164,7 @@ def _estimate(
         notes.append(f"no gender pay gap: {aligned.has([item.gender])}")
         statistics.remove("gender_pay_gap")
     if reasons or not statistics:
-        return _nothing(aligned, item, reasons or "; ".join(notes))
+        return _nothing(aligned, item, reasons or joined_by("; ", notes))
     try:
         result = indicator_comparison(
             x,
@@ -189,7 +189,7 @@ def _estimate(
         variable=item.variable,
         records=[sizes[str(domain)] for domain in result.table["domain"]],
         safe=[str(domain) in safe for domain in result.table["domain"]],
-        note="; ".join(notes),
+        note=joined_by("; ", notes),
     )
     return table.reindex(columns=OVERLAPS)
 
@@ -294,7 +294,7 @@ def compare_regressions(
     x, y = with_design(aligned, request)
     tables = [_regression(request, aligned, item, x, y) for item in request.regressions]
     table = pd.concat(tables, ignore_index=True)
-    notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
+    notes = joined_by("; ", dict.fromkeys(note for note in table["note"] if note))
     known = table[table["overlap"].notna()]
     return [
         Measurement(REGRESSION_OVERLAP, mean_of(table["overlap"].astype(float)), note=notes),

@@ -13,7 +13,7 @@ from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, did_you_mean
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import plural
@@ -232,7 +232,7 @@ class Comparison(TableResult):
                     unmeasured=len(unmeasured),
                 )
             )
-        return "\n".join(lines)
+        return joined_by("\n", lines)
 
     def _sentence(self, name: str) -> str:
         rows = self.measures[self.measures["release"] == name]
@@ -246,7 +246,7 @@ class Comparison(TableResult):
         )
         if len(exceeded):
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
-            text += " " + message("(exceeded: {texts})", texts="; ".join(texts))
+            text += " " + message("(exceeded: {texts})", texts=joined_by("; ", texts))
         if len(asked) and not (asked["group"] == "risk").any():
             worst = rows[rows["measure"] == "worst_risk"].iloc[0]
             text = message(
@@ -266,5 +266,5 @@ class Comparison(TableResult):
         ]
         if len(not_compared):
             reasons = [f"{row.variable} {row.how}" for row in not_compared.itertuples()]
-            text += "; " + message("not compared: {reasons}", reasons="; ".join(reasons))
+            text += "; " + message("not compared: {reasons}", reasons=joined_by("; ", reasons))
         return text + "."

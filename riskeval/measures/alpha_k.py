@@ -15,7 +15,7 @@ from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Between, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, formatted, percent
@@ -97,7 +97,7 @@ class AlphaKAnonymity(Result):
                 largest_share=percent(self.largest_share, 1),
             )
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library

@@ -11,7 +11,7 @@ import pandas as pd
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import plural
@@ -82,7 +82,9 @@ class Assessment(TableResult):
             + (
                 ""
                 if exceeded.empty
-                else (" " + message("Exceeded: {names}.", names="; ".join(exceeded["number"])))
+                else (
+                    " " + message("Exceeded: {names}.", names=joined_by("; ", exceeded["number"]))
+                )
             )
         ]
         for name, result in self.results.items():
@@ -91,7 +93,7 @@ class Assessment(TableResult):
             message("{title} was left out: {why}", title=MEASURES[name].title, why=why)
             for name, why in self.skipped.items()
         ]
-        return "\n".join(lines)
+        return joined_by("\n", lines)
 
     def to_markdown(self) -> str:
         """Return a summary page: each measure with its question, numbers and sentence.

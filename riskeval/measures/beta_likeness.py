@@ -16,7 +16,7 @@ from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, percent, plural
 
@@ -79,7 +79,7 @@ class BetaLikeness(Result):
             value=number(self.beta),
             enhanced=enhanced,
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library

@@ -13,7 +13,7 @@ from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
 
@@ -59,7 +59,7 @@ class DeltaDisclosure(Result):
                 "does not hold for any delta.",
                 n_absent=plural(self.n_absent, "record"),
             )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDisclosure:

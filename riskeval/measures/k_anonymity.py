@@ -16,7 +16,7 @@ from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
@@ -82,7 +82,7 @@ class KAnonymity(Result):
         ]
         text = message(
             "{violations}: fewer than k records of the file share their key ({names}).",
-            violations="; ".join(violations),
+            violations=joined_by("; ", violations),
             names=names,
         )
         if 0 < blank < n:
@@ -101,14 +101,17 @@ class KAnonymity(Result):
 
     def _blank_sentence(self, n: int, blank: int) -> str:
         others = count_text(n - blank)
-        visible = "; ".join(
-            message(
-                "{count} of the other {others} violate {k}-anonymity",
-                count=count_text(count),
-                others=others,
-                k=k,
-            )
-            for k, count in self.visible_violations.items()
+        visible = joined_by(
+            "; ",
+            (
+                message(
+                    "{count} of the other {others} violate {k}-anonymity",
+                    count=count_text(count),
+                    others=others,
+                    k=k,
+                )
+                for k, count in self.visible_violations.items()
+            ),
         )
         return (
             message(

@@ -18,7 +18,7 @@ from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import MISSING, encode, first_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
@@ -98,14 +98,14 @@ class LDiversity(Result):
                     smallest=formatted(smallest, "g"),
                 )
             )
-        text = " ".join(sentences) + (
+        text = joined_by(" ", sentences) + (
             " "
             + message(
                 "Distinct l = 2 is the least that protects anything (Machanavajjhala et al. "
                 "2007); how much more is needed is a decision of the office."
             )
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library

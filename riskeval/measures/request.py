@@ -13,6 +13,7 @@ from riskeval.keys.table import TabulatedFile
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import as_messages, joined_by
 from synthpop.microdata.messages.results import Result
 
 
@@ -124,7 +125,7 @@ class ByVariable(Result):
 
     def summary(self) -> str:
         """Return the sentences of the single results."""
-        return " ".join(one.summary() for one in self.by_variable.values())
+        return joined_by(" ", (one.summary() for one in self.by_variable.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +148,6 @@ class Measure:
     # whether `compare` and sessions run it on every file: measures that need minutes or a choice
     # of the user are for `assess` alone
     compared: bool = True
+
+    def __post_init__(self) -> None:
+        as_messages(self, "title", "question", "source")

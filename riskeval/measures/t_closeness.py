@@ -22,7 +22,7 @@ from synthpop.microdata.frame.codes import MISSING, encode
 from synthpop.microdata.frame.frames import is_number, n_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
 
@@ -82,9 +82,9 @@ class TCloseness(Result):
             "everything). By variable: {largest}. There is no agreed limit: it is a "
             "decision of the office (Li et al. 2007).",
             t=number(self.t),
-            largest="; ".join(largest),
+            largest=joined_by("; ", largest),
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library

@@ -13,7 +13,7 @@ import pandas as pd
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.frame.frames import usual_types
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
 
@@ -106,7 +106,7 @@ class Protected(Result):
             )
         if self.seed is not None:
             text += " " + message("Seed {seed} repeats it.", seed=self.seed)
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 def own_frame(data: Any) -> pd.DataFrame:

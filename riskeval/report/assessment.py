@@ -14,7 +14,7 @@ from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.pages.charts import value_bar
@@ -185,7 +185,7 @@ def _judged_group(
         word, level = ("met", "good") if all(within) else ("exceeded", "bad")
     group = visible(group, external)
     chosen = [one for name in first for one in group if one.info.name == name][:2] or group[:2]
-    text = "; ".join(f"{one.title}: {shown(one, external)}" for one in chosen) or message(
+    text = joined_by("; ", (f"{one.title}: {shown(one, external)}" for one in chosen)) or message(
         "Not shown"
     )
     return verdict(what, word, level, f"{text}.", f"#{row_id(chosen[0].key)}" if chosen else "")

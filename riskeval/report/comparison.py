@@ -13,7 +13,7 @@ from riskeval.report.values import ROUNDING
 from riskeval.shared.show import lower
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count, formatted, plural, yes_or_no
 from synthpop.microdata.pages.page import write_for
 from synthpop.microdata.pages.page_facts import Svg, card
@@ -207,7 +207,7 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
     for row in first.frame[first.frame["kind"] != "original"].itertuples():
         of_release = comparison.measures[comparison.measures["release"] == row.release]
         exceeded = of_release.loc[[within is False for within in of_release["within"]], "title"]
-        asked = "; ".join(exceeded) or gettext("none")
+        asked = joined_by("; ", exceeded) or gettext("none")
         risks = [
             " → ".join(
                 tables.values_text(comparison, item.risk, name)
@@ -237,7 +237,7 @@ def _decision_note(comparison: Comparison, maps: list[RiskUtilityMap]) -> str:
     return message(
         "Risk is that of the original, then that of the release. {parts} "
         "{utility_title}: {meaning}. The front is that of the first risk.",
-        parts=" ".join(parts),
+        parts=joined_by(" ", parts),
         utility_title=first.utility_title,
         meaning=meaning,
     )

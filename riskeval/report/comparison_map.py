@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.show import SHARES, lower
+from riskeval.shared.show import SHARES
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number, percent_tick, tick
@@ -53,12 +53,7 @@ def _axis(result: RiskUtilityMap, name: str, values: pd.Series) -> Axis:
     margin = 0.06 * (high - low or abs(high) or 1.0)
     word = "less" if better == "low" else "more"
     return Axis(
-        message(
-            "{upper}{title} ({word} is better)",
-            upper=lower(title)[0].upper(),
-            title=lower(title)[1:],
-            word=word,
-        ),
+        message("{title} ({word} is better)", title=message(title), word=message(word)),
         low - margin,
         high + margin,
         text=percent_tick if unit in SHARES else tick,

@@ -11,12 +11,13 @@ import numpy as np
 
 from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.registry import ATTACKS
+from riskeval.attacks.synthetic_risk import title_of
 from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
-from synthpop.microdata.messages.language import gettext, translated
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import capitalised, message, sentence
 from synthpop.microdata.messages.text import BLANK, join, number, plural
 from synthpop.microdata.pages.charts import interval_dot
 from synthpop.microdata.pages.page import write_for
@@ -150,7 +151,7 @@ def _least_records(result: Any, one: AttackNumber) -> int:
 
 
 def _title(attack: str, target: str) -> str:
-    return ATTACKS[attack].title + (f" on {target}" if target else "")
+    return title_of(attack, target)
 
 
 def _cards(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
@@ -182,7 +183,7 @@ def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
     The first is "higher" where an excess over strangers is clear even as the most striking of all
     attacks, "signs" where it is clear for an attack by itself.
     """
-    first = risk.summary().splitlines()[0]
+    first = str(risk.summary()).splitlines()[0]
     seen: tuple[str, ...] = (message("no difference seen"), "good", first, "#attacks")
     if risk.above_together:
         seen = (HIGHER, "bad", first, "#attacks")
@@ -194,7 +195,7 @@ def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         seen = (message("no verdict"), "none", NO_HOLDOUT)
     rows = [verdict("Participants and strangers", *seen), _copies(risk, external)]
     if risk.skipped:
-        names = join(translated(gettext(_title(*item))) for item in risk.skipped)
+        names = join(_title(*item) for item in risk.skipped)
         rows.append(
             verdict(
                 "Attacks",
@@ -272,8 +273,7 @@ def _key(attack: str, target: str, measured: Measurement) -> str:
 
 
 def _row_title(measured: Measurement, target: str) -> str:
-    title = translated(gettext(measured.info.title))
-    title = title[0].upper() + title[1:]
+    title = capitalised(gettext(measured.info.title))
     return message("{title} of {target}", title=title, target=target) if target else title
 
 
@@ -283,14 +283,14 @@ def _row(
     measured, beyond = one.measurement, one.excess
     baseline = replace(measured, value=measured.baseline, lower=np.nan, upper=np.nan)
     excess = BLANK if beyond is None or external else number(beyond.difference)
-    sentences = [f"{measured.info.meaning[0].upper()}{measured.info.meaning[1:]}."]
+    sentences = [sentence(gettext(measured.info.meaning))]
     if measured.against:
-        sentences.append(message("Compared with: {what}.", what=gettext(measured.against)))
+        sentences.append(message("Compared with: {what}.", what=message(measured.against)))
     if one.reading():
-        sentences.append(f"{one.reading()[0].upper()}{one.reading()[1:]}." if not external else "")
+        sentences.append("" if external else sentence(one.reading()))
     note = risk.notes.get((attack, target), "")
     if not external:
-        sentences += [f"{note}." if note else "", _interval(one)]
+        sentences += [sentence(note) if note else "", _interval(one)]
     if measured.info.source:
         sentences.append(message("Source: {source}.", source=measured.info.source))
     ends = [x for x in (measured.value, measured.upper, measured.baseline) if np.isfinite(x)]

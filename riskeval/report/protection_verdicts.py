@@ -10,8 +10,9 @@ from riskeval.measures.request import Limits
 from riskeval.report.advice import advice
 from riskeval.report.values import limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
+from riskeval.shared.show import lower
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import BLANK, change, count, formatted, join
 from synthpop.microdata.pages.page_facts import finding, verdict
@@ -91,7 +92,7 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
             "; "
             + message(
                 "the {risk} is above {limit}",
-                risk=one.title.lower(),
+                risk=lower(one.title),
                 limit=formatted(one.limit, "g"),
             )
         )
@@ -103,7 +104,7 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
     reason = message("Expected re-identifications went from {a} to {b}", a=texts[0], b=texts[1])
     if before and not external:
         reason += f" ({change(after / before - 1, 0)})"
-    reason += "".join(over)
+    reason = joined_by("", [reason, *over])
     return verdict("Identity disclosure", word, level, f"{reason}.", "#risk")
 
 
@@ -159,7 +160,7 @@ def _amounts(session: ProtectionSession, external: bool) -> list[dict[str, str]]
     if not judged:
         return []
     word, level = max(judged, key=lambda one: ("good", "look", "bad").index(one[1]))
-    return [verdict("Amounts", word, level, " ".join(reasons), "#risk")]
+    return [verdict("Amounts", word, level, joined_by(" ", reasons), "#risk")]
 
 
 def _measured_twice(

@@ -15,7 +15,7 @@ from riskeval.utility.overlaps import BOUNDS, OUTSIDE, finish, mean_of
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import formatted, percent
@@ -78,7 +78,7 @@ class IndicatorComparison(TableResult):
             "There is no threshold of its own: a difference well inside the interval of the "
             "original cannot be told from sampling error."
         )
-        return " ".join(lines)
+        return joined_by(" ", lines)
 
 
 @same_library

@@ -13,7 +13,7 @@ from riskeval.shared.files import check_numbers, compares_rows, ones, read_files
 from synthpop.microdata.frame.frames import as_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.statistics.robust import classical, correlations, robust, squared_distances
@@ -99,7 +99,7 @@ class InformationLoss(Result):
                     correlations=formatted(self.correlations, ".4g"),
                 )
             text += "."
-        return " ".join([text, *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
+        return joined_by(" ", [text, *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
 
 
 @same_library

@@ -29,7 +29,7 @@ from riskeval.utility.k_way_tables import table_distances
 from riskeval.utility.propensity_scores import propensity
 from synthpop.microdata.frame.frames import is_number, numbers
 from synthpop.microdata.messages.errors import InputError
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import as_messages, joined_by, message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.statistics.streams import Streams
 
@@ -126,8 +126,9 @@ class UtilityInput:
 
     def why(self, names: Sequence[str]) -> str:
         """Why some variables cannot all be compared; empty when they can."""
-        return "; ".join(
-            f"{name} {self.not_compared[name]}" for name in names if name in self.not_compared
+        return joined_by(
+            "; ",
+            (f"{name} {self.not_compared[name]}" for name in names if name in self.not_compared),
         )
 
 
@@ -143,6 +144,9 @@ class UtilityMeasure:
     compared: bool = True  # whether comparisons of releases show it
     session: bool = False  # whether a session shows it after each step
     about: str = "file"  # what its numbers are about, in the table of a session
+
+    def __post_init__(self) -> None:
+        as_messages(self, "title", "question")
 
 
 def utility_measurements(files: UtilityInput) -> list[Measurement]:

@@ -15,7 +15,7 @@ from synthpop.evaluation.sentences import (
     overall_sentences,
 )
 from synthpop.evaluation.verdict import Verdict, fit_verdict
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, plural
@@ -164,4 +164,4 @@ class FitReport(Result):
                 size=count(self.effective_size),
             )
         )
-        return "\n".join(lines)
+        return joined_by("\n", lines)

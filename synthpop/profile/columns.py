@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import join, plural
 
@@ -117,4 +117,4 @@ class SurveyProfile(Result):
                     persons=plural(persons, "sample person"),
                 )
             )
-        return "\n".join(lines)
+        return joined_by("\n", lines)

@@ -18,7 +18,7 @@ from synthpop.microdata.frame.names import (
     columns_named_for,
     named_or_containing,
 )
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import LARGEST
 from synthpop.microdata.messages.text import number, plural
 from synthpop.profile import dependence
@@ -275,4 +275,4 @@ def _rare(column: pd.Series) -> str:
 
 def joined_notes(*notes: str) -> str:
     """Return notes in one line, empty ones left out."""
-    return "; ".join(note for note in notes if note)
+    return joined_by("; ", (note for note in notes if note))

@@ -12,7 +12,7 @@ from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count, join, number, percent, plural, short_percent
 from synthpop.microdata.pages.charts import columns as column_chart
 from synthpop.microdata.pages.page import write_for
@@ -134,7 +134,7 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     problems = [f"{text} {join(names)}" for text, names in columns_by_problem.items() if names]
     values = verdict("Values", "plain", "good", "No codes for missing values, no rare levels.")
     if problems:
-        level, reason = "bad" if codes else "look", _as_sentence("; ".join(problems))
+        level, reason = "bad" if codes else "look", _as_sentence(joined_by("; ", problems))
         values = verdict("Values", "need a look", level, reason, "#columns")
     return [roles, values, _strata(profile)]
 

@@ -9,7 +9,7 @@ from typing import Any
 from synthpop.figures.names import FigureNames
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.language import gettext, localised
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count, number, percent, plural
 from synthpop.microdata.pages.page_facts import table
 from synthpop.population.population import Population
@@ -134,7 +134,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
     if kind not in KINDS:  # a stage of somebody else: its options as they are
         columns = ", ".join(names.title(name) for name in listed_names(stage.get("name", ())))
         settings = {key: value for key, value in stage.items() if key not in ("type", "name")}
-        return columns, "; ".join(f"{key} {value}" for key, value in settings.items())
+        return columns, joined_by("; ", (f"{key} {value}" for key, value in settings.items()))
     method = stage.get("method") or ""
     options = method if isinstance(method, Mapping) else {"type": method}
     model = stage.get("model") or options["type"]

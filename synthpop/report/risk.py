@@ -195,7 +195,7 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
         return {
             "number": str(key),
             "title": title,
-            "sentence": f"{story} {message(NOT_COMPUTED, why=gettext(note))}",
+            "sentence": f"{story} {message(NOT_COMPUTED, why=message(note))}",
         }
     worst = _at_largest_accuracy(rows)
     of_level = np.isnan(worst["accuracy"])

@@ -11,7 +11,7 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.messages.language import gettext, localised
+from synthpop.microdata.messages.language import localised
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import SMALLEST_COUNT, is_small, rounded, rounded_share
 from synthpop.microdata.messages.text import join, number, percent
@@ -77,7 +77,7 @@ def _auc(fit: FitReport) -> str:
     if not finite:
         return ""
     parts = [
-        message("{auc} for {units}", auc=localised(f"{value:.2f}"), units=gettext(units))
+        message("{auc} for {units}", auc=localised(f"{value:.2f}"), units=message(units))
         for units, value in finite.items()
     ]
     return message(AUC, parts=join(parts))

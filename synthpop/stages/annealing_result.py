@@ -19,7 +19,7 @@ from synthpop.annealing.population_table import (
 )
 from synthpop.annealing.search import Exchanged
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import formatted, percent, plural
@@ -169,15 +169,18 @@ class Annealed(Result):
             )
         if not self.converged:
             cells = self.unmet().iloc[:SHOWN]
-            shown = "; ".join(
-                message(
-                    "{margin}: {cell} target {target}, best {achieved}",
-                    margin=row.margin,
-                    cell=row.cell,
-                    target=number_text(row.target, 6),
-                    achieved=number_text(row.achieved, 6),
-                )
-                for row in cells.itertuples()
+            shown = joined_by(
+                "; ",
+                (
+                    message(
+                        "{margin}: {cell} target {target}, best {achieved}",
+                        margin=row.margin,
+                        cell=row.cell,
+                        target=number_text(row.target, 6),
+                        achieved=number_text(row.achieved, 6),
+                    )
+                    for row in cells.itertuples()
+                ),
             )
             text += " " + message("Furthest off: {shown}.", shown=shown)
         return text

@@ -17,7 +17,7 @@ from synthpop.calibration.margins import Margin
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import formatted, percent
@@ -297,15 +297,18 @@ class Distributed(Result):
             )
         if not self.converged:
             worst = self.margins.iloc[np.argsort(-gap.to_numpy(), kind="stable")[:SHOWN]]
-            shown = "; ".join(
-                message(
-                    "{margin}, {area}: target {target}, best {achieved}",
-                    margin=row.margin,
-                    area=row.area,
-                    target=number_text(row.target, 6),
-                    achieved=number_text(row.achieved, 6),
-                )
-                for row in worst.itertuples()
+            shown = joined_by(
+                "; ",
+                (
+                    message(
+                        "{margin}, {area}: target {target}, best {achieved}",
+                        margin=row.margin,
+                        area=row.area,
+                        target=number_text(row.target, 6),
+                        achieved=number_text(row.achieved, 6),
+                    )
+                    for row in worst.itertuples()
+                ),
             )
             text += " " + message("Furthest off: {shown}.", shown=shown)
         return text

@@ -27,7 +27,7 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent
@@ -94,7 +94,7 @@ class CopiedValues(TableResult):
             lines.append(text + ".")
         if caution := caution_of(self.excess.values()):
             lines.append(caution.lstrip())
-        return "\n".join(lines) or "Nothing could be copied."
+        return joined_by("\n", lines) or "Nothing could be copied."
 
 
 @same_library

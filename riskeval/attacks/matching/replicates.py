@@ -17,6 +17,7 @@ from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.message import joined_by
 from synthpop.microdata.messages.parameters import SHARE, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent, plural, short_percent
@@ -74,7 +75,7 @@ class ReplicatedRisk(TableResult):
             story = story_of(int(str(group[0])), bool(rows["accuracy"].isna().all()), "")
             of = f", {group[1]}" if len(by) > 1 else ""
             lines.append(
-                f"Scenario {group[0]}{of} ({story}): {'; '.join(texts) or 'not computed'}."
+                f"Scenario {group[0]}{of} ({story}): {joined_by('; ', texts) or 'not computed'}."
             )
         if "tau_expected" in self.table:
             lines.append(
@@ -83,7 +84,7 @@ class ReplicatedRisk(TableResult):
             )
         if "tau_unique" in self.table:
             lines.append("Unique: found, and unique in the population by the estimate given.")
-        return "\n".join([*lines, caveat(self.scenario)])
+        return joined_by("\n", [*lines, caveat(self.scenario)])
 
     def _sentence(self, row: Mapping[Any, Any]) -> str:
         text = _mean_with_interval(row["tau"], row["lower"], row["upper"])

@@ -16,7 +16,7 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.events import Listener, silent
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, formatted, percent, plural, short_percent
 
@@ -126,7 +126,7 @@ class IntruderRisk(TableResult):
             lines.append(self._sentence(int(str(group[0])), target, rows))
         if "tau_expected" in self.table or self.uniqueness is not None:
             lines.append(self._expected())
-        return "\n".join([*lines, caveat(self.scenario)])
+        return joined_by("\n", [*lines, caveat(self.scenario)])
 
     def _most(self) -> str:
         """How much the most successful of these intruders finds."""
@@ -231,7 +231,7 @@ class IntruderRisk(TableResult):
             head=head,
             units=units_of(self.scenario),
             target=target,
-            numbers=", ".join(sentences),
+            numbers=joined_by(", ", sentences),
             of_zero=of_zero,
         )
 

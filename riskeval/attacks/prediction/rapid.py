@@ -29,7 +29,7 @@ from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener, silent
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.text import short_percent
 from synthpop.microdata.runs.chunks import draw_records
@@ -229,7 +229,7 @@ def _result(
         target=trial.target,
         keys=request.keys,
         model=best.model.name,
-        warned="; ".join(dict.fromkeys(text for text in warned if text)),
+        warned=joined_by("; ", dict.fromkeys(text for text in warned if text)),
         confidence=trial.confidence,
         seed=trial.streams.seed,
         notes=tuple(notes),

@@ -96,7 +96,7 @@ def together(*texts: str) -> str:
     return "".join(map(str, texts))
 
 
-def joined(separator: str, texts: Iterable[str]) -> Message:
+def joined_by(separator: str, texts: Iterable[str]) -> Message:
     """Return texts with a separator between them; empty ones are left out."""
     return _joined(separator, *filter(None, texts))
 
@@ -108,4 +108,26 @@ def _joined(separator: str, *texts: str) -> str:
 
 def sentences(*texts: str) -> Message:
     """Return sentences with a space between them; empty ones are left out."""
-    return joined(" ", texts)
+    return joined_by(" ", texts)
+
+
+@written
+def capitalised(text: str) -> str:
+    """Return a text that begins with a capital letter."""
+    words = str(text)
+    return words[:1].upper() + words[1:]
+
+
+@written
+def sentence(text: str) -> str:
+    """Return a text with a capital letter and a full stop."""
+    words = str(capitalised(text))
+    return words if words.endswith((".", "!", "?")) else f"{words}."
+
+
+def as_messages(record: object, *names: str) -> None:
+    """Let fields of a frozen record be messages, so that their texts have other languages."""
+    for name in names:
+        text = getattr(record, name)
+        if text and not isinstance(text, Message):
+            object.__setattr__(record, name, message(text))

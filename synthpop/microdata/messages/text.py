@@ -57,6 +57,12 @@ def number(value: Number, digits: int = 3) -> str:
 
 
 @written
+def formatted(value: Number, specification: str) -> str:
+    """Return a number as a format specification such as ".3g" writes it."""
+    return localised(format(value, specification))
+
+
+@written
 def percent(value: Number, decimals: int = 2) -> str:
     """Return a share in percent, to a fixed number of decimals."""
     if not _is_finite(value):
@@ -100,25 +106,25 @@ def _with_sign(value: float, decimals: int) -> str:
 
 def tick(value: float, position: float | None = None) -> str:
     """Return the label of a tick: six significant digits (for ``FuncFormatter``)."""
-    return number(value, 6)
+    return str(number(value, 6))
 
 
 def percent_tick(value: float, position: float | None = None) -> str:
     """Return the label of a tick of an axis of shares."""
-    return short_percent(value)
+    return str(short_percent(value))
 
 
-def join(items: Iterable[object]) -> Message:
-    """Return items as a list in a sentence."""
-    return _join(*items)
+def join(items: Iterable[object], word: str = "and") -> Message:
+    """Return items as a list in a sentence, with a word before the last one."""
+    return _join(word, *items)
 
 
 @written
-def _join(*items: object) -> str:
+def _join(word: str, *items: object) -> str:
     texts = [f"{item}" for item in items]
     if len(texts) < 2:
         return "".join(texts)
-    return f"{', '.join(texts[:-1])} {gettext('and')} {texts[-1]}"
+    return f"{', '.join(texts[:-1])} {gettext(word)} {texts[-1]}"
 
 
 @written
