@@ -114,7 +114,7 @@ def _tcap(files: ComparedFiles, target: str) -> list[Measurement]:
     result = tcap(*files.by_keys, target, holdout=files.holdout, n_groups=N_GROUPS, draws=0)
     number = tcap_numbers(result)[1]
     targeted = result.table.loc[result.table["measure"] == "TCAP_original", "n"]
-    none = "no released group has one value" if np.isnan(number.measurement.value) else ""
+    none = message("no released group has one value") if np.isnan(number.measurement.value) else ""
     beyond = beyond_strangers(number.excess)
     return [_shown(number, int(targeted.iloc[0]), files.note, none, beyond, *result.notes)]
 
@@ -149,7 +149,10 @@ def _screen(files: ComparedFiles, target: str) -> list[Measurement]:
         if cut
         else ""
     )
-    twins, against = float(files.original.duplicated(names, keep=False).mean()), "the original"
+    twins, against = (
+        float(files.original.duplicated(names, keep=False).mean()),
+        message("the original"),
+    )
     if files.holdout is not None:
         twins, against = identical(files.original, files.holdout, names), OUTSIDE
     return [

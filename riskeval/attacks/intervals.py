@@ -116,7 +116,7 @@ def over_units(
                 low, high = _wilson(ratio, confidence)
             rows[name] = (rows[name][0], low, high)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "lower", "upper"])
-    covers = OVER_UNITS.format(unit=unit) if draws else "no interval was asked for"
+    covers = OVER_UNITS.format(unit=unit) if draws else message("no interval was requested")
     return Intervals(table, covers, 1, draws, confidence, seed)
 
 

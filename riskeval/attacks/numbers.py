@@ -109,9 +109,9 @@ def copied_numbers(result: Any) -> list[AttackNumber]:
     """Rates of exact copies, beside values close by or strangers."""
     numbers = []
     for row in result.table[result.table["n"] > 0].to_dict("records"):
-        info = replace(INFOS["copied"], title=f"copied {row['kind']}")
+        info = replace(INFOS["copied"], title=message("copied {what}", what=message(row["kind"])))
         beyond = result.excess.get(row["kind"])
-        by_chance = (row["by_chance"], "values close by")
+        by_chance = (row["by_chance"], message("neighbouring values"))
         baseline, against = by_chance if beyond is None else (row["holdout"], OUTSIDE)
         one = Measurement(
             info, row["rate"], records=int(row["n"]), lower=row["lower"], upper=row["upper"],
@@ -178,13 +178,19 @@ def scenario_numbers(result: Any) -> list[AttackNumber]:
         table = table[table["accuracy"] == table["accuracy"].max()]
     numbers = []
     for row in table.to_dict("records"):
-        within = "" if np.isnan(row["accuracy"]) else f" within {short_percent(row['accuracy'])}"
+        within = (
+            ""
+            if np.isnan(row["accuracy"])
+            else (" " + message("within {p}", p=short_percent(row["accuracy"])))
+        )
         baseline, against = row.get("rate_holdout", np.nan), OUTSIDE
         if np.isnan(baseline):
             baseline = row.get("rate_baseline", np.nan)
             against = "" if np.isnan(baseline) else message("guessing the commonest level")
         title = message("scenario {scenario}{within}", scenario=row["scenario"], within=within)
-        info = attribution("scenario", title, DISCLOSED, "Templ (2017), equations 6.17 to 6.26")
+        info = attribution(
+            "scenario", title, DISCLOSED, message("Templ (2017), equations 6.17 to 6.26")
+        )
         one = Measurement(
             info, row["rate"], result.target, lower=row["lower"], upper=row["upper"],
             baseline=baseline, against=against,

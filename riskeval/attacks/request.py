@@ -12,7 +12,7 @@ from riskeval.attacks.scenario import Scenario, check_roles, to_scenario
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.frames import as_names, listed_names
 from synthpop.microdata.messages.errors import Faults, did_you_mean
-from synthpop.microdata.messages.message import joined_by, sentence
+from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.parameters import check_choice
 
 
@@ -52,7 +52,7 @@ class AttackRequest:
     @property
     def footnote(self) -> str:
         """The story as a last sentence; empty when there is none."""
-        return f" Scenario: {self.story}" if self.story else ""
+        return " " + message("Scenario: {story}", story=self.story) if self.story else ""
 
 
 def read_request(

@@ -72,7 +72,11 @@ class SyntheticRisk(TableResult):
         if screen is None or screen.copied is None or not screen.copied.is_above:
             return ""
         outside = screen.baseline == "hold-out"
-        against = "strangers do" if outside else "the original records do among themselves"
+        against = (
+            message("strangers do")
+            if outside
+            else message("of the original records among themselves")
+        )
         return message(
             "{identical} of the synthetic records equal an original one, compared with "
             "{identical_baseline} of {against}",
@@ -87,7 +91,11 @@ class SyntheticRisk(TableResult):
         screen = self.results.get(("distance_screen", ""))
         if screen is None or screen.nearer is None or not screen.nearer.is_above:
             return ""
-        others = "strangers" if screen.baseline == "hold-out" else "the original records themselves"
+        others = (
+            "strangers"
+            if screen.baseline == "hold-out"
+            else message("the original records themselves")
+        )
         return message(
             "{close} of the synthetic records are as near to an original one as only "
             "{close_baseline} of {others} are",

@@ -75,9 +75,9 @@ def align(original: pd.DataFrame, release: ReleaseFile, roles: Mapping[str, str]
     rules: dict[str, Mapping[Any, Any]] = {}
     for name, role in roles.items():
         before, after = original[name], release.frame.get(name)
-        how, reason, counts = "as numbers", "", (0, 0, 0)
+        how, reason, counts = message("as numbers"), "", (0, 0, 0)
         if after is None:
-            reason, counts = "is not in the release", (len(encode(before)[1]), 0, 0)
+            reason, counts = message("is not in the release"), (len(encode(before)[1]), 0, 0)
         elif role != "numeric":
             matched = match_levels(before, after, release.rows, release.levels.get(name))
             how, reason, counts = matched.how, matched.reason, matched.counts
@@ -89,7 +89,7 @@ def align(original: pd.DataFrame, release: ReleaseFile, roles: Mapping[str, str]
         elif is_number(after):
             x[name], y[name], keys[name] = before, after, before
         else:
-            reason = "is not numeric in the release"
+            reason = message("is not numeric in the release")
         if reason:
             not_compared[name] = reason
         cells = (release.name, name, role, not reason, reason or how, *counts)
@@ -124,12 +124,17 @@ def match_levels(
     y_codes, y_levels = _used(y)
     counts = (len(x_levels), len(y_levels))
     if not y_levels:
-        return MatchedLevels(x, y, "", "is missing in all records of the release", (*counts, 0))
+        return MatchedLevels(
+            x, y, "", message("is missing in all records of the release"), (*counts, 0)
+        )
     both = set(x_levels) & set(y_levels)
     if not both and not declared:
         by_text = _by_text(x, y, x_levels, y_levels)
         if by_text is not None:
-            how, n_both = "levels were compared by their text", len(common_levels(*by_text)[0])
+            how, n_both = (
+                message("levels were compared by their text"),
+                len(common_levels(*by_text)[0]),
+            )
             text = {level: level_text(level) for level in x_levels}
             return MatchedLevels(*by_text, how, "", (*counts, n_both), text)
     rule: Mapping[Any, Any] | None = _as_levels(declared, x_levels, y_levels)
@@ -139,7 +144,7 @@ def match_levels(
         return _mapped(x_codes, x_levels, y_codes, y_levels, rule)
     if not both:
         reason = message("has no level in common with the original")
-        reason += "" if rows is None else ", and one level became several"
+        reason += "" if rows is None else (", " + message("and one level became several"))
         return MatchedLevels(x, y, "", reason, (*counts, 0))
     new = len(y_levels) - len(both)
     how = message("{n} in common", n=plural(len(both), "level"))

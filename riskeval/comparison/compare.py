@@ -235,12 +235,16 @@ def _result(
         worst = worst_risk(ones, of_original)
         ones[worst.key] = worst
     for key, one in utilities.items():
-        of_original[key] = Measurement(one.info, one.info.perfect, one.target, note="by definition")
+        of_original[key] = Measurement(
+            one.info, one.info.perfect, one.target, note=message("by definition")
+        )
     known = {key: one for ones in by_release.values() for key, one in ones.items()}
     for ones in by_release.values():
         for key, one in known.items():
             if key not in ones:
-                ones[key] = Measurement(one.info, np.nan, one.target, note="not measured here")
+                ones[key] = Measurement(
+                    one.info, np.nan, one.target, note=message("not measured here")
+                )
     rows = [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
     measures = text_frame(
         rows, tuple(rows[0]), "title", "against", "limit_source", "meaning", "source", "note"

@@ -121,7 +121,9 @@ def compare_estimates(
     """Overlap of the confidence intervals of the estimates: numbers, and one row an estimate."""
     infos = [OVERLAP, OVERLAP_DOMAINS, DIFFERENCE]
     if not request.indicators:
-        return not_measured(infos, "no estimate was named"), pd.DataFrame(columns=OVERLAPS)
+        return not_measured(infos, message("no estimate was specified")), pd.DataFrame(
+            columns=OVERLAPS
+        )
     x, y = with_design(aligned, request)
     tables = [_estimate(request, aligned, item, x, y) for item in request.indicators]
     table = _stacked(tables, request.indicators)

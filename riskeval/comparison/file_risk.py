@@ -25,7 +25,7 @@ def file_risk(
         name for name in request.sensitive if name not in request.numeric and name not in keys
     ]
     if not keys:
-        return _nothing("no key is in the release", sensitive)
+        return _nothing(message("no key is in the release"), sensitive)
     note = f"without {', '.join(absent)}" if absent else ""
     household = request.household if request.household in frame else None
     measured = file_measurements(

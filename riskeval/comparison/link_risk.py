@@ -38,7 +38,7 @@ def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     if rows is None:
         return not_measured(INFOS, message("records cannot be linked one to one"))
     if not names:
-        why = aligned.has(request.numeric) or "no numeric variable was named"
+        why = aligned.has(request.numeric) or message("no numeric variable was specified")
         return not_measured(INFOS, why)
     absent = [name for name in request.numeric if name in aligned.not_compared]
     note = f"without {', '.join(absent)}" if absent else ""
@@ -95,7 +95,7 @@ def _linkage(
         linkage.expected_rate_two,
         records=len(second),
         baseline=min(2 * linkage.chance, 1.0),
-        against="linking at random",
+        against=message("linking at random"),
         note=joined(note, judged, _sampled(sample, y)),
     )
 
@@ -117,7 +117,9 @@ def _outliers(
     known = ~(np.isnan(one) | np.isnan(two))
     judged = known.any(axis=1)
     if judged.sum() < 2:
-        return not_measured(INFOS[2:], "fewer than two records have a value in both files")[0]
+        return not_measured(
+            INFOS[2:], message("fewer than two records have a value in both files")
+        )[0]
     zx, zy = (standardised(values, np.where(known, values, np.nan)) for values in (one, two))
     digest = sha256(zx.tobytes()).hexdigest()
     if digest not in request.scatters:

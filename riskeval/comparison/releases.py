@@ -258,7 +258,7 @@ def _rows(
         and labels.nlevels == original.labels.nlevels
         and labels.isin(original.labels).all()
     ):
-        notes.append("linked by the labels of the index")
+        notes.append(message("linked by the labels of the index"))
         return _by_labels(faults, name, original.labels, labels)
     if release.linkable:
         records = message(
@@ -286,7 +286,7 @@ def _in_either_order(
     by_label = agreement(ordered, frame, original.variables)
     if by_label <= alike:
         return in_order
-    return rows.astype(np.int64), "linked by the labels of the index", by_label
+    return rows.astype(np.int64), message("linked by the labels of the index"), by_label
 
 
 def _column(faults: Faults, frame: pd.DataFrame, name: str) -> pd.Index | None:
@@ -299,7 +299,7 @@ def _by_labels(
 ) -> np.ndarray | None:
     if original is None or released is None:
         return None
-    for labels, file in ((original, "the original"), (released, name)):
+    for labels, file in ((original, message("the original")), (released, name)):
         if not labels.is_unique:
             faults.add(name, f"records of {file} do not have names of their own")
     if faults:

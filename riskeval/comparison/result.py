@@ -258,7 +258,9 @@ class Comparison(TableResult):
                 rest=text.removeprefix(f"{name}: "),
             )
         if not rows["applies"].all():
-            text += "; k-anonymity and individual risk do not apply to synthetic records"
+            text += "; " + message(
+                "k-anonymity and individual risk do not apply to synthetic records"
+            )
         if rows["note"].str.contains(EMPTY, regex=False).any():
             text += f"; {EMPTY}"
         not_compared = self.shared[

@@ -42,7 +42,9 @@ def worst_risk(
         if excess(yardstick) >= LEAST:
             shares[key] = min(max(excess(one), 0.0) / excess(yardstick), 1.0)
     if not shares:
-        return Measurement(WORST_RISK, float("nan"), note="no risk could be measured on both files")
+        return Measurement(
+            WORST_RISK, float("nan"), note=message("no risk could be measured on both files")
+        )
     key = max(shares, key=lambda name: shares[name])
     one = release[key]
     note = message(

@@ -50,7 +50,7 @@ def near_note(name: str, first: Iterable[Any], second: Iterable[Any]) -> str:
         if len(pairs) > MOST_NAMED
         else ""
     )
-    verb = "does not match it" if len(pairs) == 1 else "do not match"
+    verb = message("does not match it") if len(pairs) == 1 else message("do not match")
     return message(
         "{name}: {named} of the other file and {verb}{unnamed}",
         name=name,

@@ -289,7 +289,7 @@ def _role_of_concept(column: pd.Series, concept: Concept, by_name: bool) -> Colu
     """Return the role of a concept as far as the values allow it."""
     why = f"{concept.name}: {concept.why}"
     if not by_name:
-        why += " (by its label)"
+        why += " " + message("(recognised by its label)")
     n_values, role, numeric = int(column.nunique()), concept.role, is_number(column)
     if role == "numeric" and not (numeric and n_values > min(FEW_NUMBERS, len(column) / 2)):
         return _column(column, "sensitive", message("{concept} in classes", concept=concept.name))

@@ -69,9 +69,9 @@ class Assessment(TableResult):
             "{asked} of {asked_2} met", asked=asked - len(exceeded), asked_2=plural(asked, "limit")
         )
         if not asked:
-            verdict = "no limit was set, so nothing is judged"
+            verdict = message("no limit was set, so there is no verdict")
         elif exceeded.empty:
-            verdict += ", for intruders who know these keys and no more"
+            verdict += ", " + message("for intruders who know these keys and no more")
         lines = [
             message(
                 "{n_records}, keys {keys}: {verdict}.",

@@ -49,7 +49,7 @@ def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measureme
     if result.source == "file":
         return measured
     how = (
-        "counted in the population"
+        message("counted in the population")
         if result.source == "population"
         else message("from the weights")
     )

@@ -91,7 +91,7 @@ class AttackerRisk(TableResult):
                     "journalist and prosecutor are the same."
                 )
             )
-        how = "estimated from the weights" if self.source == "weights" else "counted"
+        how = message("estimated from the weights") if self.source == "weights" else "counted"
         text += " " + message(
             "Persons of the population are {how}: the rarest key of the file belongs to "
             "{k_map} of them (k-map).",

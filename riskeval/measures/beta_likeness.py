@@ -62,7 +62,7 @@ class BetaLikeness(Result):
         """Return the largest gain and what it means."""
         records = plural(self.n_above_log, "record")
         enhanced = (
-            "Enhanced beta-likeness holds: no gain is above -log of the share in the file."
+            message("Enhanced beta-likeness holds: no gain is above -log of the share in the file.")
             if self.enhanced
             else message(
                 "For {n} the gain is above -log of the share in the file, so enhanced "

@@ -74,7 +74,11 @@ class ClassificationRisk(Result):
     def summary(self) -> str:
         """Return what the measures mean, in sentences."""
         n_minimal = round(self.minimal * self.n)
-        how = f"{self.weights} weights" if isinstance(self.weights, str) else "the given weights"
+        how = (
+            f"{self.weights} weights"
+            if isinstance(self.weights, str)
+            else message("the given weights")
+        )
         return message(
             "Classification risk: {n_minimal} of {n} records ({minimal}) are unique on the "
             "keys both before and after masking (minimal risk {minimal_risk}). An intruder "

@@ -222,9 +222,11 @@ class IndividualRisk(Result):
             )
         )
         text += (
-            "How many persons share a key is estimated from the weights of the records that have "
-            "it, which is rough for rare keys: with detailed keys the risk of unique records is "
-            "easily understated, with broad keys overstated."
+            message(
+                "The number of persons who share a key is estimated from the weights of the "
+                "records that have it, which is rough for rare keys: with detailed keys the "
+                "risk of unique records is easily understated, with broad keys overstated."
+            )
             if self.weighted
             else message(
                 "Without weights the file counts as the whole population: the risk is 1/f."

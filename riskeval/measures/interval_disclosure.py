@@ -66,7 +66,7 @@ class IntervalDisclosure(Result):
 
     def summary(self) -> str:
         """Say what the rate means."""
-        unit = "standard deviations" if self.by == "sd" else "of the ranks"
+        unit = message("standard deviations") if self.by == "sd" else message("of the ranks")
         n = len(self.per_record)
         incomplete = ""
         if self.n_missing:

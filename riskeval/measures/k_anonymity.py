@@ -88,15 +88,19 @@ class KAnonymity(Result):
         if 0 < blank < n:
             text = self._blank_sentence(n, blank) + text
         elif blank:
-            text += (
-                " Every key of every record is missing: the file says nothing on these keys, and "
-                "no record can be rare."
+            text += " " + message(
+                "Every key of every record is missing: nothing is disclosed through these "
+                "keys, and no record can be rare."
             )
         else:
             text += " " + message("The file as a whole is {k}-anonymous.", k=self.k)
         return text + (
-            " Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
-            "k-anonymity says nothing about the population or about what a group has in common."
+            " "
+            + message(
+                "Offices commonly require k = 3 or 5 (SDC practice guide of the World Bank); "
+                "k-anonymity says nothing about the population or about what the records of a "
+                "group have in common."
+            )
         )
 
     def _blank_sentence(self, n: int, blank: int) -> str:

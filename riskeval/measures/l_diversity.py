@@ -80,7 +80,7 @@ class LDiversity(Result):
         n = len(self.per_record)
         sentences = []
         keys = ", ".join(self.keys)
-        none = " (or none)" if self.missing_sensitive == "ignore" else ""
+        none = (" " + message("(or none)")) if self.missing_sensitive == "ignore" else ""
         for name in self.sensitive:
             same = self.violations(2)[name]
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0

@@ -216,7 +216,9 @@ def scatter_of(values: np.ndarray, kind: str = "robust") -> Scatter:
     """Covariance of complete rows of standardised values; uncorrelated where there are few."""
     complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
-        why = "there are fewer than two complete records, so variables count as uncorrelated"
+        why = message(
+            "there are fewer than two complete records, so variables count as uncorrelated"
+        )
         return Scatter(np.zeros(values.shape[1]), np.eye(values.shape[1]), why)
     return scatter(complete, kind)
 

@@ -17,7 +17,7 @@ from riskeval.measures.t_closeness import TCloseness
 from riskeval.measures.uniqueness import PopulationUniqueness
 from riskeval.recovery.result import Recovery
 from riskeval.shared.measurement import Direction, MeasureInfo, Measurement, Unit
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import formatted, number, percent, plural
 
@@ -174,7 +174,7 @@ def _missing_note(request: AssessRequest, treatment: str) -> str:
     """Say how missing keys were treated, where there are any."""
     if not (request.counts.keys.codes < 0).any():
         return ""
-    return message("missing keys: {treatment}", treatment=treatment)
+    return message("missing keys: {treatment}", treatment=message(treatment))
 
 
 TREATMENTS = {
@@ -216,7 +216,7 @@ def _k_limit(k: int, request: AssessRequest) -> dict[str, Any]:
         return {}
     return {
         "limit": 0.0,
-        "limit_source": message("k = {k}, as asked; {practice}", k=k, practice=PRACTICE),
+        "limit_source": message("k = {k}, as asked; {practice}", k=k, practice=message(PRACTICE)),
     }
 
 
@@ -238,7 +238,9 @@ def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement
                 request.measured(visible(k), others, note=text, records=records, **limit)
             )
         elif blank:
-            text = "every key of every record is missing: the file says nothing on these keys"
+            text = message(
+                "every key of every record is missing: nothing is disclosed through these keys"
+            )
             measured[-1] = measured[-1].noted(text)
     return measured
 
@@ -262,7 +264,7 @@ def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[M
         "note": note,
     }
     benchmark = result.benchmark
-    reach = ", which no risk can reach" if benchmark > 1 else ""
+    reach = (", " + message("which no risk can reach")) if benchmark > 1 else ""
     text = message("benchmark {benchmark}{reach}", benchmark=number(benchmark), reach=reach)
     measured = [
         request.measured(EXPECTED, result.expected_reidentifications, note=note),
@@ -331,7 +333,7 @@ def of_closeness(result: TCloseness, request: AssessRequest) -> list[Measurement
             target=name,
             limit=request.limits.t,
             limit_source=message("as asked"),
-            note=f"{kind} distance",
+            note=message("{kind} distance", kind=message(kind)),
         ).noted(note, *result.notes)
         for name, kind in result.distance.items()
     ]
@@ -398,7 +400,7 @@ def of_suda(result: Any, request: AssessRequest) -> list[Measurement]:
         request.measured(
             SPECIAL,
             int(result.special.sum()),
-            note=f"of {plural(int((result.n_msu > 0).sum()), 'unique record')}",
+            note=message("of {n}", n=plural(int((result.n_msu > 0).sum()), "unique record")),
         ).noted(note),
         request.measured(DIS, result.dis_score.max(initial=0.0), note=fraction),
     ]
@@ -422,10 +424,12 @@ def of_recovery(result: Recovery, request: AssessRequest) -> list[Measurement]:
     """
     assert result.below is not None
     cells = result.cells if result.n_right is None else result.cells[result.cells["right"]]
-    rules = ", ".join(f"{rule} {count_text(n)}" for rule, n in cells["rule"].value_counts().items())
-    note = (
-        f"from {rules}" if rules else "" if result.n_holes else message("no key value is missing")
-    )
+    sources = [
+        message(str(rule)) + " " + count_text(n) for rule, n in cells["rule"].value_counts().items()
+    ]
+    note = message("from {rules}", rules=joined_by(", ", sources)) if sources else ""
+    if not result.n_holes:
+        note = message("no key value is missing")
     holes = max(result.n_holes, 1)
     limit = 0 if request.limits.k == 3 else None
     return [

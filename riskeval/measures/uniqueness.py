@@ -79,9 +79,11 @@ class PopulationUniqueness(TableResult):
     def summary(self) -> str:
         """Return the estimate of the chosen method and why it was chosen."""
         why = (
-            "the sampling fraction is at most 0.1"
+            message("the sampling fraction is at most 0.1")
             if self.fraction <= SMALL_FRACTION
-            else "the sampling fraction is above 0.1 and it is the smaller of two estimates"
+            else message(
+                "the sampling fraction is above 0.1 and it is the smaller of two estimates"
+            )
         )
         return (
             message(
@@ -103,7 +105,7 @@ class PopulationUniqueness(TableResult):
                 high=number(self.tau1_range[1]),
             )
             if self.n_records
-            else "The file is empty: nobody is unique."
+            else message("The file is empty: nobody is unique.")
         )
 
 
@@ -190,10 +192,10 @@ def _estimate(
     notes = dict.fromkeys(METHODS, "")
     if uniques == 0:
         estimates = dict.fromkeys(METHODS, 0.0)
-        notes = dict.fromkeys(METHODS, "no record is unique")
+        notes = dict.fromkeys(METHODS, message("no record is unique"))
     elif fraction >= 1:
         estimates = dict.fromkeys(METHODS, float(uniques))
-        notes = dict.fromkeys(METHODS, "the file is the population")
+        notes = dict.fromkeys(METHODS, message("the file is the population"))
     else:
         estimates = {
             "pitman": pitman_uniques(counts, population),
@@ -202,7 +204,7 @@ def _estimate(
         }
         for method, value in estimates.items():
             if not np.isfinite(value):
-                notes[method] = "the likelihood or the moments have no solution"
+                notes[method] = message("the likelihood or the moments have no solution")
     # the rule of Dankar et al. (2012)
     chosen = "snb" if estimates["snb"] <= estimates["zayatz"] else "zayatz"
     if fraction <= SMALL_FRACTION:

@@ -128,7 +128,7 @@ def minimal_generalization(
     kind = (
         message("one of {n} minimal nodes", n=len(minimal))
         if levels in minimal
-        else "no minimal node"
+        else message("no minimal node")
     )
     return protected(
         frame,

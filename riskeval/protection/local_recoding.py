@@ -228,8 +228,12 @@ def _make_up_note(codes: np.ndarray, homes: HouseholdRoles, k: int, known: Seque
     ids, _ = cell_ids(codes)
     make_up = make_up_of(homes.number, ids)
     rare = int((np.bincount(make_up)[make_up] < k).sum())
-    who = message("all households but {rare}", rare=count(rare)) if rare else "every household"
-    exception = " (too few have their size)" if rare else ""
+    who = (
+        message("all households but {rare}", rare=count(rare))
+        if rare
+        else message("every household")
+    )
+    exception = (" " + message("(too few have their size)")) if rare else ""
     verb = "have" if rare else "has"
     return message(
         "On {known} {who} {verb} the members of at least {k}{exception}.",

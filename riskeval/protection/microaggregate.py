@@ -39,6 +39,7 @@ from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Whole, check
 
@@ -374,7 +375,7 @@ def _verified(
             least.append(int(combinations.size().min()))
         what = "each released combination of values is shared by at least {} records."
     if not least:
-        return ["There was nothing to group."]
+        return [message("There was nothing to group.")]
     smallest = min(least)
     if smallest < job.k:  # nothing is claimed that does not hold
         raise AssertionError(f"a group of {smallest} records was released, k is {job.k}")

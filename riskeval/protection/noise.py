@@ -258,7 +258,7 @@ def _noisy(
 
     x, n = values[complete], int(complete.sum())
     if n < 2:
-        return values.copy(), _covariance(x), ["There was nothing to add noise to."]
+        return values.copy(), _covariance(x), [message("There was nothing to add noise to.")]
     new = values.copy()
     before = _covariance(x)
     if isinstance(job.noise, RommNoise):

@@ -204,7 +204,7 @@ def _perturbed(
         )
     )
     if keeps_frequencies(job.plan[name][0]):
-        what = "frequencies" if job.weight is None else "weighted frequencies"
+        what = "frequencies" if job.weight is None else message("weighted frequencies")
         notes.append(
             message(
                 "Its {what} are kept in expectation (largest gap {gap}).",

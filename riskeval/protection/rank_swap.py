@@ -254,7 +254,7 @@ def _notes(
         else message("{name} undefined (it has one value)", name=name)
         for name, value in correlation
     )
-    what = "every value is still in the file"
+    what = message("every value is still in the file")
     if any(tail.any() for tail in tails):
         counts = [
             f"{name} {count(int(tail.sum()))}" for name, tail in zip(names, tails, strict=True)

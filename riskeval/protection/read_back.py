@@ -93,7 +93,7 @@ def withstanding(
     who = (
         message("all records but {below} match", below=count(below))
         if below
-        else "every record matches"
+        else message("every record matches")
     )
     text = message(
         "Since {recovery}, {n} became missing and {shown_again} are shown again; {who} "

@@ -153,7 +153,7 @@ def record_swap(
                 required=count_text(int(must.sum())),
                 unpaired=count_text(len(alone)),
             ),
-            "Every area has as many households as before.",
+            message("Every area has as many households as before."),
         ],
         details={
             "swaps": pd.DataFrame(swaps)[partner >= 0].reset_index(drop=True),

@@ -267,7 +267,7 @@ def _promise(plan: SuppressionPlan, below: int) -> str:
     wanted = []
     for subset, k in plan.wanted.items():
         keys = (
-            "all keys"
+            message("all keys")
             if subset == len(plan.keys)
             else message("every {subset} of the keys", subset=subset)
         )
@@ -282,7 +282,7 @@ def _promise(plan: SuppressionPlan, below: int) -> str:
     who = (
         message("all records but {below} match", below=count(below))
         if below
-        else "every record matches"
+        else message("every record matches")
     )
     text = message(
         "Recounted, {who} at least {wanted}{within}",
@@ -363,7 +363,7 @@ def _household_notes(
         k=plan.k,
         household_keys=join(plan.household_keys),
     )
-    exception = " (too few have their size)" if still_rare else ""
+    exception = (" " + message("(too few have their size)")) if still_rare else ""
     return [
         message(
             "{text}; {still_rare} still do{exception}.",

@@ -165,7 +165,7 @@ def _suppressed(
             recovery = intruder.attack(released, hidden)
         known = intruder.believed(released, recovery)
         details["still_above"] = still = int((intruder.risk(known) > threshold).sum())
-        after = " after what can be read back is filled in" if at_first else ""
+        after = (" " + message("after recoverable values are filled in")) if at_first else ""
         columns = join(intruder.names)
         notes.append(
             message(

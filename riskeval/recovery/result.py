@@ -13,7 +13,7 @@ from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, tabulate
 from riskeval.recovery.columns import CLOSE
 from synthpop.microdata.frame.codes import encode, level_text
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import join, percent, plural
@@ -129,7 +129,9 @@ class Recovery(Result):
                     wrong=count_text(wrong),
                 )
             by_rule = self.cells["rule"].value_counts()
-            named = ", ".join(f"{rule} {count_text(count)}" for rule, count in by_rule.items())
+            named = joined_by(
+                ", ", (message(str(rule)) + " " + count_text(n) for rule, n in by_rule.items())
+            )
             text += message(". By source: {named}.", named=named)
         if self.below is not None:
             before, after = self.below

@@ -92,7 +92,7 @@ def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
             rows = target.holes[n_rows[target.holes] >= 0]
             if len(rows) and (same.convinces(ways.certainty) or _is_size(target, ways, same)):
                 yield Deduction(
-                    "household size", source, target.name, rows, None,
+                    message("household size"), source, target.name, rows, None,
                     n_rows[rows].astype(np.float64), np.ones(len(rows), dtype=np.int64),
                     same.cases, same.agreement,
                 )  # fmt: skip
@@ -100,7 +100,7 @@ def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         answer = unanimous(evidence.household.n_rows, target)
         if target.name != ways.household_size:
             answer = answer.convincing(ways.certainty)
-        yield from _answered("household size", source, target, answer)
+        yield from _answered(message("household size"), source, target, answer)
 
 
 def _whole_numbers(numbers: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.message import joined_by, message
+from synthpop.microdata.messages.message import capitalised, joined_by, message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.pages.charts import value_bar
@@ -145,7 +145,12 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
     within = [one.within for one in assessment.measurements if one.within is not None]
     exceeded = within.count(False)
     if not within:
-        limits = verdict("Limits", "none set", "none", "Set limits in the table [assess.limits].")
+        limits = verdict(
+            "Limits",
+            message("none set"),
+            "none",
+            message("Set limits in the table [assess.limits]."),
+        )
     elif exceeded:
         of = message("{exceeded} of {n}", exceeded=exceeded, n=plural(len(within), "limit"))
         text = (
@@ -156,7 +161,7 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
         limits = verdict("Limits", "exceeded", "bad", text, "#measures")
     else:
         every = (
-            "The only limit is"
+            message("The only limit is")
             if len(within) == 1
             else message("All {n} limits are", n=len(within))
         )
@@ -168,7 +173,7 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
         _judged_group(message("Attribute disclosure"), attribute, ATTRIBUTES, external)
         if attribute
         else verdict(
-            "Attribute disclosure", "not assessed", "none", "Declare sensitive variables."
+            "Attribute disclosure", "not assessed", "none", message("Declare sensitive variables.")
         ),
     ]
 
@@ -180,7 +185,7 @@ def _judged_group(
     what: str, group: list[Measurement], first: tuple[str, ...], external: bool
 ) -> dict[str, str]:
     within = [one.within for one in group if one.within is not None]
-    word, level = "no limit", "none"
+    word, level = message("no limit"), "none"
     if within:
         word, level = ("met", "good") if all(within) else ("exceeded", "bad")
     group = visible(group, external)
@@ -292,7 +297,7 @@ def _charts(assessment: Assessment, name: str) -> list[dict[str, str]]:
 
 
 def _meaning(one: Measurement, external: bool) -> str:
-    text = one.info.meaning[0].upper() + one.info.meaning[1:]
+    text: str = capitalised(one.info.meaning)
     if one.note and not external:
         text += f"; {one.note.rstrip('.')}"
     if one.limit_source and one.limit is not None:

@@ -318,7 +318,9 @@ def _caveats(comparison: Comparison) -> list[str]:
             )
         )
     if roles["weights"] is None:
-        sentences.append("No weights were given: the original counts as the whole population.")
+        sentences.append(
+            message("No weights were given: the original counts as the whole population.")
+        )
     sentences.append(
         message(
             "Intervals overlap little for two reasons, bias and other precision; a release "
@@ -339,9 +341,9 @@ def _overlaps_lead(comparison: Comparison) -> str:
     if parts:
         text += f" with {' and '.join(parts)}"
     elif asked:
-        text += ", as if records had been drawn one by one"
+        text += ", " + message("as if records had been drawn independently")
     if len(parts) < len(asked):
-        text += " (a design column that a file lacks, or has gaps in, was not used)"
+        text += " " + message("(a design column that a file lacks, or has gaps in, was not used)")
     return text + "."
 
 

@@ -34,7 +34,9 @@ def verdict_rows(
     asked = {name: rows for name, rows in by_release.items() if len(rows)}
     clean = [name for name, rows in asked.items() if rows["within"].astype(bool).all()]
     if not asked:
-        limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
+        limits = verdict(
+            "Limits", message("none set"), "none", message("No limit was set, or none applies.")
+        )
     elif clean:
         word, level = (
             ("met", "good") if len(clean) == len(names) else (message("met by some"), "look")
@@ -46,7 +48,7 @@ def verdict_rows(
             text += " " + message(NO_RISK_LIMIT, names=join(without))
         limits = verdict("Limits", word, level, text, "#limits")
     else:
-        text = "No release meets every limit; the table below says which are exceeded."
+        text = message("No release meets every limit; the table below says which are exceeded.")
         limits = verdict("Limits", "exceeded", "bad", text, "#limits")
     front = int(first.frame["pareto"].sum())
     word, level = (message("a choice"), "look") if front > 1 else ("clear", "none")
@@ -54,13 +56,17 @@ def verdict_rows(
     trade = verdict("Risk and utility", word, level, first.summary(), "#map")
     absent = comparison.measures["value"].isna().sum()
     grey = (~comparison.measures["applies"].astype(bool)).sum()
-    what = "could not be measured or may not be shown" if external else "could not be measured"
+    what = (
+        message("could not be measured or may not be shown")
+        if external
+        else message("could not be measured")
+    )
     text = f"{plural(int(absent), 'number')} {what}"
     if grey:
         text += "; " + message(
             "{n} not apply to a kind of release", n=plural(int(grey), "number does", "numbers do")
         )
-    text += " and are never judged." if grey else "."
+    text += (" " + message("and are never judged.")) if grey else "."
     word, level = ("complete", "good") if not absent else ("partly", "look")
     measured = verdict("Measured", word, level, text, "#shared")
     rows = [limits, _risk_left(comparison), trade, measured]

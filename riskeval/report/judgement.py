@@ -236,7 +236,7 @@ def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
         word, level = "more", "bad"
     elif risk.near_copies:
         word, level = message("nearly copies"), "bad" if risk.above_together else "look"
-        share += "; more are near to an original one than chance brings them"
+        share += "; " + message("more are near to an original one than expected by chance")
     link = f"#{row_id(_key('distance_screen', '', measured))}"
     return verdict("Copied records", word, level, f"{share}.", link)
 
@@ -255,7 +255,7 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         )
         text = f"{_row_title(measured, target)} ({gettext(ATTACKS[attack].title)})"
         if BLANK in (value, usual):
-            text += " is higher for the original than for strangers"
+            text += " " + message("is higher for the original than for strangers")
         elif measured.against == "guessing":
             text = message(GUESSED, what=text, value=value, usual=usual)
         else:

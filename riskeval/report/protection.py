@@ -209,8 +209,10 @@ def _caveats(session: ProtectionSession) -> list[str]:
     ]
     if roles.weights is None:
         sentences.append(
-            "No weights were given: the file counts as the whole population, and a record that is "
-            "unique in it has the risk 1."
+            message(
+                "No weights were given: the file counts as the whole population, and a record "
+                "that is unique in it has the risk 1."
+            )
         )
     if roles.household is None:
         sentences.append(

@@ -55,7 +55,7 @@ def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, s
     "many" from 20 % on.
     """
     if not session.steps:
-        none = "No step is in effect: the file is the original."
+        none = message("No step is in effect: the file is the original.")
         return [verdict("Identity disclosure", "unchanged", "look", none, "#risk")]
     rows = [
         _identity(session, external), _rare_keys(session, external),

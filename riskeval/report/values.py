@@ -37,7 +37,7 @@ def shown(one: Measurement, external: bool = False) -> str:
     as_text = short_percent if unit in ("share", "overlap") else number
     text = as_text(value)
     if one.lower == one.lower:
-        text += message(" ({low} to {high})", low=as_text(one.lower), high=as_text(one.upper))
+        text += " " + message("({low} to {high})", low=as_text(one.lower), high=as_text(one.upper))
     return text
 
 
@@ -45,4 +45,5 @@ def limit_text(one: Measurement) -> str:
     """Return the limit of a measurement, or a dash."""
     if one.limit is None:
         return BLANK
-    return f"{'at least' if one.at_least else 'at most'} {number(one.limit)}"
+    word = message("at least") if one.at_least else message("at most")
+    return word + " " + number(one.limit)

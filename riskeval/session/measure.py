@@ -64,7 +64,7 @@ def compare_risks(
     first, last = (float(table[file]["expected_reidentifications"]) for file in columns)
     current = table["current"]
     if np.isnan([first, last, current["below_3"], current.get("below_3_after_recovery", 0)]).any():
-        text = "The risks of the two files are not defined on these data."
+        text = message("The risks of the two files are not defined on these data.")
         return BeforeAfter(table, text, columns)
     below = int(current["below_3"])
     again = int(current.get("below_3_after_recovery", below))
@@ -83,7 +83,7 @@ def compare_risks(
         )
     text += "."
     if uncertain:
-        text += " Keys were post-randomised: their true risk is lower than the number says."
+        text += " " + message("Keys were post-randomised: the true risk is lower than this number.")
     return BeforeAfter(table, text, columns)
 
 
@@ -159,7 +159,7 @@ def _risk_of_numbers(
         Measurement(INTERVAL, interval.rate, records=len(file)),
         Measurement(
             LINKED, linkage.expected_rate_two, records=len(file),
-            baseline=min(2 * linkage.chance, 1.0), against="linking at random",
+            baseline=min(2 * linkage.chance, 1.0), against=message("linking at random"),
         ),
     ]  # fmt: skip
 

@@ -107,7 +107,7 @@ class PlanSearch(Result):
             n=plural(int(self.plans["front"].sum()), "plan is", "plans are"),
             all=count(len(self.plans)),
         )
-        text += "." if self.finished else " before the search ended."
+        text += "." if self.finished else (" " + message("before the search ended."))
         if self.best is None:
             text += " " + message("None is within the limits ({asked}).", asked=asked)
         else:
@@ -123,8 +123,11 @@ class PlanSearch(Result):
                 risk=percent(row["risk"]),
             )
         return text + (
-            " Risk is the largest of the measured risks, each as a part of the original's; loss "
-            "is the mean over the columns of what can no longer be told about them."
+            " "
+            + message(
+                "Risk is the largest of the measured risks, each relative to that of the "
+                "original; loss is the mean over the columns of the detail lost."
+            )
         )
 
     def figure(self) -> Figure:

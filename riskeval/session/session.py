@@ -370,7 +370,9 @@ class ProtectionSession(SessionVerbs, Shown):
     def summary(self) -> str:
         """Return the file, its roles and the steps in effect, in sentences."""
         verbs = ", ".join(step.verb for step in self.steps)
-        steps = f"{plural(self._position, 'step')}: {verbs}." if verbs else "No step so far."
+        steps = (
+            f"{plural(self._position, 'step')}: {verbs}." if verbs else message("No step so far.")
+        )
         records, keys = plural(len(self.original_frame), "record"), join(self.roles.keys)
         return message(
             "Protection of {records} with the key variables {keys}. {steps}",

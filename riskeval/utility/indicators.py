@@ -75,8 +75,10 @@ class IndicatorComparison(TableResult):
                 )
             lines.append(text)
         lines.append(
-            "There is no threshold of its own: a difference well inside the interval of the "
-            "original cannot be told from sampling error."
+            message(
+                "There is no threshold: a difference well inside the interval of the original "
+                "cannot be distinguished from sampling error."
+            )
         )
         return joined_by(" ", lines)
 

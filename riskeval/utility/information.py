@@ -13,7 +13,7 @@ from riskeval.shared.files import check_numbers, compares_rows, ones, read_files
 from synthpop.microdata.frame.frames import as_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import joined_by, message
+from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.statistics.robust import classical, correlations, robust, squared_distances
@@ -99,7 +99,7 @@ class InformationLoss(Result):
                     correlations=formatted(self.correlations, ".4g"),
                 )
             text += "."
-        return joined_by(" ", [text, *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
+        return joined_by(" ", [text, *map(sentence, self.notes)])
 
 
 @same_library
@@ -160,7 +160,9 @@ def information_loss(
     x, y = numbers(files.x, names), numbers(files.y, names)
     notes: list[str] = []
     if not paired:
-        notes.append("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
+        notes.append(
+            message("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
+        )
     table = _cells(x, y if paired else np.full_like(x, NAN), files.wx, names)
     structure = correlation_losses(x, y, (files.wx, files.wy), notes)
     robust_eigen, mahalanobis = _robust(x, y, paired, files.wx, notes)
@@ -230,14 +232,14 @@ def correlation_losses(
     complete = [~np.isnan(values).any(axis=1) for values in (x, y)]
     empty = {"eigenvalues": NAN, "correlations": NAN, "inverse_correlations": NAN}
     if min(rows.sum() for rows in complete) < 2:
-        notes.append("fewer than two complete records: correlations are not compared")
+        notes.append(message("fewer than two complete records: correlations are not compared"))
         return empty
     rx, ry = (
         correlations(values[rows], None if w is None else w[rows])
         for values, rows, w in zip((x, y), complete, weights, strict=True)
     )
     if np.isnan(rx).any() or np.isnan(ry).any():
-        notes.append("a variable has no spread: correlations are not compared")
+        notes.append(message("a variable has no spread: correlations are not compared"))
         return empty
     upper = np.triu_indices(len(rx), 1)
     return {
@@ -262,7 +264,9 @@ def eigenvalue_difference(first: np.ndarray, second: np.ndarray) -> float:
 
 def _inverse_difference(rx: np.ndarray, ry: np.ndarray, notes: list[str]) -> float:
     if min(np.linalg.eigvalsh(rx)[0], np.linalg.eigvalsh(ry)[0]) < 1e-12:
-        notes.append("variables depend on each other: inverse correlations are not compared")
+        notes.append(
+            message("variables depend on each other: inverse correlations are not compared")
+        )
         return NAN
     dx, dy = np.diag(np.linalg.inv(rx)), np.diag(np.linalg.inv(ry))
     dx, dy = dx / np.linalg.norm(dx), dy / np.linalg.norm(dy)

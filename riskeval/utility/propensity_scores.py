@@ -139,7 +139,7 @@ class Propensity(Result):
             )
             text += " " + message("From {drawn} drawn at random.", drawn=drawn)
         if not self.converged:
-            text += " The logistic fit stopped before it converged."
+            text += " " + message("The logistic fit stopped before it converged.")
         return text
 
 
@@ -336,7 +336,7 @@ def _fitter(model: Any, z: np.ndarray) -> tuple[Fit, str, list[bool]]:
             converged.append(fitted_model.converged)
             return fitted_model.probabilities, fitted_model.rank
 
-        return logistic, "logistic regression", converged
+        return logistic, message("logistic regression"), converged
     from sklearn.base import clone
     from sklearn.tree import DecisionTreeClassifier
 

@@ -162,7 +162,7 @@ def _detail(files: UtilityInput) -> list[Measurement]:
     shares = [min(1.0, shared / n_levels) for n_levels, shared in files.levels.values() if n_levels]
     names = files.variables
     suppressed = [files.suppressed[name] for name in names]
-    levels = not_measured([LEVELS_KEPT], "no category was named")
+    levels = not_measured([LEVELS_KEPT], message("no category was specified"))
     if shares:
         levels = [Measurement(LEVELS_KEPT, float(np.mean(shares)))]
     return [*levels, Measurement(MISSING, float(np.mean(suppressed)), note=files.why(names))]
@@ -172,7 +172,7 @@ def _numbers(files: UtilityInput) -> list[Measurement]:
     names = files.shared(files.numeric)
     infos, note = [IL1S, EIGENVALUES, CORRELATIONS], files.why(files.numeric)
     if not names:
-        return not_measured(infos, note or "no numeric variable was named")
+        return not_measured(infos, note or message("no numeric variable was specified"))
     moved = _moved(files, names, note)
     return moved + attempt(infos[1:], "", lambda: _structure(files, names, note))
 
@@ -187,7 +187,7 @@ def _moved(files: UtilityInput, names: list[str], note: str) -> list[Measurement
     distance = np.abs(x[files.rows] - numbers(files.released, names))
     cells = ~np.isnan(distance) & (spread > 0)
     if not cells.any():
-        return not_measured([IL1S], "no number can be compared")
+        return not_measured([IL1S], message("no number can be compared"))
     value = float((distance / np.where(spread > 0, np.sqrt(2) * spread, 1.0))[cells].mean())
     return [Measurement(IL1S, value, note=note)]
 
@@ -229,7 +229,7 @@ def _tables(files: UtilityInput) -> list[Measurement]:
     names = list(dict.fromkeys(files.shared(categories)))
     note = files.why([*files.keys, *files.sensitive])
     if not names:
-        return not_measured([HELLINGER, TABLES], note or "no category was named")
+        return not_measured([HELLINGER, TABLES], note or message("no category was specified"))
     x, y = files.original[names], files.released[names]
     both: dict[str, Any] = {
         "weights": files.weights, "released_weights": files.released_weights,
@@ -268,10 +268,10 @@ def _propensity(files: UtilityInput) -> list[Measurement]:
     )
     text = joined(
         note,
-        "" if result.converged else "the fit stopped before it converged",
+        "" if result.converged else message("the fit stopped before it converged"),
         sampled if result.drawn else "",
     )
-    source = "rule of thumb of Raab, Nowok and Dibben (2021)"
+    source = message("rule of thumb of Raab, Nowok and Dibben (2021)")
     return [
         Measurement(PMSE, result.pmse, note=text),
         Measurement(PMSE_RATIO, result.pmse_ratio, limit=10.0, limit_source=source, note=text),

@@ -207,7 +207,7 @@ def fit_fallbacks(
         classes_of_stratum = classes[strata == stratum]
         if sequence.by_stratum[stratum] is None and sequence.pooling.kind != "complete":
             n = len(classes_of_stratum)
-            persons = f"only {plural(n, 'person')}" if n else "no persons"
+            persons = f"only {plural(n, 'person')}" if n else message("no persons")
             what = message(
                 "{who}{persons} in the sample: the model pooled over strata",
                 who=who,
@@ -218,7 +218,9 @@ def fit_fallbacks(
             certain = sequence.pooling.kind == "none" or isinstance(
                 sequence.by_stratum[stratum], RidgeEffects
             )
-            then = "always drawn" if certain else "others may come from other strata"
+            then = (
+                message("always drawn") if certain else message("others may come from other strata")
+            )
             notes.append(
                 Fallback(
                     label,

@@ -123,7 +123,11 @@ def _record(
     for number in range(1, len(STEPS) + 1):
         at_step = step == number
         if at_step.any():
-            source = STEPS[number] if number < len(STEPS) else "equal shares of the possible values"
+            source = (
+                STEPS[number]
+                if number < len(STEPS)
+                else message("equal shares of the possible values")
+            )
             what = message(
                 "combination of predictors the sample does not have: {source}",
                 source=of_levels(source, by),

@@ -80,9 +80,9 @@ class DonorPooling(PoolingChoice):
     def summary(self) -> str:
         """Say what the amount means."""
         if self.kind == "none":
-            return "Households are copied from the sample of their own stratum."
+            return message("Households are copied from the sample of their own stratum.")
         weight_of_others = (
-            "as if a stratum had no more to tell than its totals"
+            message("as if nothing but its totals were specific to a stratum")
             if np.isinf(self.amount)
             else message(
                 "with the weight of {amount} households besides those of the stratum",

@@ -95,7 +95,7 @@ def _class_texts(limits: np.ndarray, zeros: bool) -> tuple[str, ...]:
                 message("up to {high}", high=number(high, 6)) if high != 0 else message("below 0")
             )
         elif high == np.inf:
-            texts.append(f"over {number(low, 6)}")
+            texts.append(message("over {low}", low=number(low, 6)))
         else:
             texts.append(message("over {low} to {high}", low=number(low, 6), high=number(high, 6)))
     return tuple(texts)

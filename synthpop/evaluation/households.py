@@ -195,7 +195,7 @@ def _member_counts(pair: HouseholdPair) -> list[Row]:
             rows.append(_count_row(pair, name, message("with a value other than 0"), marked))
     if pair.age is not None:
         marked = [as_numbers(side.frame[pair.age]) < CHILD for side in pair.sides]
-        rows.append(_count_row(pair, pair.age, f"below {CHILD}", marked))
+        rows.append(_count_row(pair, pair.age, message("below {age}", age=CHILD), marked))
     return rows
 
 

@@ -94,7 +94,11 @@ def classifier_sentences(table: pd.DataFrame) -> list[str]:
         if not np.isfinite(row["auc"]):
             continue
         by_chance = row["auc"] <= 0.5 + 2.5 * row["expected_error"]
-        meaning = "no better than a coin toss" if by_chance else "0.5 is a coin toss, 1 certainty"
+        meaning = (
+            message("no better than a coin toss")
+            if by_chance
+            else message("0.5 is a coin toss, 1 certainty")
+        )
         sentences.append(
             message(
                 "Classifier: boosted trees tell {units} of the population from those of the "

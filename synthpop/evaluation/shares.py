@@ -11,7 +11,6 @@ import pandas as pd
 
 from synthpop.evaluation.design_effect import Ratios
 from synthpop.evaluation.tabulate import Counts, TabulationPlan
-from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.distances import expected_total_variation, total_variation
 
 DISTANCE = ("value", "expected_simulation_error", "expected_sampling_error")
@@ -167,8 +166,8 @@ def mean_and_largest(
     largest = {column: float(values[worst]) for column, values in distances.items()}
     level = str(np.asarray(table["level"])[known][worst])
     return [
-        {**base, "scope": message("mean over {by}", by=by), **mean, "where": ""},
-        {**base, "scope": message("largest over {by}", by=by), **largest, "where": level},
+        {**base, "scope": f"mean over {by}", **mean, "where": ""},
+        {**base, "scope": f"largest over {by}", **largest, "where": level},
     ]
 
 

@@ -225,7 +225,9 @@ class _Profiler(ColumnReader):
         use, why = "components", message("a part of {total}", total=total)
         if shared is not None:
             use = message("left out")
-            why += ", which members of a household share: only totals of persons can be split"
+            why += ", " + message(
+                "which members of a household share: only person-level totals can be split"
+            )
         note = columns[part].note
         note = joined_notes(*(text for text in note.split("; ") if not text.startswith("rare")))
         columns[part] = replace(columns[part], use=use, why=why, detail=total, note=note)
@@ -356,7 +358,9 @@ def _fill_structure(columns: dict[str, ColumnProfile]) -> None:
         return
     for name, item in columns.items():
         if item.use == "categorical":
-            columns[name] = replace(item, use="structure", why="neither age nor sex was recognised")
+            columns[name] = replace(
+                item, use="structure", why=message("neither age nor sex was recognised")
+            )
             return
 
 

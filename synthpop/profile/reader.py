@@ -132,7 +132,7 @@ class ColumnReader:
             sizes = [n for n in free if is_size(self.frame[n], self.index)]
             if sizes:
                 self.roles["household_size"] = sizes[0]
-                self.by_values[sizes[0]] = "the number of rows of the household"
+                self.by_values[sizes[0]] = message("the number of rows of the household")
         if "household_weight" in self.roles:
             codes = self.codes[self.roles["household_weight"]]
             if not self.index.constant(codes) and (self.index.sizes > 1).any():
@@ -196,7 +196,7 @@ class ColumnReader:
         if self._is_weight(name):
             return ColumnProfile(name, message("left out"), message("a further weight"))
         if self._is_inverse_weight(values):
-            return ColumnProfile(name, message("left out"), "the inverse of the weight")
+            return ColumnProfile(name, message("left out"), message("the inverse of the weight"))
         unique = int(codes.max()) + 1 == len(codes) and len(codes) > 1
         unique = unique and (values is None or (len(codes) > FEW_NUMBERS and are_whole(values)))
         if unique and name not in (self.age, self.sex):
@@ -205,13 +205,13 @@ class ColumnReader:
             )
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             return ColumnProfile(
-                name, message("left out"), "a date: derive a number or classes from it"
+                name, message("left out"), message("a date: derive a number or classes from it")
             )
         if name in (self.age, self.sex):
             return ColumnProfile(name, "structure", message("copied with the household"))
         if self.index is not None and n_values > 2 and is_member_number(codes, self.index):
             return ColumnProfile(
-                name, message("left out"), "the number of the member in the household"
+                name, message("left out"), message("the number of the member in the household")
             )
         if values is not None and (n_values > FEW_NUMBERS or not are_whole(values)):
             note = joined_notes(_missing_codes(values), self._note_of_possible_weight(name, values))
@@ -227,7 +227,11 @@ class ColumnReader:
         if self.index is None or "household_weight" in self.roles:
             return ""
         is_constant = self.index.constant(self.codes[self.roles["weight"]])
-        return "" if is_constant else "differs between members of a household: its mean is taken"
+        return (
+            ""
+            if is_constant
+            else message("differs between members of a household: its mean is taken")
+        )
 
     def _note_of_possible_weight(self, name: str, values: np.ndarray) -> str:
         """Say that a number may be the weight, where none is known by its name."""

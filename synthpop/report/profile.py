@@ -12,7 +12,7 @@ from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.message import joined_by, message
+from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.text import count, join, number, percent, plural, short_percent
 from synthpop.microdata.pages.charts import columns as column_chart
 from synthpop.microdata.pages.page import write_for
@@ -174,7 +174,7 @@ def _urgency(frame: pd.DataFrame, item: ColumnProfile) -> float:
     """Return 3 for codes of missing values, 2 for too many levels, 1 for rare levels, or less."""
     if MISSING_CODE in item.note:
         return 3.0
-    if item.use == "left out" and "too many" in item.why:
+    if item.use == "left out" and message("too many") in item.why:
         return 2.0
     if item.note.startswith("rare"):
         return 1.0
@@ -184,7 +184,9 @@ def _urgency(frame: pd.DataFrame, item: ColumnProfile) -> float:
 def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> dict[str, Any]:
     column = frame[item.name]
     missing = float(column.isna().mean())
-    use = f"role: {role_text(item.detail)}" if item.use == "role" else item.use
+    use: str = message(item.use)
+    if item.use == "role":
+        use = message("role: {role}", role=message(role_text(item.detail)))
     urgency = _urgency(frame, item)
     sentences = [_as_sentence(item.why), _as_sentence(item.note)]
     if item.together == "shared":
@@ -213,7 +215,7 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
 
 
 def _as_sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return sentence(text) if text else ""
 
 
 def role_text(role: str) -> str:
@@ -227,7 +229,7 @@ def _short_note(item: ColumnProfile) -> str:
         return message("missing code?")
     if item.note.startswith("rare"):
         return message("rare levels")
-    default = "one a household" if item.together == "shared" else ""
+    default = message("one per household") if item.together == "shared" else ""
     return next((text for words, text in SHORT_NOTES if words in item.why), default)
 
 

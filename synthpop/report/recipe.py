@@ -10,7 +10,7 @@ from synthpop.figures.names import FigureNames
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.language import gettext, localised
 from synthpop.microdata.messages.message import joined_by, message
-from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.messages.text import count, join, number, percent, plural
 from synthpop.microdata.pages.page_facts import table
 from synthpop.population.population import Population
 
@@ -65,8 +65,8 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
         parts = [label, f"{label} (heads)", f"{label} (others)"]
     poolings = [pooling[name] for name in parts if name in pooling]
     values = [pooling[name] for name in (f"{label} (values)",) if name in pooling]
-    text = _shrunk("model", poolings) + _shrunk("regression", values)
-    return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
+    text = _shrunk(message("model"), poolings) + _shrunk(message("regression"), values)
+    return text
 
 
 def _shrunk(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
@@ -76,22 +76,21 @@ def _shrunk(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
         if item["kind"] == "complete" or item["amount"] == "infinite":
             parts.append(message("one {what} for all strata (complete pooling)", what=what))
         elif item["kind"] == "partial":
-            size = f"{number(item['amount'])} persons"
             parts.append(
                 message(
-                    "{what}s of strata shrunk towards the pooled one (prior size {size})",
+                    "{what} of each stratum shrunk towards the pooled one (prior size {n} persons)",
                     what=what,
-                    size=size,
+                    n=number(item["amount"]),
                 )
             )
-    return f"; {' and '.join(dict.fromkeys(parts))}" if parts else ""
+    return "; " + join(dict.fromkeys(parts)) if parts else ""
 
 
 def _donors(item: Mapping[str, Any]) -> str:
     """Say how far households of other strata were donors."""
     if item["kind"] == "none":
         return ""
-    totals = "totals of each stratum preserved"
+    totals = message("totals of each stratum preserved")
     if item["amount"] == "infinite":
         return "; " + message("donors from all strata alike, {totals}", totals=totals)
     households = number(item["amount"])
@@ -177,7 +176,7 @@ def _derived(stage: Mapping[str, Any], names: FigureNames) -> str:
     """Say what a variable is derived from: one other, or an expression."""
     classes = stage.get("breaks") is not None
     if stage.get("expression") is None:
-        rule = "in classes" if classes else "by mapping"
+        rule = message("in classes") if classes else message("by mapping")
         return message("from {source}, {rule}", source=names.title(stage["source"]), rule=rule)
     how = message("calculated: {expression}", expression=stage["expression"])
     if stage.get("within"):
@@ -199,7 +198,9 @@ def _population_stage(kind: str, stage: Mapping[str, Any], names: FigureNames) -
         name for item in tables for name in (*item["columns"], item.get("variable")) if name
     ]
     what = ", ".join(names.title(name) for name in dict.fromkeys(column_names))
-    where = f" within {names.title(stage['split'])}" if stage.get("split") else ""
+    where = ""
+    if stage.get("split"):
+        where = " " + message("within {region}", region=names.title(stage["split"]))
     tolerance = (
         (", " + message("within {tolerance}", tolerance=percent(stage["tolerance"])))
         if stage["tolerance"]

@@ -191,7 +191,7 @@ def _who(risk: Any) -> str:
 def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
     title, story = (gettext(text) for text in STORIES.get(key, (f"Scenario {key}", "")))
     if rows["tau"].isna().all():
-        note = str(rows["note"].iloc[0]) if "note" in rows else "not computed"
+        note = str(rows["note"].iloc[0]) if "note" in rows else message("not computed")
         return {
             "number": str(key),
             "title": title,

@@ -39,13 +39,13 @@ SHARES = {"zero", "negative", "missing"}
 AMOUNT = 200.0
 
 
-def ratio_cell(ratio: float, reach: float, error: str = "sampling error") -> Svg:
+def ratio_cell(ratio: float, reach: float, error: str = message("sampling error")) -> Svg:
     """Return the bar of a distance over its error."""
     return Svg(
         svg.ratio_bar(
             float(ratio),
             reach,
-            message("{ratio} times the {error}", ratio=number(ratio, 2), error=error),
+            message("{ratio} times the {error}", ratio=number(ratio, 2), error=message(error)),
         )
     )
 

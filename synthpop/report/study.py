@@ -186,12 +186,12 @@ def verdict_rows(study: Study, performance: pd.DataFrame) -> list[dict[str, str]
     misses = [coverage_miss(row, study.level, critical) for row in rows]
     nominal = percent(study.level, 0)
     if not any(np.isfinite(float(row["coverage"])) for row in rows):
-        reason = "No estimator gave a standard error or an interval."
+        reason = message("No estimator gave a standard error or an interval.")
         coverage = verdict("Coverage", "not measured", "none", reason)
     else:
         worst = int(np.argmax(misses))
         word, level = _worded(max(misses), NOTABLE_MISS, LARGE_MISS)
-        word = {"small": "nominal", "notable": "off", "large": message("far off")}[word]
+        word = {"small": "nominal", "notable": "off", "large": "far off"}[word]
         reason = message("All intervals cover as often as they should, {nominal}.", nominal=nominal)
         if level != "good":
             share = message(
@@ -233,7 +233,7 @@ def _cards(study: Study, performance: pd.DataFrame) -> list[dict[str, str]]:
     domains = performance.index.get_level_values("domain").nunique()
     return [
         card("Repetitions", count(study.repetitions), "samples"),
-        card("Estimators", count(names), f"in {plural(domains, 'domain')}"),
+        card("Estimators", count(names), message("in {n}", n=plural(domains, "domain"))),
         card("Nominal coverage", percent(study.level, 0), "of intervals"),
     ]
 
@@ -267,7 +267,9 @@ def _worst(rows: Any, level: float, critical: float) -> list[dict[str, str]]:
         if coverage_miss(row, level, critical) > NOTABLE_MISS:
             parts.append(message("coverage of {coverage}", coverage=percent(row["coverage"], 1)))
             if not advice:
-                advice = "Compare the standard errors with the real ones; they may be too small."
+                advice = message(
+                    "Compare the standard errors with the real ones; they may be too small."
+                )
         lines.append(finding(f"{title}: {' and '.join(parts)}", f"#{row_id(title)}", advice))
     return lines
 
@@ -345,7 +347,11 @@ def _failures(study: Study) -> dict[str, Any] | None:
     grouped = study.failures.groupby(["estimator", "reason"], sort=False)["repetition"].nunique()
     counted = grouped.reset_index().sort_values("repetition", ascending=False)
     rows = [
-        [str(row["estimator"]) or "the sample itself", str(row["reason"]), count(row["repetition"])]
+        [
+            str(row["estimator"]) or message("the sample itself"),
+            str(row["reason"]),
+            count(row["repetition"]),
+        ]
         for row in counted.to_dict("records")
     ]
     return table(["Estimator", "Reason", "Repetitions"], rows, text_columns=2)

@@ -36,7 +36,7 @@ def estimates_chart(rows: pd.DataFrame, truth: float, title: str, unit: str) -> 
     margin = 0.03 * (high - low)
     counts, edges = np.histogram(values, CLASSES)
     plane = Plane(
-        Axis(f"Estimate{f', {unit}' if unit else ''}", low - margin, high + margin),
+        Axis(message("Estimate") + (f", {unit}" if unit else ""), low - margin, high + margin),
         Axis("Repetitions", 0, float(counts.max()) * 1.08, text=tick),
     )
     for left, right, n in zip(edges[:-1], edges[1:], counts, strict=True):

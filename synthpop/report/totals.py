@@ -119,11 +119,14 @@ class _Cells:
         """Return the largest relative error in a sentence."""
         order = self.order()
         if not len(order):
-            return "All totals are too small to be named."
+            return message("All totals are too small to be named.")
         k = int(order[0])
         row = self.table.iloc[k]
-        where = "" if self.shown.all() else " of the cells that may be named"
-        cell, reached = f"{row['margin']}: {row['cell']}", f"reached {number(row['achieved'], 4)}"
+        where = "" if self.shown.all() else (" " + message("of the cells that may be shown"))
+        cell, reached = (
+            f"{row['margin']}: {row['cell']}",
+            message("reached {n}", n=number(row["achieved"], 4)),
+        )
         if self.target[k] == 0 and self.gap[k] != 0:
             return message(
                 "A total of 0 is not met: {cell}, {reached}.", cell=cell, reached=reached
@@ -150,7 +153,7 @@ class _Cells:
             row = self.table.iloc[k]
             figures = [number(row[name], 4) for name in numbers]
             rows.append([*(str(row[name]) for name in texts), *figures, _error(self.relative[k])])
-        head = [*(HEADS[name] for name in (*texts, *numbers)), "Relative error"]
+        head = [*(HEADS[name] for name in (*texts, *numbers)), message("Relative error")]
         return table(head, rows, text_columns=len(texts))
 
 
@@ -184,9 +187,11 @@ def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, An
         )
     ]
     if not calibration.converged:
-        sentences.append("The iteration did NOT converge: the weights do not meet what was asked.")
+        sentences.append(
+            message("The iteration did NOT converge: the weights do not meet the given totals.")
+        )
     if calibration.margins["importance"].notna().any():
-        sentences.append("Totals with an importance were balanced against each other.")
+        sentences.append(message("Totals with an importance were balanced against each other."))
     effect, before = number(calibration.design_effect), number(calibration.start_design_effect)
     sentences.append(
         message(
@@ -217,7 +222,7 @@ def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> d
     annealed = "trace" in step.details
     name = step.stage.partition(" ")[2]
     title = (
-        "Households exchanged (annealing)"
+        message("Households exchanged (annealing)")
         if annealed
         else message("Small areas: {name}", name=names.title(name))
     )
@@ -251,7 +256,7 @@ def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> d
     if annealed:
         sentences += _changes(step, names)
         tables["Regions"] = _regions(pd.DataFrame(step.details["regions"]))
-        tables["Change of the variables"] = _distances(step, names)
+        tables[message("Change of the variables")] = _distances(step, names)
     picture = f"trace {place}" if annealed and len(step.details["trace"].get("region", ())) else ""
     return _part(title, sentences, tables, picture)
 
@@ -273,7 +278,7 @@ def _scaled(cells: pd.DataFrame) -> list[str]:
 
 
 def _verdict(step: StepRecord) -> str:
-    limit = "no differences"
+    limit = message("no differences")
     if step.tolerance:
         limit = message(
             "differences of at most {tolerance} of the totals", tolerance=percent(step.tolerance)
@@ -333,7 +338,7 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
                 "",
             ]
         )
-    head = ["Region", "Households", "Exchanged", "Differences before", "after", "Met"]
+    head = ["Region", "Households", "Exchanged", message("Differences before"), "after", "Met"]
     return table(head, rows)
 
 
@@ -345,7 +350,9 @@ def _distances(step: StepRecord, names: FigureNames) -> dict[str, Any]:
          str(row["measure"]), percent(row["distance"])]
         for row in changes.iloc[order[:MOST_VARIABLES]].to_dict("records")
     ]  # fmt: skip
-    return table(["Variable", "Has a known total", "Measure", "Distance"], rows, text_columns=3)
+    return table(
+        ["Variable", message("Has a known total"), "Measure", "Distance"], rows, text_columns=3
+    )
 
 
 def prepared_part(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
@@ -377,7 +384,7 @@ def _calibrated_coarsely(
             after=number(after),
             before=number(before),
         )
-    return _part("Known totals: weights of the survey", [text])
+    return _part(message("Known totals: weights of the survey"), [text])
 
 
 def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
@@ -385,8 +392,10 @@ def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> di
     variables = record.details["variables"]
     titles = [names.title(str(row["variable"])) for row in variables]
     sentences = [
-        "Missing values of the survey were filled from similar rows before the fit, and count as "
-        "observed since then."
+        message(
+            "Missing values of the survey were imputed from similar rows before the fit, "
+            "and count as observed from then on."
+        )
     ]
     tables = {}
     if not external:
@@ -394,7 +403,7 @@ def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> di
             [title, *(count(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing"))]
             for title, row in zip(titles, variables, strict=True)
         ]
-        head = ["Variable", message("Missing values"), "Filled", "Left missing"]
+        head = ["Variable", message("Missing values"), "Filled", message("Left missing")]
         tables["Missing values"] = table(head, rows)
     return _part(
         message("Missing values filled: {titles}", titles=", ".join(titles)), sentences, tables
@@ -423,7 +432,7 @@ def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[s
                 strict=True,
             )
         ]
-        head = ["Age", message("Survey persons"), "Mean of the ages beside it", "Moved"]
+        head = ["Age", message("Survey persons"), message("Mean of the neighbouring ages"), "Moved"]
         tables["Heaps"] = table(head, rows)
     return _part(message("Heaped ages: {name}", name=names.title(name)), sentences, tables)
 

@@ -87,7 +87,7 @@ class Annealed(Result):
         gap = np.abs(self.margins["difference"].to_numpy(dtype=np.float64))
         error = np.divide(gap, np.abs(target), out=np.zeros(len(gap)), where=target != 0)
         if not len(gap) or not gap.any():
-            return "Every cell is met exactly."
+            return message("Every cell is met exactly.")
         return message(
             "The largest error of a single cell is {max}.", max=percent(float(error.max()))
         )
@@ -412,7 +412,7 @@ def _region_tables(
                 "copies": len(donors) - n_residents,
                 "most_copies": int(np.bincount(donors).max()) if len(donors) else 0,
                 "temperature": 0.0 if search is None else search.temperature,
-                "stopped": "no margin" if search is None else search.stopped,
+                "stopped": message("no margin") if search is None else search.stopped,
             }
         )
         for step in [] if search is None else search.trace:

@@ -140,7 +140,11 @@ class Components(BlockStage):
         near_zero = np.abs(totals) < SMALLEST_SHARE * np.abs(parts).sum(axis=1)
         has_total = (totals != 0) & ~np.isnan(totals)
         if not np.any(has_total & ~near_zero):
-            why = "parts nearly cancel" if has_total.any() else f"{self.total!r} is zero or missing"
+            why = (
+                message("parts nearly cancel")
+                if has_total.any()
+                else f"{self.total!r} is zero or missing"
+            )
             what = message("{why} for everybody: there are no fractions", why=why)
             raise InputError.of("recipe", self.label, what, "Leave the step out.")
         terms = [(name,) for name in self.by]
@@ -158,7 +162,7 @@ class Components(BlockStage):
         )
         fields = tuple(Field.number(name) for name in self.parts)
         donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
-        near_donor = self.shares == "near the donor"
+        near_donor = self.shares == message("near the donor")
         concentration = concentrations(donors[-1]) if near_donor else np.zeros(len(donors[-1]))
         if self.unsplit:
             gaps = np.where(all_missing & unsplit, np.nan, 0.0)[:, None] + np.zeros_like(parts)

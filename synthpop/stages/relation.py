@@ -156,8 +156,9 @@ class Relation(ClassStage):
                 )
             )
         if not len(members.others):
-            what = (
-                "no member of the sample is neither head nor direct: such members take the head's"
+            what = message(
+                "no member of the sample is neither head nor direct: such members take the "
+                "levels of the head"
             )
             notes.append(Fallback(self.label, "all", what))
         seed, others = int(rng.integers(2**31)), None
@@ -204,7 +205,7 @@ class Relation(ClassStage):
         codes = block.columns[self.relationship]
         heads, missing = head_of_each(codes, model.relation[0], block.offsets)
         if missing:
-            what = "households without a head: their first member"
+            what = message("households without a head: the first member is used")
             block.fallbacks.append(Fallback(self.label, stratum, what, missing))
         members = members_beside(heads, block.offsets, np.isin(codes, model.relation[1]))
 

@@ -191,7 +191,9 @@ class Structure(BlockStage):
         else:
             pooling = DonorPooling("partial", float(self.pooling))
         donors, failed = shared_donors(households, pooling.amount)
-        what = "totals with donors of other strata could not be met: those of the own stratum only"
+        what = message(
+            "totals with donors of other strata could not be met: those of the own stratum only"
+        )
         notes = tuple(Fallback(self.label, str(levels[k]), what) for k in failed)
         return donors, replace(pooling, totals=tuple(self.variables)), notes
 

@@ -100,7 +100,7 @@ class Attribution(CountingResult, TableResult):
     def summary(self) -> str:
         """Say what the main measures mean."""
         n_targeted = int(self.table.loc[self.table["measure"] == "TCAP_original", "n"].iloc[0])
-        right = "is right"
+        right = message("is right")
         if self.unit == "households":
             right = f"is right for {self.members} member of a household"
         return message(

@@ -94,7 +94,7 @@ class CopiedValues(TableResult):
             lines.append(text + ".")
         if caution := caution_of(self.excess.values()):
             lines.append(caution.lstrip())
-        return joined_by("\n", lines) or "Nothing could be copied."
+        return joined_by("\n", lines) or message("Nothing could be copied.")
 
 
 @same_library

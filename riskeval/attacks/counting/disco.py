@@ -147,8 +147,11 @@ class Disco(CountingResult):
     def _common_sentence(self) -> str:
         if self.common.empty:
             return (
-                "A level that nearly everybody has, or that follows from the keys by common "
-                "knowledge, counts too. "
+                message(
+                    "A level that nearly everybody has, or that follows from the keys by common "
+                    "knowledge, counts too."
+                )
+                + " "
             )
         first = self.common.iloc[0]
         where = (

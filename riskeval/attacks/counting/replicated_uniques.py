@@ -121,7 +121,7 @@ def excess_sentence(one: Excess | None, unit: str) -> str:
     """Say how far an attack does better on the original than on strangers; empty without them."""
     if one is None:
         return ""
-    verdict = "less" if one.is_below else "not clearly more"
+    verdict = "less" if one.is_below else message("not clearly more")
     verdict = "more" if one.is_above else verdict
     return (
         message(

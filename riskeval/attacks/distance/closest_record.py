@@ -131,13 +131,15 @@ class DistanceScreen(TableResult):
                 caution=caution,
             )
         if self.excess:
-            return caution.lstrip() or "Neither is clearly more than strangers have."
+            return caution.lstrip() or message("Neither is clearly higher than for strangers.")
         hint = ""
         if self.copied is not None and self.copied.is_above:
-            hint = ", but more records are identical than among the original ones: look for copies"
+            hint = ", " + message(
+                "but more records are identical than among the original ones: look for copies"
+            )
         elif self.nearer is not None and self.nearer.is_above:
-            hint = (
-                ", but more records are near to an original one than the original ones are to "
+            hint = ", " + message(
+                "but more records are near to an original one than the original ones are to "
                 "each other: look for copies that were hardly changed"
             )
         return message("Without a hold-out there is no verdict{hint}.", hint=hint)

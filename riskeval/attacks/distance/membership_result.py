@@ -106,7 +106,9 @@ class Membership(Result):
                 "The synthetic file reveals who was in the survey.{caution}", caution=caution
             )
         else:
-            text += caution or " These attacks do not tell them apart; a stronger one might."
+            text += caution or (
+                " " + message("These attacks cannot tell them apart; a stronger one might.")
+            )
         if not np.isnan(self.privacy_loss):
             text += " " + message(
                 "Nearest-neighbour privacy loss {privacy_loss} (0: no nearer to members than "

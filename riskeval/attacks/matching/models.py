@@ -156,7 +156,7 @@ class CellLearner:
         cells = self.cells()
         if len(cells.persons) == 0:
             empty = -1 if self.categorical else np.nan
-            return FittedModel(lambda codes: np.full(len(codes), empty), "nothing to fit")
+            return FittedModel(lambda codes: np.full(len(codes), empty), message("nothing to fit"))
         if self.model in ("linear", "stepwise"):
             terms = fit_terms(cells, stepwise=self.model == "stepwise", on_event=on_event)
 
@@ -170,7 +170,9 @@ class CellLearner:
             cell, target = np.nonzero(cells.total)
             if len(np.unique(target)) == 1:  # nothing to learn, and not every classifier takes that
                 always: Predict = lambda codes: np.full(len(codes), target[0])  # noqa: E731
-                return FittedModel(_answer(cells, always, True), "one level, always predicted")
+                return FittedModel(
+                    _answer(cells, always, True), message("one level, always predicted")
+                )
             codes, weight = cells.codes[cell], cells.total[cell, target]
         fitted = self._trained(codes, target, weight, on_event)
         is_name = isinstance(self.model, str)

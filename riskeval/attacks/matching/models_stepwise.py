@@ -124,7 +124,7 @@ class _NormalEquations:
         tables = tuple(
             (self.levels[t], np.concatenate([none, effects[self.columns[t]]])) for t in chosen
         )
-        kind = "a stepwise linear model" if stepwise else "a linear model"
+        kind = message("a stepwise linear model") if stepwise else message("a linear model")
         text = message("{kind} with {n} coefficients", kind=kind, n=count(len(pivots)))
         if stepwise:
             pairs = sum(len(self.terms[t]) == 2 for t in chosen)

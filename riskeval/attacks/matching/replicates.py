@@ -17,7 +17,7 @@ from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener, silent
-from synthpop.microdata.messages.message import joined_by
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import SHARE, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent, plural, short_percent
@@ -79,11 +79,15 @@ class ReplicatedRisk(TableResult):
             )
         if "tau_expected" in self.table:
             lines.append(
-                "Expected: found, and alone in the register as well by the weights, so that the "
-                "intruder could be sure."
+                message(
+                    "Expected: found, and alone in the register as well by the weights, so that "
+                    "the intruder could be sure."
+                )
             )
         if "tau_unique" in self.table:
-            lines.append("Unique: found, and unique in the population by the estimate given.")
+            lines.append(
+                message("Unique: found, and unique in the population by the estimate given.")
+            )
         return joined_by("\n", [*lines, caveat(self.scenario)])
 
     def _sentence(self, row: Mapping[Any, Any]) -> str:

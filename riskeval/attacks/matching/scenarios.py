@@ -132,7 +132,7 @@ class IntruderRisk(TableResult):
         """How much the most successful of these intruders finds."""
         rates = self.table["rate"].to_numpy()
         if np.isnan(rates).all():
-            return "No scenario could be computed; the reasons stand below."
+            return message("No scenario could be computed; the reasons are given below.")
         row = self.table.iloc[int(np.nanargmax(rates))]
         strangers = message("Compare with strangers (a hold-out) before you judge.")
         if "rate_holdout" in self.table:
@@ -236,18 +236,24 @@ class IntruderRisk(TableResult):
         )
 
     def _expected(self) -> str:
-        text = f"Worst case beside expected case: at most {self.table['tau'].max():.3g} are found"
+        text: str = message(
+            "Worst case and expected case: at most {n} are found",
+            n=formatted(self.table["tau"].max(), ".3g"),
+        )
         if "tau_expected" in self.table:
             alone = self.per_record["alone"][self.per_record["n_matches"].notna()].sum()
-            text += (
-                f"; {self.table['tau_expected'].max():.3g} of them are expected to be alone in "
-                f"the register as well, by their weights (of all records looked for {alone:.3g}), "
-                "so that the intruder could be sure"
+            text += "; " + message(
+                "{n} of them are expected to be alone in the register as well, by their weights "
+                "(of all records looked for {all}), so that the intruder could be sure",
+                n=formatted(self.table["tau_expected"].max(), ".3g"),
+                all=formatted(alone, ".3g"),
             )
         if self.uniqueness is not None:
-            text += (
-                f"; {self.table['tau_unique'].max():.3g} of them are expected to be unique in the "
-                f"population, by the frequencies of the keys ({self.uniqueness.chosen})"
+            text += "; " + message(
+                "{n} of them are expected to be unique in the population, by the frequencies of "
+                "the keys ({method})",
+                n=formatted(self.table["tau_unique"].max(), ".3g"),
+                method=self.uniqueness.chosen,
             )
         return text + "."
 
@@ -260,9 +266,10 @@ def units_of(scenario: Scenario) -> str:
 def caveat(scenario: Scenario) -> str:
     """What the numbers are not, for this intruder."""
     if scenario.key_errors or scenario.coverage < 1 or scenario.who == "everyone":
-        return (
-            "A record counts as found when the answer is right, whether or not the intruder could "
-            "know that: who is unique in the sample need not be unique in the country."
+        return message(
+            "A record counts as found when the answer is right, whether or not the "
+            "intruder could know that: who is unique in the sample need not be unique in "
+            "the country."
         )
     return CAVEAT
 

@@ -49,7 +49,7 @@ def scenario_risk(
     table = result.table.dropna(subset="rate")
     if not len(table):
         return Measurement(
-            INFOS["scenarios"], float("nan"), target, note="no scenario could be computed"
+            INFOS["scenarios"], float("nan"), target, note=message("no scenario could be computed")
         )
     # the strongest is that with the most success beyond the baseline
     baseline, against = _baselines(table)

@@ -118,7 +118,7 @@ class Rapid(Result):
         which = (
             message("the strongest of {n} models", n=len(self.panel))
             if len(self.panel) > 1
-            else "a model"
+            else message("a model")
         )
         text = message(
             "RAPID: {which} trained on the synthetic file ({model}) predicts {target} "
@@ -143,7 +143,9 @@ class Rapid(Result):
                 permuted_rate=percent(self.permuted_rate),
             )
         if self.excess is None:
-            text += " Without a hold-out, what keys tell about anybody is counted as risk too."
+            text += " " + message(
+                "Without a hold-out, what the keys reveal about anybody is counted as risk as well."
+            )
         else:
             one = self.excess
             text += " " + message(

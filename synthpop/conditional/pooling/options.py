@@ -149,16 +149,19 @@ class Pooling(PoolingChoice):
     def summary(self) -> str:
         """Say what the amount means."""
         if self.kind == "none":
-            return "No pooling: each stratum has a model of its own."
+            return message("No pooling: each stratum has a model of its own.")
         if self.kind == "complete":
-            return "One model for all strata, with the stratum as a predictor."
+            return message("One model for all strata, with the stratum as a predictor.")
         if self.way == "effects":
             return f"{self._shifted()}, {self.how}; {self._pairs()}{self._totals()}."
         return f"{self._mixed()}, {self.how}."
 
     def _shifted(self) -> str:
         if np.isinf(self.amount):
-            return "A stratum has its own class totals, all else is from the model of all strata"
+            return message(
+                "A stratum has its own class totals; everything else comes from the model of "
+                "all strata"
+            )
         return message(
             "The model of a stratum is shrunk towards that of all strata with the weight "
             "of {amount} persons",
@@ -166,7 +169,7 @@ class Pooling(PoolingChoice):
         )
 
     def _pairs(self) -> str:
-        text = "no pairs of predictors"
+        text = message("no pairs of predictors")
         if np.isfinite(self.pairs):
             text = f"pairs of predictors shrunk to none with the weight of {self.pairs:g} persons"
         if self.left_out:
@@ -177,7 +180,9 @@ class Pooling(PoolingChoice):
         if self.totals == 0:
             return ""
         if np.isinf(self.totals):
-            return "; small strata have the class totals that the model of all strata expects"
+            return "; " + message(
+                "small strata have the class totals expected by the model of all strata"
+            )
         return "; " + message(
             "class totals of small strata are shrunk towards those expected by the model "
             "of all strata, with the weight of {totals} persons",
@@ -187,13 +192,13 @@ class Pooling(PoolingChoice):
     def _mixed(self) -> str:
         cells = self.way == "cells"
         if np.isinf(self.amount):
-            with_strata = "" if cells else ", with the stratum as a predictor"
+            with_strata = "" if cells else (", " + message("with the stratum as a predictor"))
             return message(
                 "One model for all strata, with nothing specific to a stratum{with_strata}",
                 with_strata=with_strata,
             )
-        what = "shares of a cell" if cells else "predictions"
-        where = "there" if cells else "in the sample"
+        what = message("shares of a cell") if cells else "predictions"
+        where = "there" if cells else message("in the sample")
         return message(
             "The {what} of a stratum, weighted by its persons {where}, are mixed with "
             "those of the model of all strata, which has the weight of {amount} persons",

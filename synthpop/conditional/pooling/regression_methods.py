@@ -42,11 +42,13 @@ class RegressionPooling(PoolingChoice):
     def summary(self) -> str:
         """Say what the amount means."""
         if self.kind == "none":
-            return "Each stratum has a regression of its own."
+            return message("Each stratum has a regression of its own.")
         if self.kind == "complete":
-            return "One regression for all strata, with the stratum as a predictor."
+            return message("One regression for all strata, with the stratum as a predictor.")
         if np.isinf(self.amount):
-            what = "A stratum has a constant and residuals of its own, and the coefficients of all"
+            what = message(
+                "A stratum has its own constant and residuals, and the coefficients of all"
+            )
             return message("{what} strata, {how}.", what=what, how=self.how)
         return message(
             "The coefficients of a stratum are shrunk towards those of all strata with the "

@@ -189,7 +189,7 @@ def draw_within_rules(
             new[name][rows] = values[rows]
         n_households = len(np.unique(np.searchsorted(block.offsets, rows, side="right")))
         what = plural(n_households, "household")
-        what += " would break a rule with ages drawn again: copied as in the sample"
+        what += " " + message("would break a rule with ages drawn again: copied as in the sample")
         block.fallbacks.append(Fallback(LABEL, stratum, what, len(rows)))
         first = look.broken(block, new)
     broken = np.asarray(first.any(axis=0))

@@ -109,7 +109,7 @@ def fit_top_class(
     if above.sum() < FEWEST_IN_TAIL:
         why = message("only {n} sample values in the top class", n=int(above.sum()))
     elif values[above].max() <= 0:
-        why = "no sample value is positive"
+        why = message("no sample value is positive")
     elif kind == "pareto" and threshold <= 0:
         why = message(
             "the top class begins at {threshold}, which is not above zero",
@@ -161,7 +161,7 @@ def _fitted(
             estimator_used=estimator_used,
         )
         return tail, () if estimator_used == method else (Fallback(label, "all", what),)
-    what = "no Pareto tail fits the top class: no tail, within the class"
+    what = message("no Pareto tail fits the top class: no tail, within the class")
     return None, (Fallback(label, "all", what),)
 
 
@@ -180,7 +180,8 @@ def _reach_notes(
     is_gpd = isinstance(tail, GpdTail)
     if (tail.shape if is_gpd else 1.0 / tail.shape) <= HEAVY or upper is not None:
         return ()
-    shape = f"{'shape' if is_gpd else 'Pareto shape'} {tail.shape:.2f}"
+    shape = message("shape") if is_gpd else message("Pareto shape")
+    shape += " " + formatted(tail.shape, ".2f")
     n = int(tail.n_exceed) if isinstance(tail, GpdTail) else tail.k
     what = message("heavy tail ({shape}, no variance) from {n} values", shape=shape, n=n)
     what += ": " + message(
