@@ -157,7 +157,7 @@ def read_release(
         return None
     kind = release.kind or ("perturbed" if rows is not None else "synthetic")
     if release.kind is None:
-        notes.append(f"taken as {kind}")
+        notes.append(message("taken as {kind}", kind=message(kind)))
         if kind == "synthetic" and len(frame) < len(original.frame):
             notes.append(
                 "fewer records than the original, and no labels or identifier that link them: if "

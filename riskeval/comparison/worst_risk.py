@@ -16,9 +16,14 @@ WORST_RISK = MeasureInfo(
     "Duncan, Keller-McNulty and Stokes 2001", "Worst risk of all intruders",
 )  # fmt: skip
 CHANCE = (
-    "linking at random", "drawing without keys", "shuffled target",
-    "persons outside the original", "real persons", "guessing", "guessing the commonest level",
-)  # fmt: skip
+    message("linking at random"),
+    message("drawing without keys"),
+    message("shuffled target"),
+    message("persons outside the original"),
+    "real persons",
+    "guessing",
+    message("guessing the commonest level"),
+)
 """Baselines that an intruder reaches without the release, which are taken off both risks."""
 CONDITIONAL = ("tcap",)
 """Shares among the records that the intruder could judge, which say nothing of the others."""

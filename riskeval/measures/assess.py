@@ -290,7 +290,7 @@ def _lacking(request: AssessRequest, measure: Measure) -> str:
     }
     for need in measure.needs:
         if not available[need]:
-            return message("it needs {needs}.", needs=NEEDS[need])
+            return message("it needs {needs}.", needs=message(NEEDS[need]))
     return ""
 
 

@@ -140,7 +140,7 @@ OUTLIERS = person_risk(
     "records with an amount in the tail that no other value is near to",
     "SDC practice guide of the World Bank",
 )  # fmt: skip
-PRACTICE = "k = 3 and 5 are common (SDC practice guide of the World Bank)"
+PRACTICE = message("k = 3 and 5 are common (SDC practice guide of the World Bank)")
 
 
 @cache

@@ -299,7 +299,7 @@ def _charts(assessment: Assessment, name: str) -> list[dict[str, str]]:
 def _meaning(one: Measurement, external: bool) -> str:
     text: str = capitalised(one.info.meaning)
     if one.note and not external:
-        text += f"; {one.note.rstrip('.')}"
+        text += f"; {str(one.note).rstrip('.')}"
     if one.limit_source and one.limit is not None:
         text += "; " + message("limit: {limit_source}", limit_source=one.limit_source)
     return f"{text}."

@@ -22,36 +22,55 @@ if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
     from riskeval.comparison.result import Comparison
 
-FILE, LINK, ATTRIBUTION, UTILITY = "file risk", "link risk", "attribution risk", "utility"
+FILE, LINK, ATTRIBUTION, UTILITY = (
+    message("file risk"),
+    message("link risk"),
+    message("attribution risk"),
+    "utility",
+)
 MAPS = (
-    (("worst_risk",), ("overlap", "pmse", "tables", "il1s"), "The worst of all intruders"),
-    (("disco", "rapid"), ("overlap", "pmse"), "What an intruder learns about sensitive variables"),
-    (("replicated_uniques",), ("tables", "pmse"), "What an intruder finds by the keys"),
-    (("record_linkage",), ("il1s", "correlations"), "What an intruder finds by the numbers"),
+    (("worst_risk",), ("overlap", "pmse", "tables", "il1s"), message("The worst of all intruders")),
+    (
+        ("disco", "rapid"),
+        ("overlap", "pmse"),
+        message("What an intruder learns about sensitive variables"),
+    ),
+    (("replicated_uniques",), ("tables", "pmse"), message("What an intruder finds by the keys")),
+    (
+        ("record_linkage",),
+        ("il1s", "correlations"),
+        message("What an intruder finds by the numbers"),
+    ),
 )
 LEADS = {
     FILE: (
-        "The file by itself",
-        "What the keys of a file single out, on its own levels. In a synthetic file nobody "
-        "stands behind a record: these numbers do not apply to it, are grey and never judged.",
+        message("The file by itself"),
+        message(
+            "What the keys of a file single out, on its own levels. In a synthetic file nobody "
+            "stands behind a record: these numbers do not apply to it, are grey and never judged."
+        ),
     ),
     ATTRIBUTION: (
-        "What an intruder learns about persons of the original",
-        "The intruder knows the keys of a person and looks them up in the release. Made for "
-        "synthetic files, and read in the same way for perturbed ones.",
+        message("What an intruder learns about persons of the original"),
+        message(
+            "The intruder knows the keys of a person and looks them up in the release. Made for "
+            "synthetic files, and read in the same way for perturbed ones."
+        ),
     ),
     LINK: (
-        "Records that can be linked by their numbers",
-        "Only where the records of a release are those of the original.",
+        message("Records that can be linked by their numbers"),
+        message("Only where the records of a release are those of the original."),
     ),
 }
-NOT_SHOWN = (
+NOT_SHOWN = message(
     "Estimates are rounded to three digits and shown where no single value can be computed from "
     "them; utility is not shown for a release that changed a variable in fewer than ten records."
 )
 CAPTIONS = {
-    "overlaps": "Overlap of the 95 % confidence intervals of original and release (Karr et al. "
-    "2006): 1 is the same interval, 0 means that they do not meet."
+    "overlaps": message(
+        "Overlap of the 95 % confidence intervals of original and release (Karr et al. "
+        "2006): 1 is the same interval, 0 means that they do not meet."
+    )
 }
 
 
@@ -112,7 +131,7 @@ def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
         "notes": tables.notes_table(comparison),
         "made": _made(comparison, external),
         "meanings": tables.meanings_table(comparison),
-        "overlap_caption": CAPTIONS["overlaps"].replace("95 %", level),
+        "overlap_caption": str(CAPTIONS["overlaps"]).replace("95 %", level),
     }  # fmt: skip
 
 
@@ -188,13 +207,11 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
 
 def _first(comparison: Comparison) -> str:
     numbers = comparison.measures["name"].nunique()
-    was = "was" if len(comparison.table) == 2 else "were"
     return message(
-        "{n} of one original {was} evaluated by the same {numbers} measures of risk "
+        "{n} of one original evaluated by the same {numbers} measures of risk "
         "and utility. None of them proves a file safe: each covers one intruder, and "
         "the decision weighs the remaining risk against the remaining utility.",
         n=plural(len(comparison.table) - 1, "release"),
-        was=was,
         numbers=numbers,
     )
 

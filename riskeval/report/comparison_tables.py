@@ -23,7 +23,7 @@ Table = dict[str, Any]
 MOST_ROWS = 60
 MUCH, HALF = 0.9, 0.5
 """Overlaps from which a cell is grey, and below which it is strongly coloured."""
-NO_LIMIT = "no published limit: compare the releases"
+NO_LIMIT = message("no published limit: compare the releases")
 
 
 def number_table(comparison: Comparison, group: str) -> Table:
@@ -232,7 +232,7 @@ def notes_table(comparison: Comparison) -> Table:
     notes = notes[notes["note"] != "by definition"]
     rows = []
     for place, numbers in notes.groupby(["note", notes["value"].isna()], sort=False):
-        note, missing = place
+        note, missing = numbers["note"].iloc[0], place[1]
         for names, titles in _alike(numbers):
             files = (
                 message("every file") if len(names) == len(comparison.table) else ", ".join(names)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from riskeval.attacks.synthetic_risk import SyntheticRisk
 
 MOST_FINDINGS = 5
-NO_HOLDOUT = (
+NO_HOLDOUT = message(
     "Without a hold-out nothing tells the risk of having taken part from what the keys tell about "
     "anybody. Give persons of the same population who were not in the original."
 )
-NO_STRANGERS = (
+NO_STRANGERS = message(
     "The hold-out holds no strangers: its records are in the original too, or the synthetic file "
     "tells more about them. Give persons of the same kind who took part in neither."
 )
@@ -228,7 +228,7 @@ def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
     if usual != BLANK:
         share += "; " + message(
             "among {against}: {usual}",
-            against=measured.against.removeprefix("records of "),
+            against=message(measured.against),
             usual=usual,
         )
     word, level = ("none", "good") if measured.value == 0 else (message("not more"), "look")
@@ -346,4 +346,4 @@ def _interval(one: AttackNumber) -> str:
             lower=number(beyond.lower),
             upper=number(beyond.upper),
         )
-    return text.strip()
+    return str(text).strip()

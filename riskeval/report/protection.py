@@ -27,29 +27,45 @@ if TYPE_CHECKING:
 
 ROLES = {
     "keys": "Keys",
-    "numeric": "Numeric keys",
+    "numeric": message("Numeric keys"),
     "weights": "Weights",
     "household": "Household",
     "strata": "Strata",
     "sensitive": "Sensitive",
-    "linked": "Suppressed with a key",
+    "linked": message("Suppressed with a key"),
     "pram": "Post-randomised",
 }
-GROUPS = ((1, "1"), (2, "2"), (3, "3 or 4"), (5, "5 to 9"), (10, "10 or more"))
+GROUPS = (
+    (1, "1"),
+    (2, "2"),
+    (3, message("3 or 4")),
+    (5, message("5 to 9")),
+    (10, message("10 or more")),
+)
 RISK_BINS = (0.0, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
-RISK_LABELS = ("below 0.0001", "0.0001 to 0.001", "0.001 to 0.01", "0.01 to 0.1", "0.1 or more")
+RISK_LABELS = (
+    message("below 0.0001"),
+    message("0.0001 to 0.001"),
+    message("0.001 to 0.01"),
+    message("0.01 to 0.1"),
+    message("0.1 or more"),
+)
 CAPTIONS = {
     "key_sizes": (
-        "Records by the number of records that they share their keys with, themselves included. A "
-        "missing value agrees with every value. Records below 3 stand out."
+        message(
+            "Records by the number of records that they share their keys with, themselves "
+            "included. A missing value agrees with every value. Records below 3 stand out."
+        )
     ),
     "risks": (
-        "Records by the probability that an intruder who knows the keys links them to the right "
-        "person. At 0.09 or more a record is above the limit of the European Medicines Agency "
-        "(Policy 0070)."
+        message(
+            "Records by the probability that an intruder who knows the keys links them to "
+            "the right person. At 0.09 or more a record is above the limit of the European "
+            "Medicines Agency (Policy 0070)."
+        )
     ),
 }
-NOT_SHOWN = (
+NOT_SHOWN = message(
     "Means and deviations are not shown where a single value could be computed from them: fewer "
     "than ten values changed, or one of them dominates."
 )

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 MOST_LEVELS, CLASSES = 40, 24
 STATISTICS = {
     "filled": "Values",
-    "distinct": "Distinct values",
-    "mean": "Mean, unweighted",
-    "standard deviation": "Standard deviation",
+    "distinct": message("Distinct values"),
+    "mean": message("Mean, unweighted"),
+    "standard deviation": message("Standard deviation"),
 }
 
 

@@ -9,7 +9,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import rounded, rounded_share
 from synthpop.microdata.messages.text import BLANK, count, number, short_percent
 
-ROUNDING = (
+ROUNDING = message(
     "Counts of records and expected numbers are rounded to multiples of five, below five to "
     "“< 5”; shares and mean risks accordingly. Numbers of single records are left out."
 )

@@ -30,6 +30,7 @@ MOST_COUNTED = 3
 FEWEST_PERSONS = 20
 FEWEST_HOUSEHOLDS = 30
 CHILD = 16
+BELOW = "below 16"
 LARGE_AMOUNT = 200.0
 POVERTY_SHARE = 0.6
 COLUMNS = [
@@ -195,7 +196,7 @@ def _member_counts(pair: HouseholdPair) -> list[Row]:
             rows.append(_count_row(pair, name, message("with a value other than 0"), marked))
     if pair.age is not None:
         marked = [as_numbers(side.frame[pair.age]) < CHILD for side in pair.sides]
-        rows.append(_count_row(pair, pair.age, message("below {age}", age=CHILD), marked))
+        rows.append(_count_row(pair, pair.age, message(BELOW), marked))
     return rows
 
 

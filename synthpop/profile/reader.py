@@ -42,7 +42,7 @@ ROLE_WORDS = {
     "weight": "weight",
     "household": "household",
     "household_weight": "household weight",
-    "household_size": "household size",
+    "household_size": message("household size"),
     "person": "person",
     "strata": "stratum",
     "psu": "primary sampling unit",

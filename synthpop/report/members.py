@@ -19,10 +19,10 @@ from synthpop.report.sections import ratio_cell
 MEASURES = {"tvd": "TVD", "ks": "KS", "agreement": "agreement", "correlation": "correlation",
             "indicator": "indicator"}  # fmt: skip
 TITLES = {
-    "members": "Two members of a household",
-    "household counts": "Members per household",
-    "household sums": "Household sums",
-    "age gaps": "Age gaps, years",
+    "members": message("Two members of a household"),
+    "household counts": message("Members per household"),
+    "household sums": message("Household sums"),
+    "age gaps": message("Age gaps, years"),
 }
 
 
@@ -57,7 +57,7 @@ def member_tables(fit: FitReport, names: FigureNames, external: bool) -> list[di
 def _cells(row: dict[Any, Any], names: FigureNames, reach: float) -> list[Any]:
     measure, what = row["measure"], names.short(row["variable"])
     if row["where"]:
-        what = f"{what}: {row['where']}"
+        what = f"{what}: {message(row['where'])}"
     text = short_percent if measure in ("agreement", "indicator") else number
     values = [row["sample"], row["population"]]
     texts = [text(value, 3) if np.isfinite(value) else BLANK for value in values]

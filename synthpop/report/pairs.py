@@ -31,7 +31,7 @@ def all_pairs(fit: FitReport, names: FigureNames) -> dict[str, Any]:
         [message("{variable} by {given}", variable=names.short(row["variable"]),
               given=names.short(row["given"])),
          short_percent(row["value"], 2), short_percent(row["expected_sampling_error"], 2),
-         number(row["ratio"], 2), ratio_cell(row["ratio"], reach, "error")]
+         number(row["ratio"], 2), ratio_cell(row["ratio"], reach)]
         for row in rows.to_dict("records")
     ]  # fmt: skip
     head = [

@@ -25,11 +25,17 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 NEEDED = ("weight", "household")
 MISSING_CODE = "code for missing"  # in the note of a column
 SHORT_NOTES = (
-    ("one value only", "constant"), ("no value", "empty"), ("an id", "id"),
-    ("further weight", "weight"), ("tells the same", "copy"), ("too many", "too many levels"),
-    ("household sum", "household sum"), ("a part of", "part of a sum"), ("classes of", "classes"),
+    (message("one value only"), "constant"),
+    ("no value", "empty"),
+    ("an id", "id"),
+    ("further weight", "weight"),
+    ("tells the same", "copy"),
+    (message("too many"), "too many levels"),
+    (message("household sum"), message("household sum")),
+    ("a part of", message("part of a sum")),
+    ("classes of", "classes"),
     ("a function of", "derived"),
-)  # fmt: skip
+)
 """Words of the reason of a column, and what the last cell of its row says."""
 
 
@@ -113,11 +119,13 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     """
     missing_roles = [role for role in NEEDED if role not in profile.roles]
     if missing_roles:
-        listed = join(map(role_text, missing_roles))
+        listed = join(message(role_text(role)) for role in missing_roles)
         reason = message("Not recognised: {roles}. Name them in the table [survey].", roles=listed)
         roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
     else:
-        recognised = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
+        recognised = join(
+            f"{message(role_text(role))} {column}" for role, column in profile.roles.items()
+        )
         roles = verdict(
             "Roles",
             "complete",
@@ -127,11 +135,13 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
         )
     codes = [item.name for item in profile.columns if MISSING_CODE in item.note]
     columns_by_problem: dict[str, list[Any]] = {
-        "values that may stand for missing in": codes,
-        "rare levels in": [item.name for item in profile.columns if "rare" in item.note],
-        "nothing at all in": [name for name in frame if frame[name].isna().all()],
+        "values that may stand for missing in {names}": codes,
+        "rare levels in {names}": [item.name for item in profile.columns if "rare" in item.note],
+        "nothing at all in {names}": [name for name in frame if frame[name].isna().all()],
     }
-    problems = [f"{text} {join(names)}" for text, names in columns_by_problem.items() if names]
+    problems = [
+        message(text, names=join(names)) for text, names in columns_by_problem.items() if names
+    ]
     values = verdict("Values", "plain", "good", "No codes for missing values, no rare levels.")
     if problems:
         level, reason = "bad" if codes else "look", _as_sentence(joined_by("; ", problems))

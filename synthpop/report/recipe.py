@@ -15,24 +15,24 @@ from synthpop.microdata.pages.page_facts import table
 from synthpop.population.population import Population
 
 KINDS = {
-    "structure": "Household structure",
-    "derive": "Derived variable",
-    "impute": "Missing values filled",
-    "categorical": "Categorical variable",
-    "relation": "Variable of related persons",
-    "gibbs_pass": "Second pass",
-    "continuous": "Continuous variable",
+    "structure": message("Household structure"),
+    "derive": message("Derived variable"),
+    "impute": message("Missing values filled"),
+    "categorical": message("Categorical variable"),
+    "relation": message("Variable of related persons"),
+    "gibbs_pass": message("Second pass"),
+    "continuous": message("Continuous variable"),
     "components": "Components",
-    "correct_heaping": "Heaped ages",
-    "distribute": "Small areas",
-    "anneal": "Known totals",
+    "correct_heaping": message("Heaped ages"),
+    "distribute": message("Small areas"),
+    "anneal": message("Known totals"),
 }
 MOST_FALLBACKS = 60
 FALLBACKS = (
     "{n} needed. Where the survey is too sparse for a model of a stratum (of a level, where a step "
     "has models by level), the next coarser one is used."
 )
-NO_FALLBACK = "No fallback was needed: every model was fitted as asked, in every stratum."
+NO_FALLBACK = message("No fallback was needed: every model was fitted as asked, in every stratum.")
 
 
 def steps(

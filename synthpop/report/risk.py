@@ -25,33 +25,44 @@ MODEL_SCENARIO = 5
 
 STORIES = {
     1: (
-        "One match, interval known",
-        "The population has exactly one person with the keys of a survey person, and the intruder "
-        "knows the interval its value was drawn from.",
+        message("One match, interval known"),
+        message(
+            "The population has exactly one person with the keys of a survey person, and the "
+            "intruder knows the interval its value was drawn from."
+        ),
     ),
     2: (
-        "One match, value taken",
-        "The population has exactly one person with the keys of a survey person, and the intruder "
-        "takes its value as the answer.",
+        message("One match, value taken"),
+        message(
+            "The population has exactly one person with the keys of a survey person, and the "
+            "intruder takes its value as the answer."
+        ),
     ),
     3: (
-        "All matches, intervals known",
-        "The intruder looks at everybody in the population with the keys of a survey person and "
-        "knows the intervals the values were drawn from; all must point to the same answer.",
+        message("All matches, intervals known"),
+        message(
+            "The intruder looks at everybody in the population with the keys of a survey "
+            "person and knows the intervals the values were drawn from; all must point to "
+            "the same answer."
+        ),
     ),
     4: (
-        "All matches, values taken",
-        "The intruder looks at everybody in the population with the keys of a survey person and "
-        "believes the values when all of them lie close together at the truth.",
+        message("All matches, values taken"),
+        message(
+            "The intruder looks at everybody in the population with the keys of a survey "
+            "person and believes the values when all of them lie close together at the truth."
+        ),
     ),
     5: (
-        "Model of the population",
-        "The intruder fits a linear model of the value on the keys to the whole population and "
-        "predicts the survey person. What it finds is mostly what the keys explain of anybody, in "
-        "the survey or not.",
+        message("Model of the population"),
+        message(
+            "The intruder fits a linear model of the value on the keys to the whole "
+            "population and predicts the survey person. What it finds is mostly what the "
+            "keys explain of anybody, in the survey or not."
+        ),
     ),
 }
-INTRODUCTION = (
+INTRODUCTION = message(
     "An intruder knows the keys of everybody in the survey without error and looks in the "
     "synthetic population for the value of one variable. A survey person counts as found when the "
     "answer lies within the stated accuracy of the true value. Only persons who are unique in the "
@@ -68,13 +79,13 @@ FINDS_FEW = "Within {within} of the truth they find fewer than {n} of the survey
 FINDS_NOBODY = "Within {within} of the truth they find nobody."
 FINDS_LEVEL = "They find the category of {n} survey persons, {share} of all: {one_in}"
 FINDS_FEW_LEVELS = "They find the category of fewer than {n} survey persons."
-FINDS_NO_LEVEL = "They find the category of nobody."
+FINDS_NO_LEVEL = message("They find the category of nobody.")
 ZEROS = "{n} of them have a true value of 0."
 EXPECTED = (
     "Expected case: {n} of them are unique in the country as well, so that the intruder could be "
     "sure."
 )
-SURVEY_MODEL = (
+SURVEY_MODEL = message(
     "The baseline of scenario 5 is the same model fitted to the other half of the survey: what the "
     "keys tell of anybody."
 )
@@ -153,8 +164,8 @@ def _combinations(uniques: pd.DataFrame | None) -> dict[str, Any] | None:
 
 COPIES = {
     "amounts": "an amount of {target} that nobody else has",
-    "shares": "shares of parts of a total that nobody else has",
-    "compositions": "characteristics of household and members that no other household has",
+    "shares": message("shares of parts of a total that nobody else has"),
+    "compositions": message("characteristics of household and members that no other household has"),
 }
 
 

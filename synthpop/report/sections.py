@@ -27,11 +27,11 @@ from synthpop.microdata.pages.page_facts import Svg, table
 
 STATISTICS = {
     "mean": ("Mean", number),
-    "sd": ("Standard deviation", number),
-    "gini": ("Gini coefficient", number),
-    "zero": ("Share of zeros", percent),
-    "negative": ("Share below zero", percent),
-    "missing": ("Share missing", percent),
+    "sd": (message("Standard deviation"), number),
+    "gini": (message("Gini coefficient"), number),
+    "zero": (message("Share of zeros"), percent),
+    "negative": (message("Share below zero"), percent),
+    "missing": (message("Share missing"), percent),
     "smallest": ("Smallest", number),
     "largest": ("Largest", number),
 }

@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import message
-from synthpop.microdata.messages.text import BLANK, change, count, number, percent, plural
+from synthpop.microdata.messages.text import BLANK, change, count, join, number, percent, plural
 from synthpop.microdata.pages.charts import interval_dot
 from synthpop.microdata.pages.page import write_for
 from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
@@ -34,8 +34,8 @@ NOTABLE_MISS, LARGE_MISS = 0.02, 0.05
 CONFIDENCE = 0.95
 """With which no estimator stands out by chance, all of the study together."""
 MOST_ZIPPERS, MOST_FINDINGS = 24, 5
-ESTIMATES_CAPTION = "Estimates of all repetitions; the dashed line is the true value."
-ZIPPER_CAPTION = (
+ESTIMATES_CAPTION = message("Estimates of all repetitions; the dashed line is the true value.")
+ZIPPER_CAPTION = message(
     "Zipper plot: intervals by the distance of the estimate from the truth in units of its "
     "interval, the nearest below. Orange intervals do not cover; they should begin at the dashed "
     "line."
@@ -270,7 +270,7 @@ def _worst(rows: Any, level: float, critical: float) -> list[dict[str, str]]:
                 advice = message(
                     "Compare the standard errors with the real ones; they may be too small."
                 )
-        lines.append(finding(f"{title}: {' and '.join(parts)}", f"#{row_id(title)}", advice))
+        lines.append(finding(f"{title}: {join(parts)}", f"#{row_id(title)}", advice))
     return lines
 
 

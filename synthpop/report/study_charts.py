@@ -16,12 +16,18 @@ from synthpop.sampling.study_result import Study
 
 MOST_INTERVALS, CLASSES = 200, 24
 MEASURES = {
-    "truth": "True value", "mean": "Mean of the estimates", "bias": "Bias",
-    "relative_bias": "Relative bias", "variance": "Variance", "rmse": "Root mean squared error",
-    "coverage": "Coverage of the intervals", "length": "Mean length of the intervals",
-    "standard_error_ratio": "Mean standard error over the real one",
-    "repetitions": "Repetitions with a number", "failed": "Repetitions that failed",
-}  # fmt: skip
+    "truth": message("True value"),
+    "mean": message("Mean of the estimates"),
+    "bias": "Bias",
+    "relative_bias": message("Relative bias"),
+    "variance": "Variance",
+    "rmse": message("Root mean squared error"),
+    "coverage": message("Coverage of the intervals"),
+    "length": message("Mean length of the intervals"),
+    "standard_error_ratio": message("Mean standard error over the real one"),
+    "repetitions": message("Repetitions with a number"),
+    "failed": message("Repetitions that failed"),
+}
 SHARES = ("relative_bias", "coverage")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
 EXACT, HALF = 1e-9, 0.5
 HEADS = {
-    "margin": "Table", "cell": "Cell", "area": "Area", "target": "Known total",
+    "margin": "Table", "cell": "Cell", "area": "Area", "target": message("Known total"),
     "before": "Before", "achieved": "Reached",
 }  # fmt: skip
 LARGEST_ERRORS = "Known totals with the largest errors"

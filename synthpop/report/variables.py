@@ -29,7 +29,7 @@ NUMBER_SENTENCE = (
     "simulation error {simulation})."
 )
 INSIDE_STRATA = "Inside strata: at most {value} ({where}; sampling error there {error})."
-CURVE = (
+CURVE = message(
     "Difference of the distribution functions, in percentage points: population less survey. The "
     "band is two sampling errors of the survey."
 )

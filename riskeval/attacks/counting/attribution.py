@@ -118,7 +118,7 @@ class Attribution(CountingResult, TableResult):
             value=formatted(self.value("DCAP_matched"), ".3f"),
             interval=self.intervals.sentence("DCAP_matched"),
             over_all=formatted(self.value("DCAP"), ".3f"),
-            unit=self.unit,
+            unit=message(self.unit),
             baseline=formatted(self.baseline, ".3f"),
             in_original=formatted(self.value("CAP_original"), ".3f"),
             n_targeted=count(n_targeted),

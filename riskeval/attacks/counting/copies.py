@@ -78,7 +78,7 @@ class CopiedValues(TableResult):
                 "Of {n} {unit} with {what}, {copied} ({rate}) occur in the release with "
                 "exactly the same",
                 n=count(row["n"]),
-                unit=self.unit,
+                unit=message(self.unit),
                 what=WORDS[row["kind"]],
                 copied=count(row["copied"]),
                 rate=percent(row["rate"], 1),

@@ -133,7 +133,7 @@ class Disco(CountingResult):
             rate=percent(self.rate),
             interval=self.intervals.sentence("DiSCO"),
             n_original=count_text(self.n_original),
-            unit=self.unit,
+            unit=message(self.unit),
             whom=whom,
             target=self.target,
             disclosive_original=percent(self.disclosive_original),

@@ -97,7 +97,7 @@ class ReplicatedUniques(CountingResult):
             rate=percent(self.rate),
             interval=self.intervals.sentence("repU"),
             n_original=count(self.n_original),
-            unit=self.unit,
+            unit=message(self.unit),
             keys=", ".join(self.keys),
             unique_original=percent(self.unique_original),
             unique_in_synthetic=percent(self.unique_in_synthetic),

@@ -106,7 +106,7 @@ class DistanceScreen(TableResult):
             "that membership and attribute attacks find (arXiv:2505.01524). There is no "
             "published threshold.{notes}{footnote}",
             identical=percent(self.identical),
-            unit=self.unit,
+            unit=message(self.unit),
             variables=len(self.variables),
             identical_baseline=percent(self.identical_baseline),
             baseline=self.baseline,

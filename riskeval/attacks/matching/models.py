@@ -27,7 +27,7 @@ from synthpop.microdata.runs.environment import one_thread
 
 MODELS = ("linear", "stepwise", "forest", "boosting")
 MODEL_STORIES = {
-    "linear": "a linear model",
+    "linear": message("a linear model"),
     "stepwise": "a linear model whose keys and pairs of keys were chosen stepwise",
     "forest": "a random forest",
     "boosting": "boosted trees",

@@ -28,13 +28,15 @@ STORIES = {
     2: "one match in the synthetic population, its value taken as the answer",
     3: "all matches in the synthetic population, their generating intervals known",
     4: "all matches in the synthetic population, their values taken as the answer",
-    5: "a linear model fitted to the synthetic population and applied to the keys",
+    5: message("a linear model fitted to the synthetic population and applied to the keys"),
 }
 CATEGORY_STORIES = {
-    1: "one match in the synthetic population, its category taken as the answer",
-    2: "one match in the synthetic population, its category taken as the answer",
-    3: "all matches in the synthetic population, one of them at random taken as the answer",
-    4: "all matches in the synthetic population, all of one category",
+    1: message("one match in the synthetic population, its category taken as the answer"),
+    2: message("one match in the synthetic population, its category taken as the answer"),
+    3: message(
+        "all matches in the synthetic population, one of them at random taken as the answer"
+    ),
+    4: message("all matches in the synthetic population, all of one category"),
 }
 CAVEAT = (
     "These are worst cases: the intruder holds the keys of every person of the sample without "

@@ -18,7 +18,7 @@ from synthpop.microdata.statistics.intervals import wilson
 
 ACCURACY = 0.05
 CONFIDENCE = 0.95
-GUESSING = "guessing the commonest level"
+GUESSING = message("guessing the commonest level")
 
 
 def scenario_risk(

@@ -130,7 +130,7 @@ class Rapid(Result):
             meaning=meaning,
             rate=percent(self.rate),
             n_judged=count_text(self.n_judged),
-            unit=self.unit,
+            unit=message(self.unit),
             confidence=percent(self.confidence, 0),
             low=percent(low),
             high=percent(high),

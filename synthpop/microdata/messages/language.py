@@ -40,8 +40,8 @@ def current_language() -> str:
 
 
 def gettext(text: str) -> str:
-    """Return a text in the current language; where the catalogue lacks it, as it is."""
-    return catalogue(_LANGUAGE.get()).gettext(text) if text else text
+    """Return a text, or a message, in the current language; what no catalogue has as it is."""
+    return catalogue(_LANGUAGE.get()).gettext(str(text)) if text else text
 
 
 def ngettext(one: str, many: str, n: int) -> str:
