@@ -129,7 +129,7 @@ class LevelCoder:
             "{what} of {name} in the {first} (as {shown}) do not occur in the release",
             what=what,
             name=name,
-            first=first,
+            first=message(first),
             shown=shown,
         )
 

@@ -204,7 +204,8 @@ category when it is the true one.
         if self.unit == "household":
             clauses.append(
                 message(
-                    "a household counts when this is so for {members} member", members=self.members
+                    "a household counts when this is so for {members} member",
+                    members=message(self.members),
                 )
             )
         return joined_by("; ", clauses) + "."

@@ -69,7 +69,7 @@ class TCloseness(Result):
             message(
                 "{name} ({kind} distance): at most {max}",
                 name=name,
-                kind=kind,
+                kind=message(kind),
                 max=number(self.per_record[name].max()),
             )
             for name, kind in self.distance.items()

@@ -226,22 +226,25 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
         exceeded = of_release.loc[[within is False for within in of_release["within"]], "title"]
         asked = joined_by("; ", exceeded) or gettext("none")
         risks = [
-            " → ".join(
-                tables.values_text(comparison, item.risk, name)
-                for name in ("original", row.release)
+            joined_by(
+                " → ",
+                [
+                    tables.values_text(comparison, item.risk, name)
+                    for name in ("original", row.release)
+                ],
             )
             for item in maps
         ]
         use = tables.values_text(comparison, first.utility, row.release)
         rows.append((row.release, gettext(row.kind), asked, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
-    heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
+    heads = [message("Risk: {title}", title=lower(item.risk_title)) for item in maps]
     head = (
         "Release",
         "Kind",
         message("Limits exceeded"),
         *heads,
-        f"{word}: {lower(first.utility_title)}",
+        message("{word}: {title}", word=message(word), title=lower(first.utility_title)),
         message("Pareto front"),
     )
     return {"caption": "", "head": head, "text_columns": 3, "rows": rows}

@@ -15,7 +15,7 @@ from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, visible
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import count, number
 from synthpop.microdata.pages.charts import part_bar
@@ -121,14 +121,22 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     cells = session.cells_changed
     return [
         card("Steps", f"{len(session.history())}", "in effect"),
-        card("Values changed", rounded(cells) if external else count(cells),
-             message("of {n} in the file", n=count(session.original_frame.size))),
-        card("Violations of 3-anonymity", " → ".join(before_and_now(session, "below_3", external)),
-             "records, before and after"),
-        card("Expected re-identifications",
-             " → ".join(before_and_now(session, "expected_reidentifications", external)),
-             "among all records, before and after"),
-    ]  # fmt: skip
+        card(
+            "Values changed",
+            rounded(cells) if external else count(cells),
+            message("of {n} in the file", n=count(session.original_frame.size)),
+        ),
+        card(
+            "Violations of 3-anonymity",
+            joined_by(" → ", before_and_now(session, "below_3", external)),
+            "records, before and after",
+        ),
+        card(
+            "Expected re-identifications",
+            joined_by(" → ", before_and_now(session, "expected_reidentifications", external)),
+            "among all records, before and after",
+        ),
+    ]
 
 
 def _steps(session: ProtectionSession, external: bool) -> dict[str, Any]:

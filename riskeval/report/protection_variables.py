@@ -10,7 +10,7 @@ from pandas.api.types import is_numeric_dtype
 
 from riskeval.protection.result import changed_cells
 from synthpop.microdata.frame.frames import as_numbers
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import is_safe_change, is_safe_statistic, rounded
 from synthpop.microdata.messages.text import BLANK, count, number, short_percent
 from synthpop.microdata.pages.charts import before_after
@@ -70,7 +70,7 @@ def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, 
                 str(name),
                 "category" if is_category else "number",
                 "" if external else _plot(before, after, is_category, str(name)),
-                [write(changed), " → ".join(dict.fromkeys(levels)), loss],
+                [write(changed), joined_by(" → ", dict.fromkeys(levels)), loss],
                 {} if external else {"changed": changed},
                 flagged=changed > 0,
                 tables=[{"title": "", "table": _statistics(numbers, is_category, hidden, write)}],

@@ -42,7 +42,7 @@ ROLE_WORDS = {
     "weight": "weight",
     "household": "household",
     "household_weight": "household weight",
-    "household_size": message("household size"),
+    "household_size": "household size",
     "person": "person",
     "strata": "stratum",
     "psu": "primary sampling unit",
@@ -180,7 +180,7 @@ class ColumnReader:
             if named == name:
                 note = self._note_of_weight() if role == "weight" else ""
                 why = self.by_values.get(
-                    name, message("named like a {role}", role=ROLE_WORDS[role])
+                    name, message("named like a {role}", role=message(ROLE_WORDS[role]))
                 )
                 return ColumnProfile(name, "role", why, role, note=note)
         column, codes, values = self.frame[name], self.codes[name], self.numbers[name]

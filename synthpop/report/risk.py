@@ -115,7 +115,7 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         if "populations" in rows
         else "",
         "baseline": "" if external else _baseline_note(rows),
-        "own_words": [] if external else risk.summary().splitlines()[:1],
+        "own_words": [] if external else str(risk.summary()).splitlines()[:1],
     }
 
 

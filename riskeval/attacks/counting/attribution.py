@@ -102,7 +102,9 @@ class Attribution(CountingResult, TableResult):
         n_targeted = int(self.table.loc[self.table["measure"] == "TCAP_original", "n"].iloc[0])
         right = message("is right")
         if self.unit == "households":
-            right = f"is right for {self.members} member of a household"
+            right = message(
+                "is right for {members} member of a household", members=message(self.members)
+            )
         return message(
             "Correct attribution of {target} from {keys}: an intruder who draws among the "
             "synthetic persons with the same keys {right} with probability "

@@ -122,7 +122,7 @@ class Disco(CountingResult):
                 "{members} member",
                 keys=", ".join(self.keys),
                 target=self.target,
-                members=self.members,
+                members=message(self.members),
             )
         return message(
             "DiSCO: for {rate}{interval} of {n_original} original {unit} all synthetic "

@@ -142,7 +142,7 @@ def attack(request: JobRequest) -> Any:
         if state.releases[place].kind != "synthetic":
             continue
         result = _attacked(request, place)
-        texts, table = result.summary().splitlines(), plain_table(result.to_frame(), 100)
+        texts, table = str(result.summary()).splitlines(), plain_table(result.to_frame(), 100)
         results.append({"place": place, "label": label, "texts": texts, "table": table})
     return {"results": results}
 

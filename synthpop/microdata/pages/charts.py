@@ -115,7 +115,7 @@ def difference_curve(
     body += _line(across, middle - values * scale, _kind(is_far))
     if unit:
         at = f'x="{LEFT + width}" y="{CURVE_HEIGHT - 3}"'
-        body += f'<text class="tick end" {at}>{escape(unit)}</text>'
+        body += f'<text class="tick end" {at}>{escape(str(unit))}</text>'
     return _svg((CURVE_WIDTH, CURVE_HEIGHT), text, body, "curve")
 
 

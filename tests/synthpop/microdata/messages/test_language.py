@@ -32,14 +32,17 @@ from synthpop.microdata.messages.text import (
 )
 
 ROOT = Path(synthpop.__file__).parents[1]
-CATALOGUE = ROOT / "synthpop" / "microdata" / "messages" / "locale" / "de.po"
+CATALOGUES = {
+    "pages": ROOT / "synthpop" / "microdata" / "messages" / "locale" / "de.po",
+    "app": ROOT / "synthpop" / "app" / "locale" / "de.po",
+}
 PACKAGES = [ROOT / "synthpop", ROOT / "riskeval"]
 FIELD = re.compile(r"{{? ?([a-zA-Z_.0-9\[\]'\"|]+)[^{}]*}?}")
 
 
-def entries() -> list[Entry]:
-    """Entries of the catalogue but the header."""
-    with CATALOGUE.open("rb") as source:
+def entries(catalogue: str = "pages") -> list[Entry]:
+    """Entries of a catalogue but the header."""
+    with CATALOGUES[catalogue].open("rb") as source:
         return [entry for entry in read_po(source) if entry.id]
 
 
