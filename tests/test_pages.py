@@ -33,7 +33,7 @@ SOURCES = re.compile(r"(Gleichung(en)?|Abschnitt) \d[\d.]*( bis \d[\d.]*)?|RFC \
 NAMES = {
     "age", "ages", "sex", "size", "status", "other", "income", "noisy", "synthetic", "nearest",
     "forest", "weight", "strata", "household", "missing", "global", "recode", "add", "noise",
-    "learn",
+    "learn", "direct", "mean", "who", "members", "post",
 }  # fmt: skip
 """Names of variables, releases, roles, verbs and libraries on these pages, and of a study."""
 

@@ -125,7 +125,7 @@ def _cards(
     return [
         card("Records", rounded(n) if external else count(n), "in the file"),
         *(
-            card(one.title, shown(one, external), one.info.meaning.split(";")[0])
+            card(one.title, shown(one, external), str(one.info.meaning).split(";")[0])
             for one in measurements
             if one.info.name in wanted
         ),

@@ -53,7 +53,9 @@ def stored_name(name: str) -> str:
     suffix = Path(name).suffix.lower()
     if suffix not in (*READERS, ARCHIVE, ".toml"):
         what = message("files of type {suffix} are not read", suffix=suffix or "(none)")
-        raise InputError.of("upload", "file", what, f"Choose one of {', '.join(READERS)}.")
+        raise InputError.of(
+            "upload", "file", what, message("Choose one of {names}.", names=", ".join(READERS))
+        )
     return f"data-{secrets.token_hex(8)}{suffix}"
 
 

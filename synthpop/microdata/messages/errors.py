@@ -24,7 +24,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self
 
 from synthpop.microdata.messages.language import gettext, ngettext
-from synthpop.microdata.messages.message import written
+from synthpop.microdata.messages.message import message, written
 
 if TYPE_CHECKING:
     import numpy as np
@@ -185,5 +185,7 @@ def did_you_mean(name: object, allowed: Iterable[object]) -> str:
     names = [str(item) for item in allowed]
     close = get_close_matches(str(name), names, n=1)
     listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    return f"{hint}There are: {listed or 'none'}."
+    there_are = message("There are: {names}.", names=listed or message("none"))
+    if not close:
+        return there_are
+    return message("Did you mean {name}?", name=repr(close[0])) + " " + there_are

@@ -85,13 +85,29 @@ def messages_of(path: Path) -> Iterator[str]:
             yield from texts_of(node.args[0], named)
 
 
+def counted_nouns(path: Path) -> Iterator[tuple[str, str]]:
+    """Nouns that a module counts: behind one, and behind any other number."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if is_call and node.func.id == "plural" and isinstance(node.args[1], ast.Constant):
+            nouns = [noun.value for noun in node.args[1:] if isinstance(noun, ast.Constant)]
+            yield nouns[0], (nouns[1] if len(nouns) > 1 else f"{nouns[0]}s")
+
+
 def page_templates() -> list[Path]:
     return sorted(path for package in PACKAGES for path in package.rglob("*.j2"))
 
 
 def texts_of_template(path: Path) -> list[str]:
+    """Texts between the tags of a page, and sentences and words in its expressions."""
     source = path.read_text(encoding="utf-8")
-    return [*template_messages(source), *re.findall(r'_\("([^"]*)"\)', source)]
+    expressions = " ".join(re.findall(r"{[{%].*?[}%]}", source, re.DOTALL))
+    quoted = re.findall(r'"([^"]*)"', expressions)
+    return [
+        *template_messages(source),
+        *re.findall(r'_\("([^"]*)"\)', source),
+        *(text for text in quoted if re.match("[A-Z][a-z]|[a-z]+ [a-z]", text)),
+    ]
 
 
 def has_words(text: str) -> bool:
@@ -106,6 +122,11 @@ def test_every_message_of_the_code_has_a_translation() -> None:
         if has_words(text) and text not in KNOWN
     }
     assert absent == set()
+
+
+def test_every_counted_noun_has_a_translation() -> None:
+    known = {entry.id for entry in entries() if not isinstance(entry.id, str)}
+    assert {noun for path in sources() for noun in counted_nouns(path)} - known == set()
 
 
 @pytest.mark.parametrize("path", page_templates(), ids=lambda path: path.name)
