@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure as measure_row
-from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
-from riskeval.attacks.distance.membership import distance_screen, membership
+from riskeval import disco, distance_screen, membership, replicated_uniques, tcap
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.measures.interval_disclosure import interval_disclosure
 from riskeval.measures.linkage.linkage import record_linkage

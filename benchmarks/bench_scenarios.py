@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure
-from riskeval.attacks.counting.attribution import replicated_uniques, tcap
+from riskeval import replicated_uniques, tcap
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.scenario import Scenario
 from riskeval.measures.interval_disclosure import interval_disclosure

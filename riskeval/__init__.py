@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from riskeval import protect as protect
     from riskeval import utility as utility
     from riskeval.attacks.assess_synthetic import assess_synthetic as assess_synthetic
-    from riskeval.attacks.counting.attribution import disco as disco
-    from riskeval.attacks.counting.attribution import replicated_uniques as replicated_uniques
     from riskeval.attacks.counting.attribution import tcap as tcap
     from riskeval.attacks.counting.copies import copied_values as copied_values
-    from riskeval.attacks.distance.membership import distance_screen as distance_screen
+    from riskeval.attacks.counting.disco import disco as disco
+    from riskeval.attacks.counting.replicated_uniques import (
+        replicated_uniques as replicated_uniques,
+    )
+    from riskeval.attacks.distance.closest_record import distance_screen as distance_screen
     from riskeval.attacks.distance.membership import membership as membership
     from riskeval.attacks.matching.replicates import scenario_replicates as scenario_replicates
     from riskeval.attacks.matching.scenarios import intruder_scenarios as intruder_scenarios

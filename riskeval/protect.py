@@ -14,6 +14,7 @@ from synthpop.microdata.messages.lazy import attach
 if TYPE_CHECKING:
     from riskeval.protection.generalise import generalization_lattice as generalization_lattice
     from riskeval.protection.generalise import minimal_generalization as minimal_generalization
+    from riskeval.protection.group_categories import group_categories as group_categories
     from riskeval.protection.household_file import household_file as household_file
     from riskeval.protection.household_file import merge_household_file as merge_household_file
     from riskeval.protection.identifiers import create_new_id as create_new_id
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from riskeval.protection.pram_matrix import estimate_counts as estimate_counts
     from riskeval.protection.rank_swap import rank_swap as rank_swap
     from riskeval.protection.recode import global_recode as global_recode
-    from riskeval.protection.recode import group_categories as group_categories
     from riskeval.protection.record_swap import record_swap as record_swap
     from riskeval.protection.release import release_file as release_file
     from riskeval.protection.release import write_release as write_release

@@ -89,6 +89,14 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Let the collector have what was kept out of its way, so that libraries can close at the end.
+
+    DuckDB prints "nanobind: leaked ..." for each of its objects that is still there.
+    """
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
     """Make forests and boosted trees small, where what is tested does not rest on their size."""

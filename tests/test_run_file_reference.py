@@ -16,13 +16,6 @@ from synthpop.microdata.runs.schema import values_text
 from synthpop.runfiles.schema import runfile_schema
 from synthpop.stages.registry import STAGES
 from tests.console import call
-from tests.run_file_reference import FOLDER, PAGES
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_up_to_date(name: str) -> None:
-    text = (FOLDER / name).read_text(encoding="utf-8")
-    assert text == PAGES[name](), "run python -m tests.run_file_reference"
 
 
 def test_every_stage_and_key_is_in_the_schema() -> None:

@@ -13,8 +13,8 @@ from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import is_amount, number_groups, quantile_breaks
 from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.entries import NamedEntry
 from synthpop.microdata.messages.events import Listener, silent
-from synthpop.microdata.messages.message import as_messages
 from synthpop.microdata.runs.chunks import open_chunks
 
 
@@ -114,22 +114,22 @@ class GroupedFile:
         return (self.change(frame) for frame in frames)
 
 
-@dataclass(frozen=True, slots=True)
-class AttackEntry:
-    """One entry of the registry."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackEntry(NamedEntry):
+    """One attack: of ``assess_synthetic``, ``compare``, run files, the app and their pages."""
 
-    title: str
-    story: str
+    name: str  # its key in run files
+    function: Callable[..., Any]  # the public function
+    story: str  # what the intruder does, behind "The intruder"
     # {"none", "categorical", "any"}: kinds of target it is run on, once for each; "none": once
     # for the file. "categorical" compares numbers in groups.
     target: str
-    needs_holdout: bool
     honours: tuple[str, ...]  # fields of a Scenario, beside keys and targets, that it follows
-    replicates: bool  # whether it makes use of further synthetic files
     run: Callable[[AttackInput, str], Any]  # function of an AttackInput and a target to a result
     # function of the result to a list of AttackNumber
     numbers: Callable[[Any], Sequence[AttackNumber]]
-    blind_spot: str  # what it cannot see
+    needs_holdout: bool = False
+    replicates: bool = False  # whether it makes use of further synthetic files
     # whether it looks for the very same keys, so that amounts among them are compared in groups
     exact_keys: bool = False
     # Of "half" (half of the records copied), "holes" (one suppressed cell a record) and "noise"
@@ -140,5 +140,37 @@ class AttackEntry:
     # as it is (True), or not at all (False)
     compared: ComparedAttack | bool = True
 
-    def __post_init__(self) -> None:
-        as_messages(self, "title", "story", "blind_spot")
+
+COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
+PREDICTED = (*COUNTED, "accuracy")
+COMPARED = ("unit", "household", "categorical")
+
+
+def run_counting(measure: Callable[..., Any]) -> Callable[[AttackInput, str], Any]:
+    """Run a counting measure on one target."""
+
+    def run(inputs: AttackInput, target: str) -> Any:
+        keys = inputs.scenario_about(COUNTED, [target])
+        n_groups = None if target in inputs.categorical else inputs.n_groups
+        return measure(
+            inputs.original, inputs.synthetic, keys, inputs.named(target), holdout=inputs.holdout,
+            n_groups=n_groups, replicates=inputs.replicates, seed=inputs.seed,
+        )  # fmt: skip
+
+    return run
+
+
+def run_compared(measure: Callable[..., Any]) -> Callable[[AttackInput, str], Any]:
+    """Run an attack by distance on keys and targets together."""
+
+    def run(inputs: AttackInput, target: str) -> Any:
+        variables = inputs.scenario_about(COMPARED, inputs.targets)
+        if inputs.scenario is None:
+            variables = (*inputs.keys, *inputs.targets)
+        return measure(
+            inputs.original, inputs.synthetic, variables, holdout=inputs.holdout,
+            categorical=inputs.codes((*inputs.keys, *inputs.targets)), workers=inputs.workers,
+            on_event=inputs.on_event, seed=inputs.seed,
+        )  # fmt: skip
+
+    return run

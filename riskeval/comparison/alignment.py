@@ -14,7 +14,7 @@ from riskeval.keys.near import near_levels
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import plural
 
 COLUMNS = (
@@ -55,10 +55,8 @@ class Aligned:
 
     def has(self, names: Sequence[str]) -> str:
         """Why these variables cannot all be compared; empty when they can."""
-        absent = [
-            f"{name} {self.not_compared[name]}" for name in names if name in self.not_compared
-        ]
-        return "; ".join(absent)
+        absent = [name for name in names if name in self.not_compared]
+        return joined_by("; ", [f"{name} " + self.not_compared[name] for name in absent])
 
 
 def align(original: pd.DataFrame, release: ReleaseFile, roles: Mapping[str, str]) -> Aligned:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from riskeval.attacks.compared import ComparedFiles
 from riskeval.attacks.entry import AttackEntry, AttackInput
@@ -11,6 +14,9 @@ from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import MeasureInfo, Measurement, attempt, not_measured
 from synthpop.microdata.messages.message import message
+
+CHANCE, FEW = 4.0, 0.01
+"""Standard errors, and share of the records, by which copies must exceed natural duplicates."""
 
 
 def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
@@ -36,7 +42,23 @@ def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurem
     measured: list[Measurement] = []
     for name, target in _in_order(targets):
         measured += _attacked(name, ATTACKS[name], target, request, aligned, files)
+    kind = aligned.release.kind
+    if kind == "synthetic" or (kind == "perturbed" and files.amounts):
+        measured = [_limited(one, len(request.original)) for one in measured]
     return measured
+
+
+def _limited(one: Measurement, n: int) -> Measurement:
+    """Return the share of identical records with a limit: what duplicates by chance explain.
+
+    Of changed records only those with amounts are judged: others may be alike by being frequent.
+    """
+    if one.info.name != "identical" or np.isnan(one.value):
+        return one
+    usual = one.baseline
+    error = np.sqrt(usual * (1 - usual) * (1 / n + 1 / max(one.records, 1)))
+    limit = min(usual + CHANCE * error + FEW, 1.0)
+    return replace(one, limit=limit, limit_source="duplicates of real persons, and chance")
 
 
 def _in_order(targets: list[str]) -> list[tuple[str, str]]:

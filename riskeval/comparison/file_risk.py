@@ -7,7 +7,8 @@ import pandas as pd
 
 from riskeval.comparison.request import CompareRequest
 from riskeval.measures.assess import file_measurements
-from riskeval.measures.numbers import HOUSEHOLD_RISK, LARGEST_HOUSEHOLD, NOT_DIVERSE
+from riskeval.measures.individual import HOUSEHOLD_RISK, LARGEST_HOUSEHOLD
+from riskeval.measures.l_diversity import NOT_DIVERSE
 from riskeval.measures.registry import MEASURES
 from riskeval.shared.measurement import Measurement, not_measured
 from synthpop.microdata.messages.message import message

@@ -5,7 +5,8 @@ from __future__ import annotations
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import Measurement
-from riskeval.utility.registry import UtilityInput, utility_measurements
+from riskeval.utility.entry import UtilityInput
+from riskeval.utility.registry import utility_measurements
 
 
 def loss(request: CompareRequest, aligned: Aligned) -> list[Measurement]:

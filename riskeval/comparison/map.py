@@ -27,7 +27,8 @@ class RiskUtilityMap(Result):
     frame : DataFrame
         `release`, `kind`, `family`, `parameter`, `risk`, `utility`, `pareto` (no other release has
         less risk and no less utility, or more utility and no more risk; the original is not a
-        release and never on the front). NaN where a measure is missing.
+        release and never on the front), `copies` (it repeats records of the original, and so is
+        not on the front either). NaN where a measure is missing.
     risk, utility : str
         Names of the measures.
     risk_title, utility_title : str
@@ -78,10 +79,16 @@ class RiskUtilityMap(Result):
         )
         if len(front):
             text += f": {', '.join(front['release'])}"
-        others = known[~known["pareto"]]
+        others = known[~known["pareto"] & ~known["copies"]]
         if len(others):
             worse = ", ".join(others["release"])
             text += message(". Another release is at least as good in both as {worse}", worse=worse)
+        copies = ", ".join(known.loc[known["copies"], "release"])
+        text += (
+            message(". Records of the original are repeated: {copies}", copies=copies)
+            if copies
+            else ""
+        )
         absent = self.frame[~_complete(self.frame)]
         if len(absent):
             text += message(

@@ -135,7 +135,7 @@ class Comparison(TableResult):
         risk, utility : str, optional
             Names of measures (``disco``, or ``disco: health`` for one sensitive variable).
             Defaults: the worst risk of all intruders (``worst_risk``), and the first of interval
-            overlap, pMSE, two-way tables and IL1s that most releases have.
+            overlap, pMSE, two-way tables and IL1s that most releases on the map have.
 
         Returns
         -------
@@ -146,7 +146,8 @@ class Comparison(TableResult):
         InputError
             An unknown measure.
         """
-        risk, utility = risk or self.best(RISKS), utility or self.best(UTILITIES)
+        risk = risk or next((name for name in RISKS if self.has(name)), RISKS[0])
+        utility = utility or self.best(UTILITIES)
         faults = Faults("risk-utility map")
         for group, name in (("risk", risk), ("utility", utility)):
             rows = self.measures[self.measures["group"] == group]
@@ -158,8 +159,10 @@ class Comparison(TableResult):
         frame = self.table[["kind", "family", "parameter"]].reset_index()
         frame["risk"] = self.values(risk).to_numpy()
         frame["utility"] = self.values(utility).to_numpy()
+        copies = self.rows_of("identical").set_index("release")["within"]
+        frame["copies"] = [copies.get(name) is False for name in frame["release"]]
         gain = frame["utility"] if two["better"] == "high" else -frame["utility"]
-        released = (frame["kind"] != "original").to_numpy()
+        released = ((frame["kind"] != "original") & ~frame["copies"]).to_numpy()
         frame["pareto"] = False
         frame.loc[released, "pareto"] = pareto_front(
             frame.loc[released, "risk"].to_numpy(float), gain[released].to_numpy(float)
@@ -170,8 +173,12 @@ class Comparison(TableResult):
         )  # fmt: skip
 
     def best(self, names: tuple[str, ...]) -> str:
-        """Return the first of the measures that as many releases have as any other of them."""
-        counts = [int(self.values(name).notna().sum()) for name in names]
+        """Return the first of the measures that as many releases have as any other of them.
+
+        Releases without a risk are not on the map, and do not count.
+        """
+        mapped = next((self.values(name).notna() for name in RISKS if self.has(name)), slice(None))
+        counts = [int(self.values(name)[mapped].notna().sum()) for name in names]
         return names[int(np.argmax(counts))]
 
     def report(
@@ -209,7 +216,7 @@ class Comparison(TableResult):
         lines = [
             message(
                 "{n} compared with an original of {records} on the keys {keys}.",
-                n="1 release was" if n == 1 else f"{n} releases were",
+                n=plural(n, "release was", "releases were"),
                 records=plural(self.table["records"].iloc[0], "record"),
                 keys=", ".join(self.roles["keys"]),
             )  # type: ignore[arg-type]
@@ -257,7 +264,7 @@ class Comparison(TableResult):
                 note=worst["note"],
                 rest=text.removeprefix(f"{name}: "),
             )
-        if not rows["applies"].all():
+        if self.table.loc[name, "kind"] == "synthetic" and not rows["applies"].all():
             text += "; " + message(
                 "k-anonymity and individual risk do not apply to synthetic records"
             )

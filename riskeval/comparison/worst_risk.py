@@ -16,14 +16,10 @@ WORST_RISK = MeasureInfo(
     "Duncan, Keller-McNulty and Stokes 2001", "Worst risk of all intruders",
 )  # fmt: skip
 CHANCE = (
-    message("linking at random"),
-    message("drawing without keys"),
-    message("shuffled target"),
-    message("persons outside the original"),
-    "real persons",
-    "guessing",
-    message("guessing the commonest level"),
-)
+    "linking at random", "drawing without keys", "shuffled target",
+    "persons outside the original", "real persons", "the original", "guessing",
+    "guessing the commonest level",
+)  # fmt: skip
 """Baselines that an intruder reaches without the release, which are taken off both risks."""
 CONDITIONAL = ("tcap",)
 """Shares among the records that the intruder could judge, which say nothing of the others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from synthpop.microdata.frame.names import words_of
+from synthpop.microdata.frame.names import SEX, words_of
 from synthpop.microdata.messages.message import message
 
 
@@ -84,7 +84,7 @@ CONCEPTS: tuple[Concept, ...] = (
         "age|alter|rx020|px020|birth ?year|year of birth|yob|geburtsjahr|age (class|group)|"
         "altersgruppe",
     ),
-    _concept("sex", "key", f"{VISIBLE}, {REGISTERED}", "sex|gender|geschlecht|rb090|pb150"),
+    _concept("sex", "key", f"{VISIBLE}, {REGISTERED}", "|".join((*SEX, "pb150"))),
     _concept(
         message("region or place"),
         "key",

@@ -11,14 +11,17 @@ import pandas as pd
 
 from riskeval.keys.table import read_keys, table_of
 from riskeval.measures.beta_likeness import group_gains
+from riskeval.measures.entry import Measure, by_variable, person_risk
+from riskeval.measures.request import AssessRequest, ByVariable
 from riskeval.measures.sensitive_groups import category_notes, read_sensitive
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Between, Whole, check
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, formatted, percent
+from synthpop.microdata.messages.text import count, formatted, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,3 +175,51 @@ def alpha_k_anonymity(
         sensitive=variable,
         notes=category_notes(frame, [variable]),
     )
+
+
+DOMINANCE = person_risk(
+    "alpha_k_anonymity", "Largest share of a value", "share",
+    "largest share of one value in a group", "Wong et al. 2006", single=True,
+)  # fmt: skip
+
+
+def _run_dominance(request: AssessRequest) -> ByVariable:
+    arguments = request.arguments(
+        "alpha_k_anonymity", alpha=request.limits.alpha, k=request.limits.k or 1
+    )
+    return by_variable(request, alpha_k_anonymity, **arguments)
+
+
+def of_dominance(result: ByVariable, request: AssessRequest) -> list[Measurement]:
+    """Largest share of each sensitive variable."""
+    return [
+        request.measured(
+            DOMINANCE,
+            one.largest_share,
+            target=name,
+            limit=one.alpha,
+            limit_source=message("as asked"),
+            note=message(
+                "{n_violating} ({alpha}, {k})-anonymity",
+                n_violating=plural(one.n_violating, "record violates", "records violate"),
+                alpha=formatted(one.alpha, "g"),
+                k=one.k,
+            ),
+        ).noted(*one.notes)
+        for name, one in result.by_variable.items()
+    ]
+
+
+MEASURE = Measure(
+    name="alpha_k_anonymity",
+    rank=140,
+    title="(alpha, k)-anonymity",
+    question="Does one sensitive value dominate a group?",
+    blind_spots="several values together (two illnesses of one kind), each below alpha",
+    source="Wong et al. 2006",
+    function=alpha_k_anonymity,
+    run=_run_dominance,
+    measurements=of_dominance,
+    needs=("sensitive", "alpha"),
+    options=("values", "missing"),
+)

@@ -12,9 +12,10 @@ import pandas as pd
 
 from riskeval.keys.table import read_keys, tabulate
 from riskeval.measures.assessment import Assessment
-from riskeval.measures.frequencies import count_keys
+from riskeval.measures.counts import count_keys
+from riskeval.measures.entry import Measure
 from riskeval.measures.registry import MEASURES
-from riskeval.measures.request import AssessRequest, Limits, Measure, check_limit
+from riskeval.measures.request import AssessRequest, Limits, check_limit
 from riskeval.measures.sensitive_groups import read_sensitive
 from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
@@ -263,11 +264,12 @@ def file_measurements(
         options=options or {},
         kind=kind,
     )
+    wanted = None if numbers is None else {name.partition(":")[0] for name in numbers}
     chosen = [
         name
         for name, measure in MEASURES.items()
         if measure.compared
-        and (numbers is None or any(info.name in numbers for info in measure.infos))
+        and (wanted is None or any(info.name in wanted for info in measure.infos))
     ]
     _, skipped, measured = measure_file(request, chosen)
     not_run = []

@@ -11,8 +11,11 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import observed_patterns, read_keys, table_of
+from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.individual import individual_risk
+from riskeval.measures.request import AssessRequest
 from riskeval.shared.files import read_weights
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode_keys, recode_to
 from synthpop.microdata.frame.native import same_library
@@ -216,3 +219,80 @@ def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str])
         persons = np.bincount(ids[len(rows) :], minlength=n_ids)
         n_persons[rows] = persons[ids[: len(rows)]]
     return n_persons
+
+
+SOURCE = "El Emam and Dankar 2008"
+PROSECUTOR = person_risk(
+    "prosecutor_risk", "Highest risk against the prosecutor", "probability",
+    "probability that an intruder who knows that somebody is in the file links the most exposed "
+    "record", SOURCE, single=True,
+)  # fmt: skip
+JOURNALIST = person_risk(
+    "journalist_above", "Records at risk from the journalist", "records",
+    "records that an intruder who looks for anybody of the population links with a probability "
+    "above the threshold", SOURCE,
+)  # fmt: skip
+MARKETER = person_risk(
+    "marketer_risk", "Risk from the marketer", "probability",
+    "share of the records that an intruder who matches the whole file with the population links "
+    "correctly", "Dankar and El Emam 2010",
+)  # fmt: skip
+K_MAP = person_risk(
+    "k_map", "k-map", "value", "persons of the population who share the rarest key", "Sweeney 2002",
+    better="high", single=True,
+)  # fmt: skip
+
+
+def run_attackers(request: AssessRequest) -> AttackerRisk:
+    """Run the three intruders on a population table where there is one, else on the weights."""
+    defaults = {"weights": request.weights, "missing": request.counts.missing}
+    arguments = request.arguments("attacker_risk", **defaults)
+    if arguments.get("population") is not None:
+        arguments["weights"] = None
+    return attacker_risk(request.file, request.keys, **arguments)
+
+
+def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measurement]:
+    """Highest risk, and what is known of the population: records above the threshold and k-map.
+
+    Without a population table the marketer's risk is the mean individual risk.
+    """
+    measured = [request.measured(PROSECUTOR, result.prosecutor.max())]
+    if result.source == "file":
+        return measured
+    how = (
+        message("counted in the population")
+        if result.source == "population"
+        else message("from the weights")
+    )
+    above = result.table.set_index("attacker")["above"]["journalist"]
+    measured += [
+        request.measured(
+            JOURNALIST,
+            above,
+            note=message(
+                "threshold {threshold}; {how}", threshold=formatted(result.threshold, "g"), how=how
+            ),
+        ),
+        request.measured(K_MAP, result.k_map, note=how),
+    ]
+    if result.source == "population":
+        measured.append(request.measured(MARKETER, result.journalist.mean(), note=how))
+    return measured
+
+
+MEASURE = Measure(
+    name="attacker_risk",
+    rank=50,
+    title="Prosecutor, journalist, marketer",
+    question="What does each of the three intruders of the literature on health data reach?",
+    blind_spots=(
+        "intruders with wrong keys; without a population the journalist rests on the weights"
+    ),
+    source="El Emam and Dankar 2008",
+    function=attacker_risk,
+    run=run_attackers,
+    measurements=of_attackers,
+    options=("population", "threshold"),
+    compared=False,
+)

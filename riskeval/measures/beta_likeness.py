@@ -11,7 +11,10 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, read_keys, table_of
+from riskeval.measures.entry import Measure, by_variable, person_risk
+from riskeval.measures.request import AssessRequest, ByVariable
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.native import same_library
@@ -176,3 +179,34 @@ def group_gains(
     f, _ = match_counts(table, missing)
     share, gain, broken = cells[table.cell].T
     return Gains(share, gain, broken, f[table.cell])
+
+
+BETA = person_risk(
+    "beta_likeness", "beta", "value",
+    "largest relative gain in the probability of a value when the keys are known",
+    "Cao and Karras 2012", single=True,
+)  # fmt: skip
+
+
+def of_likeness(result: ByVariable, request: AssessRequest) -> list[Measurement]:
+    """Largest gain of each sensitive variable."""
+    return [
+        request.measured(BETA, one.beta, target=name).noted(*one.notes)
+        for name, one in result.by_variable.items()
+    ]
+
+
+MEASURE = Measure(
+    name="beta_likeness",
+    rank=120,
+    title="beta-likeness",
+    question="How much likelier can the key make a sensitive value?",
+    blind_spots="values that become less likely; how secret a value is",
+    source="Cao and Karras 2012",
+    function=beta_likeness,
+    run=lambda request: by_variable(request, beta_likeness, **request.arguments("beta_likeness")),
+    measurements=of_likeness,
+    needs=("sensitive",),
+    options=("missing",),
+    infos=(BETA,),
+)

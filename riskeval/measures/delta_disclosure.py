@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from riskeval.keys.table import read_keys, table_of
+from riskeval.measures.entry import Measure, by_variable, person_risk
+from riskeval.measures.request import AssessRequest, ByVariable
 from riskeval.measures.sensitive_groups import category_notes, read_sensitive
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.messages.errors import Faults
@@ -123,3 +126,38 @@ def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDis
         sensitive=variable,
         notes=category_notes(frame, [variable]),
     )
+
+
+DELTA = person_risk(
+    "delta_disclosure", "delta", "value",
+    "largest difference between the logarithms of a value's shares in a group and in the file",
+    "Brickell and Shmatikov 2008", single=True,
+)  # fmt: skip
+
+
+def of_log_ratios(result: ByVariable, request: AssessRequest) -> list[Measurement]:
+    """Largest log ratio of each sensitive variable, and the records whose group lacks a value."""
+    return [
+        request.measured(
+            DELTA, one.delta, target=name,
+            note=message("{n} in groups that lack a value", n=plural(one.n_absent, 'record')),
+        ).noted(*one.notes)
+        for name, one in result.by_variable.items()
+    ]  # fmt: skip
+
+
+MEASURE = Measure(
+    name="delta_disclosure",
+    rank=130,
+    title="delta-disclosure",
+    question="How far is a sensitive value in a group from its share in the file, up or down?",
+    blind_spots=(
+        "values that do not occur in a group, which it counts apart; how secret a value is"
+    ),
+    source="Brickell and Shmatikov 2008",
+    function=delta_disclosure,
+    run=lambda request: by_variable(request, delta_disclosure),
+    measurements=of_log_ratios,
+    needs=("sensitive",),
+    compared=False,
+)

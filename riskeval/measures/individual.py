@@ -9,14 +9,18 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.frequencies import FrequencyCounts, count_keys
+from riskeval.measures.counts import FrequencyCounts, count_keys
+from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.individual_result import IndividualRisk
+from riskeval.measures.request import AssessRequest
 from riskeval.shared.files import read_weights
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import number, plural
 
 FORMULAS = ("exact", "approximation")
 
@@ -217,3 +221,106 @@ def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, value: Any)
         )
         return ones
     return ones * values
+
+
+GLOBAL_RISK = person_risk(
+    "global_risk", "Mean individual risk", "probability",
+    "mean probability that an intruder who knows the keys of everybody links a record correctly; "
+    "a low mean can hide single high risks", "Franconi and Polettini 2004",
+)  # fmt: skip
+EXPECTED = person_risk(
+    "expected_reidentifications", "Expected re-identifications", "persons",
+    "records that an intruder who knows the keys of everybody links correctly on average",
+    "Templ 2017, section 3.5",
+)  # fmt: skip
+RECORD_RISK = person_risk(
+    "record_risk", "Highest risk of a record", "probability",
+    "probability that the most exposed record is linked correctly", "Franconi and Polettini 2004",
+    single=True,
+)  # fmt: skip
+BENCHMARK = person_risk(
+    "above_benchmark", "Records above the benchmark", "records",
+    "records whose risk is far above the main part of the file; the rule marks outliers of the "
+    "distribution and says nothing about whether the risks are acceptable",
+    "Templ 2017, equation 3.5",
+)  # fmt: skip
+EXPECTED_HOUSEHOLDS = person_risk(
+    "expected_households", "Expected re-identified households", "persons",
+    "households in which at least one member is linked correctly on average",
+    "Templ 2017, section 3.6",
+)  # fmt: skip
+HOUSEHOLD_RISK = person_risk(
+    "household_risk", "Mean household risk", "probability",
+    "mean over persons of the probability that somebody of their household is linked",
+    "Templ 2017, section 3.6",
+)  # fmt: skip
+LARGEST_HOUSEHOLD = person_risk(
+    "largest_household_risk", "Highest household risk", "probability",
+    "probability that at least one member of the most exposed household is linked",
+    "Templ 2017, section 3.6", single=True,
+)  # fmt: skip
+
+
+def _run_risk(request: AssessRequest) -> IndividualRisk:
+    arguments = request.arguments("individual_risk")
+    faults = Faults("individual risk")
+    formula = arguments.pop("formula", "exact")
+    check_choice(faults, "formula", formula, FORMULAS)
+    factor = read_factors(faults, request.frame, **arguments)
+    faults.raise_if_any()
+    household = None if request.household is None else request.frame[request.household]
+    return risk_of_counts(request.counts, household=household, factor=factor, formula=formula)
+
+
+def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[Measurement]:
+    """Individual and household risk; persons and households are judged by the same limits."""
+    limits = request.limits
+    note = "" if result.weighted else message("no weights: the file counts as the whole population")
+    mean: dict[str, Any] = {
+        "limit": limits.global_risk,
+        "limit_source": message("0.01 is sdcMicro's default")
+        if limits.global_risk == 0.01
+        else message("as asked"),
+        "note": note,
+    }
+    largest: dict[str, Any] = {
+        "limit": limits.record_risk,
+        "limit_source": message("0.09: European Medicines Agency, Policy 0070")
+        if limits.record_risk == 0.09
+        else message("as asked"),
+        "note": note,
+    }
+    benchmark = result.benchmark
+    reach = (", " + message("which no risk can reach")) if benchmark > 1 else ""
+    text = message("benchmark {benchmark}{reach}", benchmark=number(benchmark), reach=reach)
+    measured = [
+        request.measured(EXPECTED, result.expected_reidentifications, note=note),
+        request.measured(GLOBAL_RISK, result.global_risk, **mean),
+        request.measured(RECORD_RISK, result.risk.max(initial=0.0), **largest),
+        request.measured(BENCHMARK, (result.risk >= benchmark).sum(), note=text),
+    ]
+    if result.household_risk is not None:
+        measured += [
+            request.measured(EXPECTED_HOUSEHOLDS, result.expected_households or 0.0, note=note),
+            request.measured(HOUSEHOLD_RISK, result.household_global_risk or 0.0, **mean),
+            request.measured(LARGEST_HOUSEHOLD, result.household_risk.max(initial=0.0), **largest),
+        ]
+    return measured
+
+
+MEASURE = Measure(
+    name="individual_risk",
+    rank=40,
+    title="Individual risk",
+    question="How likely is it that an intruder links a record to its person?",
+    blind_spots=(
+        "how the keys hang together: the weights of the records with a key alone tell how "
+        "many persons have it, so that rare keys look too common or too rare"
+    ),
+    source="Benedetti and Franconi 1998; Franconi and Polettini 2004",
+    function=individual_risk,
+    run=_run_risk,
+    measurements=of_individual_risk,
+    options=("quality", "coverage", "attempt", "formula"),
+    infos=(GLOBAL_RISK, EXPECTED, RECORD_RISK, BENCHMARK),
+)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.frequencies import FrequencyCounts
+from riskeval.measures.counts import FrequencyCounts
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,12 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, read_keys, tabulate
-from riskeval.measures.frequencies import FrequencyCounts, count_keys
+from riskeval.measures.counts import FrequencyCounts, count_keys
+from riskeval.measures.entry import Measure, k_limit, missing_note, person_risk
+from riskeval.measures.frequencies import UNIQUE
+from riskeval.measures.request import AssessRequest
 from riskeval.shared.files import read_weights
+from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
@@ -219,3 +224,72 @@ def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[
     )  # fmt: skip
     f, _ = match_counts(visible, counts.missing, counts.alpha)
     return {k: int(visible.counts[f < k * (1 - 1e-12)].sum()) for k in limits}
+
+
+@cache
+def below(k: int) -> MeasureInfo:
+    """Return what violations of k-anonymity are; k = 2 is the number of unique records."""
+    if k == 2:
+        return UNIQUE
+    return person_risk(
+        f"below_{k}", message("Violations of {k}-anonymity", k=k), "records",
+        message("records whose key fewer than {k} records share", k=k), "Samarati and Sweeney 1998",
+    )  # fmt: skip
+
+
+@cache
+def visible(k: int) -> MeasureInfo:
+    """Return what violations of k-anonymity beside blank records are."""
+    return person_risk(
+        f"below_{k}_visible",
+        message("Violations of {k}-anonymity among records with keys", k=k),
+        "records",
+        message(
+            "records with a key that fewer than {k} records share, where records without "
+            "any key match nobody",
+            k=k,
+        ),
+        "Samarati and Sweeney 1998",
+    )
+
+
+def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement]:
+    """Violations for each k, and those beside blank records."""
+    blank = n_blank(result.counts)
+    note = missing_note(request, result.counts.missing)
+    measured = []
+    for k, count in result.violations.items():
+        limit = k_limit(k, request)
+        measured.append(request.measured(below(k), count, note=note, **limit))
+        if 0 < blank < len(result.f):
+            text = message(
+                "{blank} every key missing", blank=plural(blank, "record has", "records have")
+            )
+            others = result.visible_violations[k]
+            records = len(result.f) - blank
+            measured.append(
+                request.measured(visible(k), others, note=text, records=records, **limit)
+            )
+        elif blank:
+            text = message(
+                "every key of every record is missing: nothing is disclosed through these keys"
+            )
+            measured[-1] = measured[-1].noted(text)
+    return measured
+
+
+MEASURE = Measure(
+    name="k_anonymity",
+    rank=20,
+    title="k-anonymity",
+    question="How many records are too rare in the file?",
+    blind_spots=(
+        "what the k records have in common; records whose keys are all missing, which it "
+        "counts apart"
+    ),
+    source="Samarati and Sweeney 1998",
+    function=k_anonymity,
+    run=lambda request: anonymity_of_counts(request.counts, request.k),
+    measurements=of_anonymity,
+    infos=(below(3), below(5)),
+)

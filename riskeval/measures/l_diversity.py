@@ -13,7 +13,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import KeyTable, number_rows, read_keys, table_of
+from riskeval.measures.entry import Measure, missing_note, person_risk, run_on
+from riskeval.measures.request import AssessRequest
 from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import MISSING, encode, first_rows
 from synthpop.microdata.frame.native import same_library
@@ -246,3 +249,58 @@ def _with_columns(
         counts=counts,
         weights=counts,
     )
+
+
+NOT_DIVERSE = person_risk(
+    "l_diversity", "Records that violate l-diversity", "records",
+    "records in groups with the same key in which the sensitive values are too much alike",
+    "Machanavajjhala et al. 2007",
+)  # fmt: skip
+SMALLEST_L = person_risk(
+    "smallest_l", "Smallest distinct l", "value", "different values in the least diverse group",
+    "Machanavajjhala et al. 2007", better="high", single=True,
+)  # fmt: skip
+
+
+def of_diversity(result: LDiversity, request: AssessRequest) -> list[Measurement]:
+    """Records below l, and the smallest l, of each sensitive variable."""
+    least = request.limits.l or 2
+    note = missing_note(request, result.missing)
+    measured = []
+    for name in result.sensitive:
+        values = result.per_record[f"{name}_distinct"]
+        measured.append(
+            request.measured(
+                NOT_DIVERSE,
+                result.violations(least)[name],
+                target=name,
+                limit=None if request.limits.l is None else 0.0,
+                limit_source=message(
+                    "l = {least}; 2 is the least that protects (Machanavajjhala et al. 2007)",
+                    least=formatted(least, "g"),
+                ),
+                note=message("fewer than {n} values", n=formatted(least, "g")),
+            ).noted(note)
+        )
+        smallest = float(values.min()) if len(values) else 0.0
+        measured.append(request.measured(SMALLEST_L, smallest, target=name))
+    return [one.noted(*result.notes) for one in measured]
+
+
+MEASURE = Measure(
+    name="l_diversity",
+    rank=100,
+    title="l-diversity",
+    question="Does the key alone disclose a sensitive value?",
+    blind_spots=(
+        "values that differ and mean the same (two kinds of cancer); values that are likely "
+        "and not certain"
+    ),
+    source="Machanavajjhala et al. 2007",
+    function=l_diversity,
+    run=run_on("l_diversity", l_diversity, "keys", "sensitive"),
+    measurements=of_diversity,
+    needs=("sensitive",),
+    options=("recursive_c", "missing", "missing_sensitive"),
+    infos=(NOT_DIVERSE, SMALLEST_L),
+)

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.measures.entry import Measure, person_risk, run_on
+from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_names, check_finite, listed_names, numbers
 from synthpop.microdata.frame.native import same_library
@@ -175,3 +178,40 @@ def _rows_of(group: np.ndarray) -> list[np.ndarray]:
 def _largest_share(values: np.ndarray) -> float:
     size = np.abs(values[~np.isnan(values)])
     return float(size.max() / size.sum()) if size.sum() > 0 else float("nan")
+
+
+OUTLIERS = person_risk(
+    "outlier_risk", "Isolated outliers", "records",
+    "records with an amount in the tail that no other value is near to",
+    "SDC practice guide of the World Bank",
+)  # fmt: skip
+
+
+def of_outliers(result: OutlierRisk, request: AssessRequest) -> list[Measurement]:
+    """Isolated values in the tails of the numeric keys."""
+    note = message(
+        "{n} at or above the {percentile} % percentile; near is within {reach} %",
+        n=plural(int(result.above.sum()), "record"),
+        percentile=formatted(100 * result.percentile, "g"),
+        reach=formatted(100 * result.reach, "g"),
+    )
+    return [request.measured(OUTLIERS, int(result.isolated.sum()), note=note)]
+
+
+MEASURE = Measure(
+    name="outlier_risk",
+    rank=150,
+    title="Outliers",
+    question="Which amounts stand out whatever small change is made to them?",
+    blind_spots=(
+        "amounts that stand out only together with others, or inside a group that `by` does "
+        "not name"
+    ),
+    source="SDC practice guide of the World Bank",
+    function=outlier_risk,
+    run=run_on("outlier_risk", outlier_risk, "numeric"),
+    measurements=of_outliers,
+    needs=("numeric",),
+    options=("percentile", "reach", "by"),
+    compared=False,
+)

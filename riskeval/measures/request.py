@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from riskeval.keys.table import TabulatedFile
-from riskeval.measures.frequencies import FrequencyCounts
+from riskeval.measures.counts import FrequencyCounts
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import as_messages, joined_by
+from synthpop.microdata.messages.message import joined_by
 from synthpop.microdata.messages.results import Result
 
 
@@ -125,29 +125,4 @@ class ByVariable(Result):
 
     def summary(self) -> str:
         """Return the sentences of the single results."""
-        return joined_by(" ", (one.summary() for one in self.by_variable.values()))
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One entry of the registry."""
-
-    title: str
-    question: str  # the question that it answers, in plain words
-    # parts of the request without which it is left out: "weights", "population", "sensitive",
-    # "numeric", "alpha" (of the limits)
-    needs: tuple[str, ...]
-    run: Callable[[AssessRequest], Any]  # function of an AssessRequest to a result
-    # function of the result and the AssessRequest to a list of Measurement
-    measurements: Callable[[Any, AssessRequest], Sequence[Measurement]]
-    source: str
-    # arguments that the user may give besides those of the assessment
-    options: tuple[str, ...] = ()
-    # numbers that `compare` notes as missing where the measure cannot run
-    infos: tuple[MeasureInfo, ...] = ()
-    # whether `compare` and sessions run it on every file: measures that need minutes or a choice
-    # of the user are for `assess` alone
-    compared: bool = True
-
-    def __post_init__(self) -> None:
-        as_messages(self, "title", "question", "source")
+        return joined_by(" ", [one.summary() for one in self.by_variable.values()])

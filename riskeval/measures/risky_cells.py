@@ -12,6 +12,9 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, read_keys, table_of
+from riskeval.measures.entry import Measure, person_risk, run_on
+from riskeval.measures.request import AssessRequest
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 from synthpop.microdata.frame.native import same_library
@@ -219,3 +222,34 @@ def _marginal(table: KeyTable, places: Sequence[int]) -> tuple[KeyTable, np.ndar
         weights=counts,
     )
     return marginal, cell
+
+
+RISKY_CELLS = person_risk(
+    "risky_cells", "Records in a risky cell", "records",
+    "records in a small cell of at least one table of the keys", "mu-Argus",
+)  # fmt: skip
+
+
+def of_cells(result: RiskyCells, request: AssessRequest) -> list[Measurement]:
+    """Records in a small cell."""
+    text = message(
+        "{tables} tables of up to {n}",
+        tables=len(result.table),
+        n=plural(result.table["dimension"].max(), "key"),
+    )
+    return [request.measured(RISKY_CELLS, int((result.per_record > 0).sum()), note=text)]
+
+
+MEASURE = Measure(
+    name="risky_cells",
+    rank=90,
+    title="Risky cells",
+    question="Which tables made from the file would show single persons?",
+    blind_spots="tables of more than `max_dimension` keys, and tables with other columns",
+    source="mu-Argus",
+    function=risky_cells,
+    run=run_on("risky_cells", risky_cells, "keys"),
+    measurements=of_cells,
+    options=("threshold", "max_dimension", "missing", "alpha"),
+    compared=False,
+)

@@ -17,7 +17,10 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, table_of
+from riskeval.measures.entry import Measure, missing_note, person_risk
+from riskeval.measures.request import AssessRequest
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
@@ -339,3 +342,62 @@ def _contributions(
         "contribution": np.concatenate(contributions),
     }
     return attribute, pd.DataFrame(columns)
+
+
+SPECIAL = person_risk(
+    "special_uniques", "Special uniques", "records",
+    "records that fewer than all keys single out: the riskiest kind of uniques",
+    "Elliot et al. 2005",
+)  # fmt: skip
+DIS = person_risk(
+    "dis_suda", "Highest DIS-SUDA score", "probability",
+    "probability that an intruder's unique match with the most special record is right, on a "
+    "scale that ranks records; there is no published threshold", "Elliot and Manning 2003",
+    single=True,
+)  # fmt: skip
+
+
+SUDA_RULES = {"wildcard": "wildcard", "own-category": "category"}
+"""Treatment of missing keys in SUDA beside that of the counts; "exclude" for the others."""
+
+
+def _run_suda(request: AssessRequest) -> Any:
+    n, size = len(request.frame), request.population_size
+    defaults: dict[str, Any] = {
+        "missing": SUDA_RULES.get(request.counts.missing, "exclude"),
+        "dis_fraction": 1.0 if size is None or n == 0 else min(1.0, n / size),
+    }
+    return suda(request.file, request.keys, **request.arguments("suda", **defaults))
+
+
+def of_suda(result: Suda, request: AssessRequest) -> list[Measurement]:
+    """Special uniques and the highest score."""
+    note = missing_note(request, result.missing)
+    fraction = (
+        message("a census")
+        if result.dis_fraction == 1
+        else message("sampling fraction {p}", p=percent(result.dis_fraction))
+    )
+    return [
+        request.measured(
+            SPECIAL,
+            int(result.special.sum()),
+            note=message("of {n}", n=plural(int((result.n_msu > 0).sum()), "unique record")),
+        ).noted(note),
+        request.measured(DIS, result.dis_score.max(initial=0.0), note=fraction),
+    ]
+
+
+MEASURE = Measure(
+    name="suda",
+    rank=80,
+    title="SUDA2",
+    question="Which records are unique on a few keys already?",
+    blind_spots="the population; keys beyond `max_size`",
+    source="Manning, Haglin and Keane 2008; Elliot et al. 2005",
+    function=suda,
+    run=_run_suda,
+    measurements=of_suda,
+    options=("max_size", "dis_fraction", "normalise", "missing"),
+    infos=(SPECIAL, DIS),
+)

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import read_keys, table_of
+from riskeval.measures.entry import Measure, missing_note, person_risk, run_on
+from riskeval.measures.request import AssessRequest
 from riskeval.measures.sensitive_groups import (
     MOST_CODES,
     Segments,
@@ -17,6 +19,7 @@ from riskeval.measures.sensitive_groups import (
     per_cell,
     read_sensitive,
 )
+from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import MISSING, encode
 from synthpop.microdata.frame.frames import is_number, n_columns
@@ -274,3 +277,45 @@ def _check_hierarchy(faults: Faults, values: pd.Series, name: str, hierarchy: Hi
             f"the values of {name!r} have different numbers of ancestors",
             hint="Give each value a tuple of the same length; repeat a level that is missing.",
         )
+
+
+T = person_risk(
+    "t_closeness", "t", "value",
+    "distance of the group that differs most from the file, from 0 to 1",
+    "Li, Li and Venkatasubramanian 2007", single=True,
+)  # fmt: skip
+
+
+def of_closeness(result: TCloseness, request: AssessRequest) -> list[Measurement]:
+    """Largest distance of each sensitive variable."""
+    note = missing_note(request, result.missing)
+    return [
+        request.measured(
+            T,
+            float(result.per_record[name].max()) if len(result.per_record) else 0.0,
+            target=name,
+            limit=request.limits.t,
+            limit_source=message("as asked"),
+            note=message("{kind} distance", kind=message(kind)),
+        ).noted(note, *result.notes)
+        for name, kind in result.distance.items()
+    ]
+
+
+MEASURE = Measure(
+    name="t_closeness",
+    rank=110,
+    title="t-closeness",
+    question="How much does the key tell about a sensitive value?",
+    blind_spots=(
+        "gains that the distance hides: a rare value may become many times likelier and move "
+        "it little"
+    ),
+    source="Li, Li and Venkatasubramanian 2007",
+    function=t_closeness,
+    run=run_on("t_closeness", t_closeness, "keys", "sensitive"),
+    measurements=of_closeness,
+    needs=("sensitive",),
+    options=("distance", "missing"),
+    infos=(T,),
+)

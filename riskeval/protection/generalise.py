@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.hierarchies import Hierarchy, plain_levels, read_hierarchy
 from riskeval.protection.household import HouseholdRoles, read_household_keys, read_households
 from riskeval.protection.lattice import LatticeSearch, Node
@@ -345,3 +346,24 @@ def _verify(
         smallest = min(smallest, int(np.bincount(make_up).min()))
     if smallest < k:
         raise GuaranteeError(f"minimal_generalization: a group of {smallest} is left")
+
+
+METHOD = ProtectionMethod(
+    run=minimal_generalization,
+    rank=60,
+    title="Minimal generalisation",
+    question="How coarse must whole columns become so that every key is shared by k records?",
+    blind_spots=(
+        "sensitive values that all records of a group share; intruders who know more than the"
+        " columns of the hierarchies"
+    ),
+    example={
+        "hierarchies": {
+            "rb090": ["*"],
+            "pb220a": [{"national": "national", "EU": "foreign", "other": "foreign"}, "*"],
+        },
+        "k": 20,
+    },
+    roles=roles_named("household", "household_keys"),
+    new_types=True,
+)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import read_households
 from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.top_bottom import top_bottom_code
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.frame.checks import check_columns, check_names
 from synthpop.microdata.frame.native import same_library
@@ -143,3 +145,22 @@ def _of_type(values: pd.Series, dtype: Any) -> pd.Series:
         return values.astype(dtype) if fits else values
     plain = values.infer_objects()
     return plain.astype(dtype) if plain.dtype.kind == dtype.kind and plain.notna().all() else plain
+
+
+def _protected_households(data: Any) -> Protected:
+    """Return the household file of the demo survey with a limit for incomes."""
+    file = household_file(data, "db030", variables="hincome")
+    return top_bottom_code(file, "hincome", upper=40000)
+
+
+METHOD = ProtectionMethod(
+    run=merge_household_file,
+    rank=170,
+    title="Protected household file",
+    question=(
+        "How do the variables of a protected household file come back into the file of persons?"
+    ),
+    blind_spots="anything by itself: what protects was done to the household file",
+    example={"households": _protected_households, "household": "db030"},
+    roles=roles_named("household"),
+)

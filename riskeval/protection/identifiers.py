@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.shared.files import read_seed
 from synthpop.microdata.frame.checks import check_columns
@@ -108,3 +109,13 @@ def create_new_id(
         seed=streams.seed,
         notes=[message("{n} identifiers were renumbered at random.", n=count(len(distinct)))],
     )
+
+
+METHOD = ProtectionMethod(
+    run=create_new_id,
+    rank=110,
+    title="New identifiers",
+    question="Which random numbers replace identifiers?",
+    blind_spots="records that their other columns, or their place in the file, give away",
+    example={"column": "db030"},
+)

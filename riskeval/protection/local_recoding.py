@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.hierarchies import Hierarchy, read_hierarchy
 from riskeval.protection.household import HouseholdRoles, household_roles, read_household_keys
 from riskeval.protection.near_records import matched_groups
@@ -330,3 +331,16 @@ def _verified(codes: np.ndarray, number: np.ndarray, k: int) -> np.ndarray:
             "has too few households that could be matched"
         )
     return np.asarray(cell, dtype=np.int64)
+
+
+METHOD = ProtectionMethod(
+    run=local_recoding,
+    rank=80,
+    title="Local recoding",
+    question="Which rare records take the coarser values that they share with their nearest ones?",
+    blind_spots=(
+        "sensitive values that all records of a group share; intruders who know more than the keys"
+    ),
+    example={"keys": ["db040", "rb090", "pb190"], "k": 4},
+    roles=roles_named("keys", "household", "household_variables", "household_keys"),
+)

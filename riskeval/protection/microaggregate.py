@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.aggregating import group_levels, group_sizes, group_values, squares_lost
+from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod, roles_named
 from riskeval.protection.group_households import household_note, with_households
 from riskeval.protection.methods import (
     AGGREGATES,
@@ -380,3 +381,17 @@ def _verified(
     if smallest < job.k:  # nothing is claimed that does not hold
         raise AssertionError(f"a group of {smallest} records was released, k is {job.k}")
     return ["Counted afterwards: " + what.format(smallest)]
+
+
+METHOD = ProtectionMethod(
+    run=microaggregate,
+    rank=120,
+    title="Microaggregation",
+    question="Which groups of k similar records share one value for each number?",
+    blind_spots=(
+        "numbers that are not named; records whose group is narrow, so that its value is near"
+        " to their own"
+    ),
+    example={"variables": ["hincome", "eqIncome"], "k": 4},
+    roles=OF_NUMBERS | roles_named("strata"),
+)

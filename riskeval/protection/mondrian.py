@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.frame.checks import check_columns
@@ -214,3 +215,17 @@ def _text(inside: np.ndarray, levels: tuple[Any, ...], dash: str | None) -> str 
     else:
         text = ", ".join(str(levels[code]) for code in filled)
     return message("{text} or missing", text=text) if len(filled) < len(inside) else text
+
+
+METHOD = ProtectionMethod(
+    run=mondrian,
+    rank=70,
+    title="Mondrian",
+    question="Which ranges of the keys hold at least k records each?",
+    blind_spots=(
+        "sensitive values that all records of a region share; intruders who know more than the keys"
+    ),
+    example={"keys": ["age", "rb090"], "k": 5},
+    roles=roles_named("keys", "household"),
+    new_types=True,
+)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from riskeval.kernels.matching import improve_pairs
 from synthpop.microdata.frame.codes import cell_ids
 
 BLOCK = 2000
@@ -100,6 +99,8 @@ def _block_groups(
             groups.append(members)
     # 2. pairs exchange partners as long as there are fewer differences
     if k == 2 and groups:
+        from riskeval.kernels.matching import improve_pairs
+
         pairs = np.array(groups, dtype=np.int64)
         improve_pairs(pairs, gap, needs)
         groups = [pair.tolist() for pair in pairs if needs[pair].any()]

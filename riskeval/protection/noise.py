@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
 from riskeval.protection.methods import NOISE, NoiseMethod, OutlierNoise, RommNoise
 from riskeval.protection.numeric import (
     INTEGERS,
@@ -377,3 +378,17 @@ def _verified(
 def _range(values: np.ndarray) -> str:
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"
     return low if low == high else message("{low} to {high}", low=low, high=high)
+
+
+METHOD = ProtectionMethod(
+    run=add_noise,
+    rank=130,
+    title="Random noise",
+    question="Which random errors hide the exact amounts?",
+    blind_spots=(
+        "outliers that stay the only ones far out; zeros, where they are kept; several "
+        "releases, whose average comes near to the original"
+    ),
+    example={"variables": ["hincome", "eqIncome"]},
+    roles=OF_NUMBERS,
+)

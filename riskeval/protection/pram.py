@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.methods import InvariantMatrix
 from riskeval.protection.pram_matrix import (
@@ -302,3 +303,17 @@ def _crossed(codes: np.ndarray, new: np.ndarray, levels: tuple[Any, ...]) -> pd.
 
 def _plain(kind: Any) -> Any:
     return kind.plain() if isinstance(kind, Method) else np.asarray(kind).tolist()
+
+
+METHOD = ProtectionMethod(
+    run=pram,
+    rank=90,
+    title="Post-randomisation (PRAM)",
+    question="Which categories change at random, by probabilities that are published?",
+    blind_spots=(
+        "records whose category happens to stay; combinations that only the original person "
+        "can have"
+    ),
+    example={"columns": ["pl030"]},
+    roles={"columns": "pram"} | roles_named("strata", "household", "household_variables"),
+)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
 from riskeval.protection.numeric import (
     check_strata,
     put_numbers,
@@ -394,3 +395,17 @@ def _correlation(before: np.ndarray, after: np.ndarray) -> float:
     if len(x) < 2 or x.std() == 0:
         return float("nan")
     return float(np.corrcoef(x, y)[0, 1])
+
+
+METHOD = ProtectionMethod(
+    run=rank_swap,
+    rank=140,
+    title="Rank swapping",
+    question="Which amounts change place with others of nearby rank?",
+    blind_spots=(
+        "the values themselves, which all stay in the file: a rare amount is still there; "
+        "records at the ends, which have few ranks to move to"
+    ),
+    example={"variables": ["hincome"]},
+    roles=OF_NUMBERS,
+)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, note_differing, read_households
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.swap_places import Places, SwapRequest, read_own_risk, read_places
@@ -282,3 +283,23 @@ def _verify(partner: np.ndarray, places: Places) -> None:
     moved = np.where(partner >= 0, finest[partner], finest)
     if not mutual or not np.array_equal(np.bincount(moved), np.bincount(finest)):
         raise GuaranteeError("record_swap: the number of households by area changed")
+
+
+METHOD = ProtectionMethod(
+    run=record_swap,
+    rank=100,
+    title="Record swapping",
+    question="Which households exchange their place of residence with similar ones?",
+    blind_spots=(
+        "households that keep their place, which are all but the share that is swapped; "
+        "whoever is recognised without the place"
+    ),
+    example={
+        "household": "db030",
+        "hierarchy": ["db040"],
+        "similar": ["hsize"],
+        "risk_keys": ["age"],
+        "rate": 0.3,
+    },
+    roles={"risk_keys": "keys"} | roles_named("household", "household_keys"),
+)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.design import design
+from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod
 from riskeval.protection.numeric import read_numbers
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
@@ -295,3 +296,17 @@ def _correlations(frame: pd.DataFrame, formula: Formula) -> pd.DataFrame:
     names = [*responses, *(name for name in formula.columns if is_number(frame[name]))]
     table = pd.DataFrame({name: as_numbers(frame[name]) for name in names})
     return table.rank().corr().loc[responses]
+
+
+METHOD = ProtectionMethod(
+    run=shuffle,
+    rank=150,
+    title="Data shuffling",
+    question="Which amounts move between records so that their relation to other columns stays?",
+    blind_spots=(
+        "the values themselves, which all stay in the file: a rare amount is still there; "
+        "columns outside of the formula"
+    ),
+    example={"formula": "hincome ~ hsize + rb090"},
+    roles=OF_HOUSEHOLDS,
+)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.suppress_attack import Attack, Outcome, outcome_of, suppress_under_attack
@@ -363,7 +364,7 @@ def _household_notes(
         k=plan.k,
         household_keys=join(plan.household_keys),
     )
-    exception = (" " + message("(too few have their size)")) if still_rare else ""
+    exception = " (too few have their size)" if still_rare else ""
     return [
         message(
             "{text}; {still_rare} still do{exception}.",
@@ -373,3 +374,17 @@ def _household_notes(
         ),
         *homes.notes(),
     ]
+
+
+METHOD = ProtectionMethod(
+    run=local_suppression,
+    rank=40,
+    title="Local suppression",
+    question="Which cells go missing so that every record shares its keys with k others?",
+    blind_spots=(
+        "sensitive values that all records of a group share; intruders who know more than the"
+        " keys; values that follow from columns that are not named"
+    ),
+    example={"keys": ["db040", "rb090", "pb190"], "k": 4},
+    roles=roles_named("keys", "strata", "linked", "weights", "household_keys") | OF_HOUSEHOLDS,
+)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
 from riskeval.protection.suppress_checks import read_ranks
@@ -232,3 +233,14 @@ class _Intruder:
             missing[part["row"].to_numpy()] = False
             believed_file[str(name)] = suppress_cells(self.frame[str(name)], missing)
         return believed_file
+
+
+METHOD = ProtectionMethod(
+    run=suppress_risky,
+    rank=50,
+    title="Suppression above a risk",
+    question="Which values are hidden in the records whose risk is above a threshold?",
+    blind_spots="records below the threshold, whose risk the model may understate",
+    example={"column": ["age", "pl030"], "threshold": 0.4},
+    roles=roles_named("household", "weights"),
+)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.once import magnitude_note, read_order, sums_kept
 from riskeval.protection.recode import check_ordered
@@ -273,3 +274,17 @@ def _coded_ends(
                 value = int(value)
             result = result.mask(tail, value)
     return result, used
+
+
+METHOD = ProtectionMethod(
+    run=top_bottom_code,
+    rank=30,
+    title="Limits at the ends",
+    question="Which extreme values of a column are replaced by a limit?",
+    blind_spots=(
+        "records that are extreme only in several columns together; whoever is known to be at"
+        " an end of the column"
+    ),
+    example={"column": "netIncome", "upper": 40000},
+    roles=roles_named("household", "components"),
+)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
 from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
@@ -187,3 +188,16 @@ def _verified(
         "Afterwards the largest squared distance of these records is {largest}.",
         largest=formatted(largest, ".4g"),
     )
+
+
+METHOD = ProtectionMethod(
+    run=mv_top_code,
+    rank=160,
+    title="Outliers in several columns",
+    question="Which records are far out in several amounts together, and move towards the centre?",
+    blind_spots=(
+        "records inside the ellipsoid, whose amounts stay exact; columns that are not named"
+    ),
+    example={"variables": ["hincome", "eqIncome"], "alpha": 0.05},
+    roles=OF_NUMBERS,
+)

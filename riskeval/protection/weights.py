@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, read_households
 from riskeval.protection.methods import (
     WEIGHTINGS,
@@ -298,3 +299,17 @@ def _notes(
             )
         )
     return notes
+
+
+METHOD = ProtectionMethod(
+    run=weights,
+    rank=180,
+    title="Weights",
+    question="Which weights no longer tell the stratum of a record?",
+    blind_spots=(
+        "strata that other columns tell; records with a weight that is still the only one of "
+        "its size"
+    ),
+    example={"column": "rb050", "strata": ["db040"], "method": "noise"},
+    roles={"column": "weights"} | roles_named("strata", "household"),
+)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from riskeval.measures.assessment import Assessment
-from riskeval.measures.frequencies import FrequencyCounts
+from riskeval.measures.counts import FrequencyCounts
 from riskeval.measures.individual_result import IndividualRisk
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import (

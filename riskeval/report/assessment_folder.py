@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -13,7 +12,7 @@ from matplotlib import rc_context
 from riskeval.measures.assessment import Assessment
 from riskeval.measures.registry import MEASURES
 from riskeval.report.assessment_figures import draw_assessment
-from synthpop.microdata.formats.atomic import write_error
+from synthpop.microdata.formats.folder import new_folder
 from synthpop.microdata.messages.errors import OutputError
 from synthpop.microdata.messages.pictures import RC
 from synthpop.microdata.messages.text import number
@@ -26,20 +25,11 @@ def write_folder(assessment: Assessment, folder: Path | str) -> Path:
         raise OutputError(f"{target} holds something already: name a new or an empty folder.")
     drawn = draw_assessment(assessment)
     page = markdown_of(assessment) + "".join(f"\n![{name}]({name}.png)\n" for name in drawn)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target.parent) as workshop, rc_context(RC):
-            workfolder = Path(workshop) / "made"
-            workfolder.mkdir()
-            (workfolder / "risk.md").write_text(page, encoding="utf-8")
-            assessment.table.to_csv(workfolder / "risk.csv", index=False)
-            for name, figure in drawn.items():
-                figure.savefig(workfolder / f"{name}.png", dpi=150)
-            if target.exists():
-                target.rmdir()
-            workfolder.rename(target)
-    except OSError as problem:
-        raise write_error(target, problem) from None
+    with new_folder(target) as workfolder, rc_context(RC):
+        (workfolder / "risk.md").write_text(page, encoding="utf-8")
+        assessment.table.to_csv(workfolder / "risk.csv", index=False)
+        for name, figure in drawn.items():
+            figure.savefig(workfolder / f"{name}.png", dpi=150)
     return target
 
 

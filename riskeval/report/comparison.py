@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskeval.report import comparison_tables as tables
 from riskeval.report.comparison_map import map_chart
-from riskeval.report.comparison_verdicts import verdict_rows, worst_rows
+from riskeval.report.comparison_verdicts import clean_releases, verdict_rows, worst_rows
 from riskeval.report.external import external_view
 from riskeval.report.values import ROUNDING
 from riskeval.shared.show import lower
@@ -16,7 +16,7 @@ from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count, formatted, plural, yes_or_no
 from synthpop.microdata.pages.page import write_for
-from synthpop.microdata.pages.page_facts import Svg, card
+from synthpop.microdata.pages.page_facts import Svg, card, table
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
@@ -186,10 +186,7 @@ def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
 
 def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]]:
     table = comparison.table
-    released = comparison.measures[comparison.measures["release"] != "original"]
-    asked = released[released["within"].notna()]
-    broken = asked.loc[asked["within"] == False, "release"].nunique()  # noqa: E712 - objects
-    n_within = asked["release"].nunique() - broken
+    n_within = len(clean_releases(comparison))
     front = int(first.frame["pareto"].sum())
     n_synthetic, n_perturbed = (
         (table["kind"] == kind).sum() for kind in ("synthetic", "perturbed")
@@ -247,7 +244,7 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
         message("{word}: {title}", word=message(word), title=lower(first.utility_title)),
         message("Pareto front"),
     )
-    return {"caption": "", "head": head, "text_columns": 3, "rows": rows}
+    return table(head, rows, text_columns=3)
 
 
 def _decision_note(comparison: Comparison, maps: list[RiskUtilityMap]) -> str:

@@ -32,7 +32,7 @@ def verdict_rows(
     limited = comparison.measures[comparison.measures["within"].notna()]
     by_release = {name: limited[limited["release"] == name] for name in names}
     asked = {name: rows for name, rows in by_release.items() if len(rows)}
-    clean = [name for name, rows in asked.items() if rows["within"].astype(bool).all()]
+    clean = clean_releases(comparison)
     if not asked:
         limits = verdict(
             "Limits", message("none set"), "none", message("No limit was set, or none applies.")
@@ -42,14 +42,13 @@ def verdict_rows(
             ("met", "good") if len(clean) == len(names) else (message("met by some"), "look")
         )
         text = message(MET, names=join(clean))
-        without = [name for name in clean if not (asked[name]["group"] == "risk").any()]
-        if without:
-            word, level = message("no risk limit met"), "look"
-            text += " " + message(NO_RISK_LIMIT, names=join(without))
         limits = verdict("Limits", word, level, text, "#limits")
     else:
         text = message("No release meets every limit; the table below says which are exceeded.")
         limits = verdict("Limits", "exceeded", "bad", text, "#limits")
+    without = [name for name in asked if not (asked[name]["group"] == "risk").any()]
+    if without:
+        limits["reason"] += " " + message(NO_RISK_LIMIT, names=join(without))
     front = int(first.frame["pareto"].sum())
     word, level = (message("a choice"), "look") if front > 1 else ("clear", "none")
     word = word if front else message("not measured")
@@ -74,6 +73,16 @@ def verdict_rows(
         why = NO_STRANGERS if external else f"{comparison.no_strangers}."
         rows.insert(0, verdict("Participants and strangers", "no verdict", "look", why))
     return rows
+
+
+def clean_releases(comparison: Comparison) -> list[str]:
+    """Return the releases that meet all limits that apply, one of risk among them."""
+    limited = comparison.measures[comparison.measures["within"].notna()]
+    by_release = limited.groupby("release", sort=False)
+    return [
+        str(name) for name, rows in by_release if name != ORIGINAL
+        and rows["within"].astype(bool).all() and (rows["group"] == "risk").any()
+    ]  # fmt: skip
 
 
 def _risk_left(comparison: Comparison) -> dict[str, str]:

@@ -110,12 +110,9 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
         "attacks": table(
             ["Attack", "What the intruder does", "What it cannot see"],
             [
-                [
-                    ATTACKS[name].title,
-                    message("The intruder {story}.", story=ATTACKS[name].story),
-                    ATTACKS[name].blind_spot,
-                ]
-                for name in dict.fromkeys(attack for attack, _ in risk.results)
+                [one.title, message("The intruder {story}.", story=one.story), one.blind_spots]
+                for name, one in ATTACKS.items()
+                if name in {attack for attack, _ in risk.results}
             ],
             text_columns=3,
         ),

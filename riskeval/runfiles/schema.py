@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from inspect import unwrap
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario
 from riskeval.comparison.request import Indicators, Regression, SampleSizes
 from riskeval.measures.request import Limits
+from riskeval.protection.entry import ProtectionMethod
 from riskeval.protection.registry import VERBS
 from riskeval.runfiles.attack_files import ReleasedFile
 from riskeval.runfiles.compare import CompareRoles, ReleaseInput
@@ -20,6 +23,8 @@ from riskeval.runfiles.runfile import (
     ReleaseOptions,
     RolesInput,
 )
+from synthpop.microdata.frame.dictionary import toml_value
+from synthpop.microdata.messages.methods import Method
 from synthpop.microdata.runs.fileinput import FileInput
 from synthpop.microdata.runs.schema import joined_schema, schema_of, table_page
 
@@ -142,13 +147,47 @@ def plans_page() -> str:
         if plan in KEYS and plan not in FIRST:
             keys = ", ".join(f"`{key}`" for key in KEYS[plan])
             lines += [f"Keys of {plan} beside the tables: {keys}.", ""]
-    verbs = ", ".join(f"`{verb}`" for verb in sorted(VERBS))
     lines += [
         "## `[[step]]`",
         "",
-        f"One step of protection, also `[[release.step]]` of compare: `verb` and its arguments. "
-        f"Verbs: {verbs}.",
+        "One step of protection, also `[[release.step]]` of compare: `verb` and its arguments. "
+        "What a role of the file fills need not be given.",
         "",
-        NEXT,
     ]
-    return "\n".join(lines).rstrip() + "\n"
+    for method in VERBS.values():
+        lines += _verb_page(method)
+    return "\n".join([*lines, NEXT]) + "\n"
+
+
+def _verb_page(method: ProtectionMethod) -> list[str]:
+    """Return what a verb does, what it does not protect, its arguments and an example."""
+    text = f"{method.title}. {method.question} It does not protect {method.blind_spots}."
+    hints = get_type_hints(unwrap(method.run))
+    properties, needed = {}, []
+    for name, one in method.parameters.items():
+        role = method.roles.get(name)
+        if one.default is one.empty and role is None:
+            needed.append(name)
+        properties[name] = _argument(hints[name], one.default)
+        if role is not None:
+            properties[name]["role"] = role
+    title, *rows = table_page(
+        f'`verb = "{method.name}"`', {"properties": properties, "required": needed}, text
+    )
+    plain = not any(map(callable, method.example.values()))
+    table = {"verb": method.name, **method.example}
+    example = [f"{name} = {toml_value(value)}" for name, value in table.items()]
+    shown = ["```toml", "[[step]]", *example, "```", ""] if plain else []
+    return [f"#{title}", *rows, *shown]
+
+
+def _argument(hint: Any, default: Any) -> dict[str, Any]:
+    """Return the schema of an argument, with its default where a run file can say it."""
+    if get_origin(hint) in (Union, UnionType):  # run files have methods as tables
+        kinds = tuple(
+            one for one in get_args(hint) if get_origin(one) or not issubclass(one, Method)
+        )
+        hint = Union[kinds]  # noqa: UP007 - of members that are known here only
+    schema = schema_of(hint)
+    plain = isinstance(default, (bool, int, float, str))
+    return {**schema, "default": default} if plain else schema

@@ -13,7 +13,9 @@ import pandas as pd
 from riskeval.session.roles import SessionRoles
 from riskeval.shared.measurement import Measurement, attempt
 from riskeval.shared.show import lower
-from riskeval.utility.registry import IL1S, UTILITIES, UtilityInput
+from riskeval.utility.entry import UtilityInput
+from riskeval.utility.registry import UTILITIES
+from riskeval.utility.release_numbers import IL1S
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.message import message

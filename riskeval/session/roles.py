@@ -9,38 +9,12 @@ from typing import Any
 import pandas as pd
 
 from riskeval.protection.household import read_households
+from riskeval.protection.registry import VERBS
 from synthpop.microdata.frame.checks import check_columns, check_names, check_numeric, check_weights
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.methods import method_type
 from synthpop.microdata.statistics.formula import Allowed, read_formula
-
-
-def _roles(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
-
-
-OF_HOUSEHOLDS = _roles("household", "household_variables", "components")
-OF_NUMBERS = {"variables": "numeric"} | OF_HOUSEHOLDS
-FROM_ROLES: dict[str, dict[str, str]] = {
-    "local_suppression": _roles("keys", "strata", "linked", "weights", "household_keys")
-    | OF_HOUSEHOLDS,
-    "suppress_risky": _roles("household", "weights"),
-    "mondrian": _roles("keys", "household"),
-    "local_recoding": _roles("keys", "household", "household_variables", "household_keys"),
-    "pram": {"columns": "pram"} | _roles("strata", "household", "household_variables"),
-    "record_swap": {"risk_keys": "keys"} | _roles("household", "household_keys"),
-    "top_bottom_code": _roles("household", "components"),
-    "microaggregate": OF_NUMBERS | _roles("strata"),
-    "add_noise": OF_NUMBERS,
-    "rank_swap": OF_NUMBERS,
-    "shuffle": OF_HOUSEHOLDS,
-    "minimal_generalization": _roles("household", "household_keys"),
-    "mv_top_code": OF_NUMBERS,
-    "merge_household_file": _roles("household"),
-    "weights": {"column": "weights"} | _roles("strata", "household"),
-}
-"""Arguments of verbs that a role fills when they are not given."""
 
 KNOWN_OF_HIERARCHIES = ("minimal_generalization", "household_keys")
 SUBJECTS = ("keys", "columns", "variables", "column", "formula", "hierarchies")
@@ -76,7 +50,7 @@ def fill_from_roles(
 ) -> dict[str, Any]:
     """Return the arguments of a verb with those that roles answer."""
     filled = dict(values)
-    for name, role in FROM_ROLES.get(verb, {}).items():
+    for name, role in VERBS[verb].roles.items():
         value = roles.argument(role)
         if name in filled or name not in allowed or value is None:
             continue

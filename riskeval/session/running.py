@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.registry import VERBS, method_named
+from riskeval.protection.registry import VERBS
 from riskeval.protection.result import Protected
 from riskeval.session.measure import individual_risk_of
 from riskeval.session.roles import SessionRoles, fill_from_roles
@@ -27,13 +26,9 @@ def prepare_step(
     faults = Faults("ProtectionSession")
     check_choice(faults, "verb", verb, VERBS)
     faults.raise_if_any()
-    signature = inspect.signature(method_named(verb))
-    allowed = list(signature.parameters)[1:]
-    in_order = [
-        name
-        for name in allowed
-        if signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY
-    ]
+    known = VERBS[verb].parameters
+    allowed = list(known)
+    in_order = [name for name in allowed if known[name].kind is not known[name].KEYWORD_ONLY]
     arguments = dict(zip(in_order, values, strict=False))
     if len(arguments) < len(values):
         faults.add(verb, f"takes {len(arguments)} arguments without a name, {len(values)} given")
@@ -48,20 +43,15 @@ def prepare_step(
     if "seed" in allowed:
         arguments["seed"] = read_seed(faults, arguments.get("seed")).seed
     for name in allowed:
-        if name not in arguments and signature.parameters[name].default is inspect.Parameter.empty:
+        if name not in arguments and known[name].default is known[name].empty:
             faults.add(verb, f"needs {name!r}", hint="Give it, or declare its role.")
     faults.raise_if_any()
     return Step(verb, {name: plain(name, arguments[name]) for name in allowed if name in arguments})
 
 
-def takes_seed(verb: str) -> bool:
-    """Whether a verb of ``riskeval.protect`` draws."""
-    return "seed" in inspect.signature(method_named(verb)).parameters
-
-
 def with_seed(verb: str, arguments: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Return the arguments of a verb, with a seed drawn where it needs one and has none."""
-    if "seed" in arguments or not takes_seed(verb):
+    if "seed" in arguments or not VERBS[verb].draws:
         return arguments
     return {**arguments, "seed": int(rng.integers(2**62))}
 
@@ -71,4 +61,4 @@ def run_step(step: Step, frame: pd.DataFrame, roles: SessionRoles) -> Protected:
     parameters = dict(step.parameters)
     if uses_current_risk(step):
         parameters["risk"] = individual_risk_of(frame, roles)
-    return method_named(step.verb)(frame, **parameters)
+    return VERBS[step.verb].run(frame, **parameters)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.registry import VERBS
 from riskeval.session.candidates import Arguments, group_sizes, key_recodings, number_treatments
 from riskeval.session.loss import cells_lost, role_losses
 from riskeval.session.measure import records_below, risk_measurements
 from riskeval.session.plans import PlanSearch, PlanTrial, front_of, short_text
-from riskeval.session.running import prepare_step, run_step, takes_seed
+from riskeval.session.running import prepare_step, run_step
 from riskeval.session.steps import Step
 from synthpop.microdata.messages.errors import Faults, InputError, MicrodataError
 from synthpop.microdata.messages.parameters import NONE, Between, Whole, check, check_choice
@@ -55,7 +56,8 @@ def search_plans(
         Its current file is where every plan starts; the session itself is not changed.
     limits : mapping of str to float, optional
         Largest accepted values. ``"k"``: no record may match fewer on the keys, after an attack
-        that fills in what the file gives back; any name of ``session.risk().table``;
+        that fills in what the file gives back; any name of ``session.risk().table`` (without a
+        sensitive variable, for every one of them; of ``"smallest_l"`` the least accepted value);
         ``"cells_lost"``: share of the key cells that become missing; ``"loss"``. Default:
         ``{"k": 3}``.
     seconds : float, optional
@@ -103,7 +105,7 @@ def search_plans(
     0.0
     """
     started = time.monotonic()
-    accepted = dict({"k": 3} if limits is None else limits)
+    accepted = _read_limits(session, {"k": 3} if limits is None else limits)
     _check(session, accepted, seconds, plans, recodings)
     longest = seconds or (60.0 if plans is None else np.inf)
     search = _Search(session, accepted, dict(recodings or {}), resolve_seed(seed))
@@ -116,6 +118,16 @@ def search_plans(
             finished = False
             break
     return search.result(finished)
+
+
+def _read_limits(session: ProtectionSession, limits: Mapping[str, float]) -> dict[str, float]:
+    """Return the limits by the names of the numbers: one for each sensitive variable."""
+    measured = session.risk().measurements["original"]
+    read: dict[str, float] = {}
+    for name, limit in limits.items():
+        keys = [key for key, one in measured.items() if name == one.info.name]
+        read |= dict.fromkeys(keys or [name], limit)
+    return read
 
 
 def _check(
@@ -158,6 +170,7 @@ class _Search:
         self.whole: dict[tuple[Node, int], PlanTrial] = {}
         self.tried = 0
         self.wanted = {*SCORED, "below_3_after_recovery", *limits}
+        self.rising: set[str] = set()  # numbers of which more is better
         self.original = self._measure(session.original_frame, ())
 
     def run(self) -> Iterator[None]:
@@ -242,7 +255,7 @@ class _Search:
         return frame
 
     def _with_seed(self, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if not takes_seed(verb):
+        if not VERBS[verb].draws:
             return arguments
         return {**arguments, "seed": int(Streams(self.seed).at("plans", verb).integers(2**31))}
 
@@ -250,6 +263,7 @@ class _Search:
         session = self.session
         k = int(self.limits.get("k", 3))
         measured = risk_measurements(session.original_frame, released, session.roles, self.wanted)
+        self.rising |= {one.key for one in measured if one.info.direction == "high"}
         values = {one.key: one.value for one in measured}
         values["below_k"] = (
             values["below_3_after_recovery"]
@@ -264,10 +278,14 @@ class _Search:
     def _risks(self, trial: PlanTrial) -> dict[str, float]:
         """Return the risks as parts of those of the original."""
         scored = {*SCORED, *(name for name in self.limits if name not in LIMITS)}
-        return {
-            name: trial.values[name] / risk
+        pairs = {
+            name: (trial.values[name], risk)
             for name, risk in self.original.values.items()
             if name in scored and risk > 0 and name in trial.values
+        }
+        return {
+            name: risk / max(value, 1.0) if name in self.rising else value / risk
+            for name, (value, risk) in pairs.items()
         }
 
     def _loss(self, trial: PlanTrial) -> float:
@@ -292,7 +310,11 @@ class _Search:
     def _within(self, trial: PlanTrial, loss: float) -> bool:
         values = {**trial.values, "loss": loss}
         return all(
-            values["below_k"] == 0 if name == "k" else values[name] <= limit
+            values["below_k"] == 0
+            if name == "k"
+            else values[name] >= limit
+            if name in self.rising
+            else values[name] <= limit
             for name, limit in self.limits.items()
         )
 

@@ -21,7 +21,7 @@ from riskeval.session.roles import SessionRoles, check_roles, pairs
 from riskeval.session.running import prepare_step, run_step
 from riskeval.session.script import write_script
 from riskeval.session.steps import Step, history_of
-from riskeval.session.store import FILES, digest_of, read_session, write_session
+from riskeval.session.store import ORIGINAL, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.frames import listed_names
@@ -294,7 +294,7 @@ class ProtectionSession(SessionVerbs, Shown):
         return self._cache[key]
 
     def to_script(
-        self, *, source_path: str = FILES[1], target_path: str = "protected.parquet"
+        self, *, source_path: str = ORIGINAL, target_path: str = "protected.parquet"
     ) -> str:
         """Return Python that reads the original, repeats the steps and writes the result.
 

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import partial
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from riskeval.protection.registry import VERBS, method_named
+from riskeval.protection.registry import VERBS
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import Step, from_json, to_json
-from synthpop.microdata.formats.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.formats.folder import Folder, current
+from synthpop.microdata.formats.hashed import with_hash, without_hash
+from synthpop.microdata.formats.places import file_hash
 from synthpop.microdata.frame.native import Library
 from synthpop.microdata.messages.errors import Faults, InputError, OutputError
 from synthpop.microdata.messages.parameters import Whole, check_choice
-from synthpop.microdata.runs.hashed import with_hash, without_hash
 from synthpop.microdata.version import __version__
 
-FILES = ("session.json", "original.parquet")
+LABEL, ORIGINAL = "session.json", "original.parquet"
+ORIGINALS = r"original(-[0-9a-f]{16})?[.]parquet"
 TEXTS = ("weights", "household")
-FORMAT = 2
-WITHOUT_HASH = 1
-"""The format of older files, which have no hash of themselves."""
+FORMAT = 3
+OLDER: dict[int, Callable[[Any], dict[str, Any]]] = {
+    1: lambda record: record,  # had no hash of itself
+    2: lambda record: {**record, "file": ORIGINAL},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,37 +49,45 @@ class SavedSession:
 
 def write_session(
     path: str | Path, original: pd.DataFrame, roles: SessionRoles, steps: list[Step],
-    position: int, current: pd.DataFrame, library: Library | None = None,
+    position: int, current_file: pd.DataFrame, library: Library | None = None,
 ) -> Path:  # fmt: skip
     """Write a session; only the user may read the files (mode 0600)."""
-    folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{folder} is a file; give a folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        names = [item.name for item in folder.iterdir() if not is_temporary(item, *FILES)]
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be used: {error}") from error
-    for name in names:
-        if name not in FILES:
-            raise OutputError(f"{folder} holds other files ({name}, ...); give a new folder")
-    with replacing(folder / FILES[1], private=True) as draft:
-        _to_parquet(original, draft)
-        digest = hashlib.sha256(draft.read_bytes()).hexdigest()
-    plain = asdict(roles)
-    plain.update({role: roles.argument(role) or {} for role in ("linked", "components")})
-    record = {
-        "format": FORMAT,
-        "version": __version__,
-        "roles": plain,
-        "steps": [{"verb": s.verb, "parameters": to_json(s.parameters)} for s in steps],
-        "position": position,
-        "original": digest,
-        "result": digest_of(current),
-        "library": None if library is None else library.to_dict(),
-    }
-    write_text(folder / FILES[0], json.dumps(with_hash(record), indent=1), private=True)
-    return folder
+    root = Path(path)
+    if root.exists() and not root.is_dir():
+        raise OutputError(f"{root} is a file; give a folder")
+    folder = folder_of(root)
+    with folder.writing():
+        if others := folder.strangers():
+            raise OutputError(f"{root} holds other files ({others[0]}, ...); give a new folder")
+        file = folder.put(ORIGINAL, partial(_to_parquet, original), rename=partial(_name, root))
+        plain = asdict(roles)
+        plain.update({role: roles.argument(role) or {} for role in ("linked", "components")})
+        record = {
+            "format": FORMAT,
+            "version": __version__,
+            "roles": plain,
+            "steps": [{"verb": s.verb, "parameters": to_json(s.parameters)} for s in steps],
+            "position": position,
+            "file": file.name,
+            "original": file.hash,
+            "result": digest_of(current_file),
+            "library": None if library is None else library.to_dict(),
+        }
+        folder.commit(json.dumps(with_hash(record), indent=1))
+        folder.keep_only({LABEL, file.name})
+    return root
+
+
+def folder_of(root: Path) -> Folder:
+    """Return the folder of a session."""
+    return Folder(root, LABEL, (ORIGINALS,), private=True)
+
+
+def _name(root: Path, draft: Path) -> str:
+    """Return a name for an original; the one that the folder holds stays until the commit."""
+    digest, held = file_hash(draft), root / ORIGINAL
+    is_other = held.exists() and file_hash(held) != digest
+    return f"original-{digest[:16]}.parquet" if is_other else ORIGINAL
 
 
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
@@ -88,36 +101,40 @@ def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
 
 def read_session(path: str | Path) -> SavedSession:
     """Read and check what `write_session` wrote; nothing of it is evaluated."""
-    folder = Path(path)
+    root = Path(path)
     faults = Faults("ProtectionSession")
-    for name in FILES:
-        if not (folder / name).is_file():
-            faults.add(str(folder), f"has no {name}", hint="Give the folder of `save`.")
+    if not (root / LABEL).is_file():
+        faults.add(str(root), f"has no {LABEL}", hint="Give the folder of `save`.")
     faults.raise_if_any()
     try:
-        record = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
-        if record["format"] != WITHOUT_HASH:
-            record = without_hash(record)
+        record = json.loads(folder_of(root).read())
+        record = current(record if record["format"] == 1 else without_hash(record), FORMAT, OLDER)
         roles = dict(record["roles"])
         steps = [Step(s["verb"], from_json(s["parameters"])) for s in record["steps"]]
-        position, digest, result = (record[n] for n in ("position", "original", "result"))
+        position, file, digest, result = (
+            record[name] for name in ("position", "file", "original", "result")
+        )
         version = str(record["version"])
         known = record.get("library")
         library = None if known is None else Library.from_dict(known)
-        content = (folder / FILES[1]).read_bytes()
+        if not re.fullmatch(ORIGINALS, file):
+            raise ValueError(f"{file} is no name of an original")
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError,
             NotImplementedError, OSError) as error:  # fmt: skip
         what = f"is not a saved session ({error})"
-        raise InputError.of(faults.subject, FILES[0], what) from error
-    if hashlib.sha256(content).hexdigest() != digest:
-        faults.add(FILES[1], "is not the file that was saved", hint="Restore it.")
+        raise InputError.of(faults.subject, LABEL, what) from error
+    content = (root / file).read_bytes() if (root / file).is_file() else None
+    if content is None:
+        faults.add(str(root), f"has no {file}", hint="Give the folder of `save`.")
+    elif digest not in (sha256(content).hexdigest(), blake2b(content, digest_size=20).hexdigest()):
+        faults.add(file, "is not the file that was saved", hint="Restore it.")
     _check_roles(faults, roles)
     for step in steps:
         _check_step(faults, step)
     if not Whole(0, len(steps)).allows(position):
-        faults.add(FILES[0], f"position {position!r} is none of 0 to {len(steps)}")
+        faults.add(LABEL, f"position {position!r} is none of 0 to {len(steps)}")
     faults.raise_if_any()
-    original = pd.read_parquet(folder / FILES[1])
+    original = pd.read_parquet(root / file)
     return SavedSession(original, roles, steps, position, str(result), version, library)
 
 
@@ -132,9 +149,9 @@ def _check_roles(faults: Faults, roles: Mapping[str, Any]) -> None:
         else:
             fine = _are_texts(value)
         if not fine:
-            faults.add(FILES[0], f"role {name!r} is {value!r}")
+            faults.add(LABEL, f"role {name!r} is {value!r}")
     if "keys" not in roles:
-        faults.add(FILES[0], "has no keys")
+        faults.add(LABEL, "has no keys")
 
 
 def _are_texts(value: object) -> bool:
@@ -146,17 +163,17 @@ def _check_step(faults: Faults, step: Step) -> None:
     check_choice(faults, "verb", step.verb, VERBS)
     if step.verb not in VERBS:
         return
-    parameters = inspect.signature(method_named(step.verb)).parameters
+    parameters = VERBS[step.verb].parameters
     for name in step.parameters:
-        check_choice(faults, f"{step.verb}: argument", name, list(parameters)[1:])
-    for name, parameter in list(parameters.items())[1:]:
-        if parameter.default is inspect.Parameter.empty and name not in step.parameters:
+        check_choice(faults, f"{step.verb}: argument", name, parameters)
+    for name, parameter in parameters.items():
+        if parameter.default is parameter.empty and name not in step.parameters:
             faults.add(step.verb, f"needs {name!r}")
 
 
 def digest_of(frame: pd.DataFrame) -> str:
     """Hash of names, values and types, the same after a way through Parquet."""
-    digest = hashlib.sha256()
+    digest = sha256()
     for values in [frame.index.to_series(), *(frame[name] for name in frame.columns)]:
         text = pd.api.types.is_string_dtype(values.dtype) or values.dtype == object
         digest.update(repr((values.name, "text" if text else str(values.dtype))).encode())

@@ -1,4 +1,4 @@
-"""Verbs of a session, written by ``python -m tests.session_verbs``."""
+"""Verbs of a session, written by ``python -m tests.derived``."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

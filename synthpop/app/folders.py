@@ -6,29 +6,46 @@ import re
 import secrets
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
-from synthpop.app.project import FILE, Project, load
+from synthpop.app.project import FILE, Project, data_files, folder_of, load
 from synthpop.app.state import STORED
+from synthpop.microdata.formats.atomic import is_temporary
+from synthpop.microdata.formats.places import file_hash
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count
 
 MEBI = 1024 * 1024
 ARCHIVE = ".zip"
+ANOTHER = "Choose one that the app has saved."
+
+
+PRIVATE = "synthpop-app-"
+"""How the names of private folders begin."""
 
 
 @contextmanager
-def private_root() -> Iterator[Path]:
-    """Give a folder that only the user may enter; it is removed at the end."""
-    root = Path(mkdtemp(prefix="synthpop-app-"))  # mode 0700
-    try:
-        yield root
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+def held_project(folder: Path) -> Iterator[None]:
+    """Hold the folder of a project alone, without what it does not use (any more).
+
+    These are half-written files and folders of temporary files that a killed app left, and data
+    files of which the project says nothing. Raises OutputError: another app has it open.
+    """
+    with folder_of(folder).writing():
+        for path in folder.rglob(".*.tmp"):
+            if is_temporary(path, ".+"):
+                path.unlink(missing_ok=True)
+        for path in folder.glob("tmp*"):
+            if re.fullmatch(r"tmp\w{8}", path.name):
+                shutil.rmtree(path, ignore_errors=True)
+        with suppress(InputError):  # of a project that cannot be read nothing goes
+            folder_of(folder).keep_only({FILE, *data_files(load(folder))})
+        yield
 
 
 def new_folder(root: Path, key: str) -> Path:
@@ -70,17 +87,41 @@ def too_large(size: int, limit: int) -> InputError:
 
 def pack(project: Project, folder: Path, target: Path) -> None:
     """Write the project and its data files into an archive."""
-    names = [item.name for item in folder.iterdir() if re.fullmatch(STORED, item.name)]
-    data_files = [name for name in names if name in project.model_dump_json(exclude={"record"})]
     target.touch(mode=0o600)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(FILE, project.model_dump_json(indent=1))
-        for name in data_files:
-            archive.write(folder / name, name)
+        for name in sorted(data_files(project)):
+            if (folder / name).exists():
+                archive.write(folder / name, name)
 
 
 def unpack(source: Path, folder: Path, limit: int) -> Project:
-    """Put the files of an archive into the folder and return its project, or raise InputError."""
+    """Put the data files of an archive into the folder and return its project.
+
+    Everything is checked in a folder beside them first: the files of the open project stay as they
+    are whatever the archive holds. Raises InputError: it is no archive of a project that can be
+    opened.
+    """
+    with TemporaryDirectory(dir=folder) as workshop:
+        staging = Path(workshop)
+        _extract(source, staging, limit)
+        project = load(staging)
+        faults = Faults("project")
+        names = sorted(data_files(project))
+        for name in names:
+            if not (staging / name).is_file():
+                faults.add("file", message("lacks the data file {name}", name=name), hint=ANOTHER)
+            elif (folder / name).exists() and file_hash(folder / name) != file_hash(staging / name):
+                what = message("holds another {name} than the open project", name=name)
+                faults.add("file", what, hint="Open it in a new tab of the browser.")
+        faults.raise_if_any()
+        for name in names:
+            (staging / name).replace(folder / name)
+    return project
+
+
+def _extract(source: Path, folder: Path, limit: int) -> None:
+    """Write the members of an archive into a folder that holds nothing else."""
     faults = Faults("project")
     try:
         with zipfile.ZipFile(source) as archive:
@@ -89,16 +130,19 @@ def unpack(source: Path, folder: Path, limit: int) -> Project:
             if size > limit:
                 raise too_large(size, limit)
             if FILE not in archive.namelist():
-                faults.add("file", "is not a project", hint="Choose one that the app has saved.")
+                faults.add("file", "is not a project", hint=ANOTHER)
             for member in members:
                 if member.filename != FILE and not re.fullmatch(STORED, member.filename):
                     faults.add("file", "holds files that the app does not write")
+                    break
+                if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    faults.add("file", "is packed in a way that the app does not use", hint=ANOTHER)
                     break
             faults.raise_if_any()
             for member in members:
                 with archive.open(member) as stream, (folder / member.filename).open("wb") as new:
                     shutil.copyfileobj(stream, new)
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError):
-        what, hint = "is damaged or no archive", "Choose one that the app has saved."
-        raise InputError.of("project", "file", what, hint) from None
-    return load(folder)
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError):
+        raise InputError.of("project", "file", "is damaged or no archive", ANOTHER) from None

@@ -67,6 +67,7 @@ class Form:
     name: str
     help: str  # first sentence of its docstring
     options: tuple[Option, ...]
+    title: str = ""  # of its entry
 
     def option(self, name: str) -> Option:
         """Return an option by its name."""
@@ -77,6 +78,7 @@ def make_form(
     function: Callable[..., Any],
     *,
     name: str = "",
+    title: str = "",
     skip: Collection[str] = ("data",),
     roles: Mapping[str, str] | None = None,
     related: Mapping[str, Callable[..., Any]] | None = None,
@@ -106,16 +108,16 @@ def make_form(
     ordered = tuple(
         dataclasses.replace(one, main=one.required or one.name in main) for one in options
     )
-    return Form(name or described.__name__, first_sentence(described), ordered)
+    return Form(name or described.__name__, first_sentence(described), ordered, title)
 
 
 def protection_forms() -> dict[str, Form]:
     """Return the form of each method of ``riskeval.protect``."""
-    from riskeval.protection.registry import VERBS, method_named
-    from riskeval.session.roles import FROM_ROLES
+    from riskeval.protection.registry import VERBS
 
     return {
-        verb: make_form(method_named(verb), name=verb, roles=FROM_ROLES.get(verb)) for verb in VERBS
+        verb: make_form(method.run, name=verb, title=method.title, roles=method.roles)
+        for verb, method in VERBS.items()
     }
 
 

@@ -7,6 +7,7 @@ data; what is computed from it lives elsewhere and can be computed again.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -19,8 +20,8 @@ from synthpop.app.judge.state import COMMANDS as JUDGE
 from synthpop.app.judge.state import JudgeState
 from synthpop.app.protect.state import COMMANDS as PROTECT
 from synthpop.app.protect.state import ProtectState
-from synthpop.app.state import Command
-from synthpop.microdata.formats.atomic import write_text
+from synthpop.app.state import STORED, Command
+from synthpop.microdata.formats.folder import Folder
 from synthpop.microdata.formats.tomlfile import Table
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import check_choice
@@ -121,9 +122,29 @@ def _input_error(subject: str, problem: ValidationError) -> InputError:
     return InputError(faults.subject, faults.found)
 
 
+def data_files(project: Project) -> set[str]:
+    """Return the names of the files in the folder of a project that it uses."""
+    names = set[str]()
+    waiting: list[Any] = [project.model_dump(exclude={"record"})]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if re.fullmatch(STORED, str(item.get("file"))):
+                names.add(item["file"])
+            waiting += item.values()
+        elif isinstance(item, (list, tuple)):
+            waiting += item
+    return names
+
+
+def folder_of(root: Path) -> Folder:
+    """Return the folder of a project, which only the user may read."""
+    return Folder(root, FILE, (STORED,), private=True)
+
+
 def save(project: Project, folder: Path) -> None:
-    """Write the project into its folder; only the user may read it."""
-    write_text(folder / FILE, project.model_dump_json(indent=1), private=True)
+    """Write the project into its folder: from now on it is what the folder holds."""
+    folder_of(folder).commit(project.model_dump_json(indent=1))
 
 
 def load(folder: Path) -> Project:

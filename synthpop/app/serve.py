@@ -9,13 +9,16 @@ import socket
 import tempfile
 import webbrowser
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
-from synthpop.app.folders import MEBI, private_root
+from synthpop.app.folders import MEBI, PRIVATE, held_project
 from synthpop.app.guard import new_token
 from synthpop.app.project import FILE
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
+from synthpop.microdata.formats.folder import private_folder
+from synthpop.microdata.formats.lock import LOCK
 from synthpop.microdata.messages.errors import InputError
 
 UPLOAD_LIMIT = 2048
@@ -41,11 +44,12 @@ def run_app(
     import uvicorn
 
     names = {file.name for file in project.glob("*")} if project is not None else set()
-    if names and FILE not in names:
+    if names - {LOCK} and FILE not in names:
         raise InputError.of("app", str(project), "holds other files", "Give a new folder.")
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     os.umask(0o077)  # whatever the app writes, only the user may read
-    with private_root() as root, _listening(port) as listener:
+    project_held = nullcontext() if project is None else held_project(project)
+    with project_held, private_folder(PRIVATE) as root, _listening(port) as listener:
         tempfile.tempdir = str(root)
         token, number = new_token(), listener.getsockname()[1]
         tabs = Tabs(root, upload_limit * MEBI, project)

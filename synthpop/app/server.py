@@ -200,7 +200,10 @@ def _html(tab: Tab, part: str) -> str:
 
 
 def _open_project(tab: Tab, file: str, limit: int) -> None:
+    upload = tab.folder / Path(file).name
     try:
-        tab.replace(unpack(tab.folder / Path(file).name, tab.folder, limit))
+        tab.replace(unpack(upload, tab.folder, limit))
     except MicrodataError as problem:
         tab.tell("fault", str(problem))
+    finally:
+        upload.unlink(missing_ok=True)

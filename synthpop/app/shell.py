@@ -82,7 +82,7 @@ def render_start(view: View) -> Tag:
         ),
         tags.p(
             t("Everything stays on this machine: files are kept in a private folder, which is "
-              "removed when the app ends."),
+              "removed when the app ends, or when it starts again if it was killed."),
             class_="help",
         ),
         class_="start",

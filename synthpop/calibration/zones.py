@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,17 +11,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.calibration.calibrate_survey import calibrate
-from synthpop.calibration.integer_weights import integerise
 from synthpop.calibration.margins import Margin, margin_list
+from synthpop.calibration.problem import Problem, group_units
+from synthpop.calibration.zone_counts import deal, whole_counts
+from synthpop.calibration.zone_problem import ZoneProblem, zone_problem
+from synthpop.calibration.zone_solver import ZoneWeights, solve_zones
 from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.native import same_library
-from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.errors import (
+    ConvergenceWarning,
+    Faults,
+    InputError,
+    did_you_mean,
+)
 from synthpop.microdata.messages.parameters import Between
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, plural
 from synthpop.microdata.roles.survey import Survey
-from synthpop.microdata.statistics.streams import resolve_seed
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 ALLOTTED = "zone_household"
 COUNT = "count"
@@ -77,6 +86,22 @@ class ZoneHouseholds(Result):
         order = np.argsort(-self.controls["relative_gap"].abs().to_numpy(), kind="stable")
         return self.controls.iloc[order[:n]]
 
+    def conflict(self) -> str:
+        """Name the totals that cannot be met together, those that are missed most first."""
+        table = self.controls
+        missed = (table["balanced"] - table["target"]).abs()
+        order = np.argsort(-(missed / table["target"].clip(lower=1.0)).to_numpy(), kind="stable")
+        worst = [
+            f"{row.margin}: {row.cell} (target {number(row.target, 6)}, nearest "
+            f"{number(row.balanced, 6)})"
+            for row in table.iloc[order[:3]].itertuples()
+        ]
+        return (
+            "The weights do not meet all totals: they contradict each other, or more iterations "
+            "are needed. The households are the nearest to all of them. Missed most: "
+            f"{'; '.join(worst)}. Give an importance to totals that may be missed."
+        )
+
     def summary(self) -> str:
         """Return how well the totals are met, in sentences."""
         counts = self.survey.household_weights
@@ -92,10 +117,7 @@ class ZoneHouseholds(Result):
             f"{number(worst['achieved'], 6)}). Seed {self.seed}."
         )
         if not self.converged:
-            text += (
-                " The fractional weights do not meet all totals: they contradict each other, or "
-                "the survey has no household for them."
-            )
+            text += f" {self.conflict()}"
         return text
 
 
@@ -107,7 +129,7 @@ def balance_zones(
     *,
     within: str | None = None,
     bands: float | Mapping[str, float] = 0.0,
-    method: str = "raking",
+    bounds: tuple[float, float] | None = None,
     tolerance: float = 1e-4,
     max_iterations: int = 1000,
     only: Sequence[Any] | None = None,
@@ -133,8 +155,12 @@ def balance_zones(
         Relative gap of a total that is accepted: one for all, or by the name of the margin (others
         0). At least half a unit is accepted, since counts are whole. It changes no weight: the
         table of controls has each band, and whether the gap lies within it.
-    method, tolerance, max_iterations
-        Of `calibrate`.
+    bounds : (low, high), optional
+        Least and largest ratio of the weight of a household in a zone to its start weight.
+    tolerance : float
+        Largest relative gap of the fractional weights to totals that must be met.
+    max_iterations : int
+        Newton steps at most.
     only : list of zones, optional
         Put households into these zones anew, and keep those of `previous` in the others: totals of
         larger geographies are met by the two together.
@@ -156,16 +182,18 @@ def balance_zones(
     Warns
     -----
     ConvergenceWarning
-        Totals that had to be met were not.
+        Totals that had to be met cannot be met together: the households are the nearest to all of
+        them, and the warning names those that are missed most.
 
     Notes
     -----
     All geographies are balanced at once: each household has a weight in each zone where it may
-    live, the start weights are equal shares of its survey weight, and one calibration meets all
-    totals (the entropy that PopulationSim minimises level by level; Paul, Doyle, Stabler, Freedman
-    and Bettinardi 2018, Transportation Research Record). Weights are then rounded to whole numbers
-    by controlled random rounding (`integerise`). The rounding keeps all totals at once; gaps below
-    one remain, and larger ones where totals contradict each other.
+    live, the start weights are equal shares of its survey weight, and one Newton iteration on the
+    tree of areas meets all totals (`synthpop.calibration.zone_solver`): the entropy that
+    PopulationSim minimises level by level (Paul, Doyle, Stabler, Freedman and Bettinardi 2018,
+    Transportation Research Record). Weights are then rounded zone by zone, and households exchanged
+    until the totals of the zone, and what larger areas are still short of, are as near as they can
+    be. Randomness: one stream a zone, and one for which of equal households is copied.
 
     Examples
     --------
@@ -192,23 +220,27 @@ def balance_zones(
         table = table[table[zone].isin(list(only))].reset_index(drop=True)
         reduced = [_reduced(item, other_zones, table, zone) for item in items]
         items = [item for item in reduced if item is not None]
-    spread = _spread(survey, table, within)
-    fitted = calibrate(
-        spread, items, method=method, tolerance=tolerance, max_iterations=max_iterations,
-        household_equal=True,
-    )  # fmt: skip
-    integer_weights = integerise(fitted.survey, items, seed=seed)
-    frame = integer_weights.survey.frame.reset_index(drop=True)
-    frame[ALLOTTED] = pd.factorize(frame[ALLOTTED])[0]
+    problem = zone_problem(survey, table, items, within, faults)
+    faults.raise_if_any()
+    assert problem is not None
+    problem, group = _grouped(problem)
+    low, high = bounds or (0.0, np.inf)
+    weights = solve_zones(
+        problem, tolerance=tolerance, max_iterations=max_iterations, bounds=(low, high)
+    )
+    frame = _allotted(survey, table, problem, group, weights, seed)
     if other_zones is not None:
         shifted = other_zones.assign(
             **{ALLOTTED: other_zones[ALLOTTED] + int(frame[ALLOTTED].max()) + 1}
         )
         frame = pd.concat([frame, shifted], ignore_index=True)
     households = Survey(frame, weight=COUNT, household=ALLOTTED)
-    controls = _gaps(original, households.frame, fitted.margins, other_zones is None)
-    controls = _with_bands(controls, bands)
-    return ZoneHouseholds(households, controls, levels, seed, bool(fitted.converged))
+    balanced = None if other_zones is not None else _balanced(problem, weights)
+    controls = _with_bands(_gaps(original, households.frame, balanced), bands)
+    result = ZoneHouseholds(households, controls, levels, seed, weights.converged)
+    if not weights.converged:
+        warnings.warn(result.conflict(), ConvergenceWarning, stacklevel=3)
+    return result
 
 
 def _check(
@@ -253,22 +285,66 @@ def _check(
         raise InputError.of("balance zones", within, "no household lies in any zone", rows=rows)
 
 
-def _spread(survey: Survey, table: pd.DataFrame, within: str | None) -> Survey:
-    """Every household in every zone where it may live, with an equal share of its weight."""
-    zone = str(table.columns[-1])
-    frame = survey.frame.drop(
-        columns=[name for name in table.columns if name in survey.frame and name != within]
+def _grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
+    """Put households together that count alike and live in the same region."""
+    n = problem.matrix.shape[0]
+    units = Problem(
+        problem.matrix, problem.weights, problem.region_of_household + 2.0, np.empty(0),
+        np.empty(0, dtype=np.int64), np.empty(0), np.zeros(n), np.zeros(n),
+    )  # fmt: skip
+    units, group = group_units(units)
+    region = np.zeros(units.matrix.shape[0], dtype=np.int64)
+    region[group] = problem.region_of_household
+    grouped = replace(problem, matrix=units.matrix, weights=units.start, region_of_household=region)
+    return grouped, group
+
+
+def _allotted(
+    survey: Survey,
+    table: pd.DataFrame,
+    problem: ZoneProblem,
+    group: np.ndarray,
+    weights: ZoneWeights,
+    seed: int,
+) -> pd.DataFrame:
+    """Return one row a person, household and zone with the count of the household there."""
+    streams = Streams(seed)
+    zones, copies = [], []
+    for z, counts in whole_counts(problem, weights, streams):
+        of_zone = np.repeat(np.arange(len(counts)), counts)
+        copies.append(of_zone)
+        zones.append(np.full(len(of_zone), z))
+    chosen = deal(group, survey.household_weights, np.concatenate(copies), streams.at("deal"))
+    pairs, count_of = np.unique(
+        np.column_stack([np.concatenate(zones), chosen]), axis=0, return_counts=True
     )
-    frame = frame.assign(**{ALLOTTED: survey.household_index, COUNT: survey.weights})
-    if within is None:
-        pairs = frame.merge(table, how="cross")
-    else:
-        keys = frame[within].astype(object)
-        pairs = frame.assign(**{within: keys}).merge(table, on=within, how="inner")
-    share = pairs.groupby(ALLOTTED)[zone].transform("nunique")
-    identity = pairs.groupby([ALLOTTED, zone], sort=False, observed=True).ngroup()
-    pairs = pairs.assign(**{COUNT: pairs[COUNT] / share, ALLOTTED: identity})
-    return Survey(pairs, weight=COUNT, household=ALLOTTED)
+    sizes = np.diff(survey.household_offsets)[pairs[:, 1]]
+    first = survey.household_offsets[:-1][pairs[:, 1]]
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    persons = survey.household_order[np.repeat(first, sizes) + within]
+    names = [name for name in table.columns if name in survey.frame]
+    frame = survey.frame.iloc[persons].drop(columns=names).reset_index(drop=True)
+    places = table.iloc[np.repeat(pairs[:, 0], sizes)].reset_index(drop=True)
+    allotted = {
+        ALLOTTED: np.repeat(np.arange(len(pairs)), sizes),
+        COUNT: np.repeat(count_of, sizes),
+    }
+    return pd.concat([frame, places, pd.DataFrame(allotted)], axis=1)
+
+
+def _balanced(problem: ZoneProblem, weights: ZoneWeights) -> np.ndarray:
+    """Return what the fractional weights achieve, one number a known total."""
+    position = np.zeros(len(problem.level), dtype=np.int64)
+    for level in range(len(problem.areas)):
+        own = problem.controls_of(level)
+        position[own] = np.arange(len(own))
+    level_of = problem.level[problem.control]
+    return np.array(
+        [
+            weights.achieved[level][area, position[control]]
+            for level, area, control in zip(level_of, problem.area, problem.control, strict=True)
+        ]
+    )
 
 
 def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
@@ -280,9 +356,9 @@ def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
         amounts = amounts * rows[item.variable].fillna(0).to_numpy(dtype=np.float64)
     if not columns:
         return np.array([amounts.sum()])
-    keys = [rows[name].astype(object).astype(str) for name in columns]
+    keys = [rows[name].astype(object).map(level_text) for name in columns]
     sums = pd.Series(amounts).groupby([key.to_numpy() for key in keys]).sum()
-    cells = [item.frame[name].astype(object).astype(str) for name in columns]
+    cells = [item.frame[name].astype(object).map(level_text) for name in columns]
     index = cells[0] if len(columns) == 1 else pd.MultiIndex.from_arrays(cells)
     return sums.reindex(index).fillna(0.0).to_numpy()
 
@@ -327,7 +403,7 @@ def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> p
 
 
 def _gaps(
-    margins: Sequence[Margin], frame: pd.DataFrame, fitted: pd.DataFrame, is_complete: bool
+    margins: Sequence[Margin], frame: pd.DataFrame, balanced: np.ndarray | None
 ) -> pd.DataFrame:
     """Table of all known totals with what the counts achieve."""
     tables = []
@@ -345,8 +421,7 @@ def _gaps(
             )
         )  # fmt: skip
     table = pd.concat(tables, ignore_index=True)
-    balanced = fitted["achieved"].to_numpy() if is_complete else np.full(len(table), np.nan)
-    table.insert(4, "balanced", balanced)
+    table.insert(4, "balanced", np.nan if balanced is None else balanced)
     table["gap"] = table["achieved"] - table["target"]
     base = table["target"].where(table["target"] != 0, 1.0)
     return table.assign(relative_gap=table["gap"] / base)

@@ -93,6 +93,8 @@ def init(
     from synthpop.microdata.formats.atomic import relative_path, write_text
     from synthpop.microdata.formats.files import read_table
     from synthpop.profile.profile import profile_survey
+    from synthpop.runfiles.checks import faults_of_data
+    from synthpop.runfiles.runfile import load_runfile
     from synthpop.runfiles.template import template_text
     from synthpop.runfiles.template_text import profile_table
 
@@ -113,7 +115,11 @@ def init(
     write_text(target, text)
     say(profile_table(profile))
     say(profile.summary())
-    say(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
+    faults = faults_of_data(load_runfile(target))
+    if faults:
+        say("\n".join([f"Wrote {target}. Correct there before you run it:", *map(str, faults)]))
+    else:
+        say(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
     answer(file=target, columns=profile.to_frame())
 
 
@@ -150,6 +156,52 @@ def calibrate(
     write_table(result.margins, controls, safe_csv=safe_csv)
     say(f"Wrote {target} and the table of controls {controls}.")
     answer(file=target, controls=result.margins, controls_file=controls)
+
+
+@app.command()
+def zones(
+    folder: Annotated[Path, typer.Argument(help="Folder of a PopulationSim run.")],
+    configs: Annotated[str, typer.Option(help="Folder in it with the settings.")] = "configs",
+    data: Annotated[str, typer.Option(help="Folder in it with the tables.")] = "data",
+    repop: Annotated[
+        bool,
+        typer.Option("--repop", help="Then new households for the zones of the repop tables."),
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the rounding; without one a new one, printed.")
+    ] = None,
+    out: options.Out = None,
+) -> None:
+    """Put the households of a survey into zones that meet known totals, from PopulationSim's files.
+
+    Writes its households, persons and summaries; without --out to FOLDER/output.
+
+    Example: synthpop zones example_calm --seed 1
+    """
+    from synthpop.microdata.formats.files import write_table
+    from synthpop.microdata.formats.folder import new_folder
+    from synthpop.runfiles.populationsim import read_zone_folder
+
+    target = out or folder / "output"
+    if target.exists() and any(target.iterdir()):
+        raise OutputError(f"{target} has files: give another folder with --out.")
+    read = partial(read_zone_folder, folder, configs=configs, data=data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
+        with steps("zones", 4 if repop else 2) as step:
+            source = step("read", read)
+            result = step("balance", partial(source.balance, seed=seed))
+            if repop:
+                source = step("read new totals", partial(read, repop=True))
+                only = source.geography[source.geography.columns[-1]].tolist()
+                again = partial(source.balance, seed=result.seed, only=only, previous=result)
+                result = step("balance again", again)
+    with new_folder(target) as draft:
+        for name, table in source.tables(result).items():
+            write_table(table, draft / name)
+    say(result.summary())
+    say(f"Wrote {target}.")
+    answer(folder=target, controls=result.controls, seed=result.seed)
 
 
 @app.command()

@@ -44,7 +44,8 @@ def join_eu_silc(files: Sequence[Path], target: Path) -> None:
 def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
     """Fit, simulate and report as a run file says; `command` is what stands in the report."""
     from synthpop.population.read_once import read_once
-    from synthpop.population.storage import run_seed
+    from synthpop.population.storage import expect_files, run_seed
+    from synthpop.report.stored import FILE
     from synthpop.runfiles.checks import check_risk, every_fault
 
     seed = run_seed(plan.run.seed, out)
@@ -74,6 +75,7 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
             rows_per_block=plan.run.rows_per_block,
             on_event=listener,
         )
+        expect_files(out, [out / FILE, out / plan.report.file])
         population.workers = workers
         population = read_once(population)
         # 3. The report.

@@ -23,6 +23,7 @@ DECILES_AND_TAILS = (0.01, 0.05, *DECILES, 0.95, 0.975, 0.99)
 TABLE_SPAN = 4096
 MOST_VALUES = 4096
 MOST_CELLS = 2**62
+SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +129,14 @@ def strides(encodings: Sequence[Encoding]) -> tuple[list[int], int]:
         steps.append(total)
         total *= digits.size
     if total > MOST_CELLS:
+        largest = sorted(encodings, key=lambda one: -one.size)[:SHOWN]
+        names = ", ".join(f"{one.name} ({one.size} classes)" for one in largest)
         what = (
-            f"{len(encodings)} variables have {float(total):.2g} combinations of classes, "
+            f"{len(encodings)} variables ({names} and others) have "
+            f"{float(total):.2g} combinations of classes, "
             f"more than the {float(MOST_CELLS):.2g} that can be told apart"
         )
-        raise InputError.of("recipe", "predictors", what, "Name fewer predictors.")
+        raise InputError.of("recipe", "predictors", what, "Name fewer predictors there.")
     return steps, total
 
 

@@ -20,7 +20,6 @@ from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.parameters import POSITIVE, Whole, check
 from synthpop.microdata.runs.engines import check_workers
 from synthpop.microdata.statistics.streams import Streams
-from synthpop.stages.registry import STAGES
 
 MOST_ROWS = 2**31
 
@@ -30,7 +29,6 @@ def stage_to_dict(stage: Any) -> dict[str, Any]:
 
     Margins come as their options, the number of their cells and a hash of their table.
     """
-    kinds = {cls: name for name, cls in STAGES.items()}
     margins = getattr(stage, "margins", None)
     options = {
         option.name: _option(getattr(stage, option.name))
@@ -39,7 +37,7 @@ def stage_to_dict(stage: Any) -> dict[str, Any]:
     }
     if margins is not None:
         options["margins"] = [margin_to_dict(margin) for margin in margin_list(margins)]
-    return {"type": kinds[type(stage)], **{k: v for k, v in options.items() if v is not None}}
+    return {"type": stage.kind, **{k: v for k, v in options.items() if v is not None}}
 
 
 def _option(value: Any) -> Any:

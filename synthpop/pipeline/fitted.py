@@ -32,6 +32,7 @@ from synthpop.pipeline.fingerprint import (
 )
 from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.pipeline.identity import check_described, identity_of
+from synthpop.pipeline.known_totals import at_scale, scales_of
 from synthpop.pipeline.learn import Earlier, learn
 from synthpop.pipeline.replicates import (
     NOISE_ONLY,
@@ -137,7 +138,8 @@ class FittedPipeline(FittedRecipe):
         seed : int, optional
             Default: the seed of the fit.
         scale : float
-            Factor on the weights: 0.1 makes a population of a tenth of the size.
+            Factor on the weights: 0.1 makes a population of a tenth of the size. Known totals of
+            the country are scaled with it; those of a population of this scale stay as they are.
         strata : list of levels, optional
             Simulate these strata only. They are what they are in the whole population, byte for
             byte, ids of households included. Not with population_stages, which need all strata.
@@ -174,7 +176,8 @@ class FittedPipeline(FittedRecipe):
             check_run(workers, out, on_event)
         seed, wanted, every, plans = self._planned(faults, seed, scale, strata, rows_per_block)
         counts = household_table(self.models[0], plans)
-        notes = structure_fallbacks(self.models[0], counts, scale, wanted)
+        of_weights, _ = scales_of(self.prepared, scale)
+        notes = structure_fallbacks(self.models[0], counts, of_weights, wanted)
         layout, levels = sized(self.layout, every), self.sample.strata_levels
         stop = self.places[0] if self.places else None
         recipe = Recipe(
@@ -184,7 +187,8 @@ class FittedPipeline(FittedRecipe):
         identity = identity_of(self, seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
-        run = Run(self, recipe, plans, identity, workers, listener_of(on_event), tuple(notes))
+        fitted, listener = at_scale(self, scale), listener_of(on_event)
+        run = Run(fitted, recipe, plans, identity, workers, listener, tuple(notes))
         if out is None:
             whole = bool(self.population_stages)
             return run.finished(None, seed, rows_per_block) if whole else run.in_memory()
@@ -342,8 +346,9 @@ class FittedPipeline(FittedRecipe):
             wanted = self._wanted(strata)
         with faults.gathering():
             check_arguments(scale, rows_per_block)
+            of_weights, _ = scales_of(self.prepared, scale)
             all_plans = make_plan(
-                model, structure.method, scale, Streams(used_seed), rows_per_block
+                model, structure.method, of_weights, Streams(used_seed), rows_per_block
             )
             plans = [plan for plan in all_plans if plan.stratum in wanted]
             household_table(model, plans)

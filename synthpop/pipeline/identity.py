@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from synthpop.microdata.formats.hashed import content_hash
 from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.runs.environment import environment
-from synthpop.microdata.runs.hashed import content_hash
 from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import described, fingerprint, stage_to_dict
 from synthpop.pipeline.fitted_recipe import FittedRecipe

@@ -23,18 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.places import Place, arrow_input, file_hash, files_below
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import OutputError
 from synthpop.microdata.messages.events import Event
-from synthpop.microdata.runs.hashed import with_hash, without_hash
 from synthpop.pipeline.postprocess import PartCounts, PopulationSteps, rounds_of
 from synthpop.pipeline.whole_strata import WholeStrata
 from synthpop.population.manifest import BlockRecord, Manifest
 from synthpop.population.plain_values import json_values
-from synthpop.population.storage import KEPT, read_record, write_part
+from synthpop.population.storage import folder_of, read_record, write_part
 from synthpop.stages.blocks import BlockPlan
 from synthpop.stages.id_columns import IdColumns
 from synthpop.stages.population_stages import OutsideDonors, as_lists, from_lists
@@ -73,7 +72,8 @@ class PartStore:
     def write_record(self, number: int, part: int, data: Mapping[str, Any]) -> dict[str, Any]:
         """Write what a round gave in a part; returns it as it is read again."""
         record = with_hash(json_values({**data, "run": self.run}, float))
-        write_text(self._file(number, part, "json"), json.dumps(record), remaining=KEPT)
+        file = self._file(number, part, "json")
+        folder_of(file.parent).put(file.name, json.dumps(record))
         return record
 
     def record(self, number: int, part: int, persons: bool = True) -> dict[str, Any] | None:

@@ -40,7 +40,8 @@ class Pipeline:
         Counts that are known of the whole population, as fine as they are published: the weights
         of the survey are calibrated to coarse tables of them, and whole households are exchanged
         (`Anneal`) until all are met, behind the last step whose variables they name. The
-        population comes nearer to the truth in tables of other variables too.
+        population comes nearer to the truth in tables of other variables too. At another scale
+        than 1 totals of the country are scaled with the population; see `FittedPipeline.simulate`.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.formats.lock import check_holder
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.dictionary import Dictionary
@@ -19,7 +20,6 @@ from synthpop.pipeline.part_by_part import PartByPart, remove_steps
 from synthpop.pipeline.postprocess import PopulationSteps, completed, parts_of
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file
-from synthpop.population.lock import check_holder
 from synthpop.population.manifest import BlockRecord, Manifest, SampleRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from synthpop.microdata.formats.lock import check_holder
 from synthpop.microdata.formats.places import Place
 from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.population.folders import part_file, stratum_folders
-from synthpop.population.lock import check_holder
 from synthpop.population.manifest import BlockRecord
 from synthpop.population.storage import read_record, write_block
 from synthpop.stages.blocks import BlockPlan

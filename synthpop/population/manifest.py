@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from synthpop.microdata.formats.hashed import content_hash
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.frame.dictionary import Dictionary
 from synthpop.microdata.messages.errors import InputError
-from synthpop.microdata.runs.hashed import content_hash
 from synthpop.population.plain_values import (
     Data,
     ManifestError,
@@ -25,7 +25,7 @@ from synthpop.population.plain_values import (
 )
 from synthpop.population.run_identity import RunIdentity, StoredRoles
 
-FORMAT = 2
+FORMAT, FIRST_FORMAT = 2, 1
 RUNNING, COMPLETE = "running", "complete"
 
 
@@ -176,10 +176,11 @@ class Manifest:
     pooling: Mapping[str, Any] = field(default_factory=dict)
     prepared: tuple[SurveyStepRecord, ...] = ()  # what the steps on the survey did
     finished: FinishRecord | None = None
-    # other files of the folder, such as the report -> hash
+    # other files of the folder, such as the report -> hash, empty until the run has written them
     files: Mapping[str, str] = field(default_factory=dict)
     # labels, codes and missing codes of the variables (`Dictionary.to_dict`)
     dictionary: Data = field(default_factory=dict)
+    format: int = FORMAT  # the first one, of version 0.1, has neither a hash nor records apart
 
     @property
     def complete(self) -> bool:
@@ -203,7 +204,11 @@ class Manifest:
 
     def to_dict(self) -> Data:
         """Return plain values for JSON, with the hash of all of them."""
-        data: Data = {"format": FORMAT, "status": self.status, "identity": self.identity.to_dict()}
+        data: Data = {
+            "format": self.format,
+            "status": self.status,
+            "identity": self.identity.to_dict(),
+        }
         if self.complete:
             data |= {
                 "roles": asdict(self.roles),
@@ -222,7 +227,7 @@ class Manifest:
             data["columns"] = [item.to_dict() for item in self.columns]
             if self.dictionary:
                 data["dictionary"] = self.dictionary
-        return {**data, "hash": content_hash(data)}
+        return data if self.format == FIRST_FORMAT else {**data, "hash": content_hash(data)}
 
     def to_text(self) -> str:
         """Return readable JSON, the same for the same manifest."""
@@ -238,6 +243,8 @@ class Manifest:
         """Return the manifest that `to_dict` described; see `from_text`."""
         if not isinstance(data, Mapping):
             raise ManifestError("it holds no table of keys")
+        if data.get("format") == FIRST_FORMAT and "hash" not in data:
+            return replace(cls.from_dict(_of_first_format(data)), format=FIRST_FORMAT)
         if data.get("format") != FORMAT:
             raise ManifestError(f"format {data.get('format')} is not {FORMAT}")
         values = checked_values("manifest", data, {"status": str, "identity": dict, "hash": str})
@@ -278,6 +285,16 @@ class Manifest:
             if getattr(manifest, name) != values[name]:
                 raise ManifestError(f"{name} is not the sum of its blocks")
         return manifest
+
+
+def _of_first_format(data: Mapping[str, Any]) -> Data:
+    """Return a manifest of version 0.1 as one of today."""
+    identity = data.get("identity")
+    if isinstance(identity, Mapping):
+        identity = {"models": "", "environment": {}, **identity}
+    none_then = {"pooling": {}, "prepared": [], "files": {}}
+    data = {**none_then, **data, "identity": identity, "format": FORMAT}
+    return {**data, "hash": content_hash(data)}
 
 
 def _dictionary(data: Any) -> Data:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.runs.hashed import content_hash
+from synthpop.microdata.formats.hashed import content_hash
 
 Data = dict[str, Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from synthpop.microdata.runs.hashed import content_hash
+from synthpop.microdata.formats.hashed import content_hash
 from synthpop.population.plain_values import Data, checked_values, json_values
 
 

@@ -1,8 +1,8 @@
 """A population on disk: Parquet by stratum, a record beside each part, a manifest, resume.
 
-A file is written under a temporary name and renamed, and its record is written after it. A block
-counts as done where its record agrees with the plan and its file with the record. One process at
-a time writes into a folder.
+A transactional folder (`formats/folder.py`) whose label is the manifest. The record of a part is
+written after it: a block counts as done where its record agrees with the plan and its file with the
+record.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthpop.microdata.formats.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.formats.folder import Folder
 from synthpop.microdata.formats.places import Place, file_hash, files_below, name_below
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.codes import MISSING
@@ -23,7 +24,6 @@ from synthpop.microdata.frame.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.messages.errors import OutputError
 from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
-from synthpop.population.lock import LOCK, only_writer
 from synthpop.population.manifest import RUNNING, BlockRecord, Manifest
 from synthpop.population.plain_values import ManifestError
 from synthpop.population.run_identity import RunIdentity
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 ROW_GROUP = 250_000
 BATCH = 1 << 16  # the same bytes as by 1,024 rows at a time, in a sixth less time
 KEPT = "Finished blocks are kept."
+MEMBERS = (rf"{PART}[.]parquet", rf"{PART}[.]json")
+
+
+def folder_of(root: Place) -> Folder:
+    """Return the folder of a population."""
+    return Folder(root, MANIFEST, MEMBERS, kept=KEPT)
 
 
 def write_block(
@@ -51,7 +57,8 @@ def write_block(
         table = table.replace_schema_metadata(schema_metadata(dictionary))
     digest, size = write_part(table, path)
     block = replace(block, hash=digest, bytes=size)
-    write_text(record_path(path), block.to_record(run), remaining=KEPT)
+    record = record_path(path)
+    folder_of(record.parent).put(record.name, block.to_record(run))
     return block
 
 
@@ -95,7 +102,8 @@ def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
     import pyarrow.parquet as pq
 
     coded = [f.name for f in table.schema if pa.types.is_dictionary(f.type)]
-    with replacing(path, remaining=KEPT) as draft:
+
+    def write(draft: Path) -> None:
         pq.write_table(
             table,
             draft,
@@ -107,7 +115,9 @@ def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
             row_group_size=ROW_GROUP,
             write_batch_size=BATCH,
         )
-        return file_hash(draft), draft.stat().st_size
+
+    part = folder_of(path.parent).put(path.name, write)
+    return part.hash, part.bytes
 
 
 @contextmanager
@@ -120,15 +130,10 @@ def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
     with _faults_in_words(root):
         if root.exists() and not root.is_dir():
             raise OutputError(f"{root} is a file, not a folder. Choose another name.")
-    with only_writer(root) as token:
+    with folder_of(root).writing() as token:
         with _faults_in_words(root):
             _check_claim(root, identity)
-            _remove_temporaries(root)
-        try:
-            yield token
-        finally:  # of workers that were killed; those that go on make new ones
-            with suppress(OSError):
-                _remove_temporaries(root)
+        yield token
 
 
 @contextmanager
@@ -148,8 +153,7 @@ def _check_claim(root: Place, identity: RunIdentity) -> None:
         if not _records_of_run(root, identity.hash):
             if (root / MANIFEST).exists():
                 raise
-            other_files = [item for item in root.iterdir() if item.name != LOCK]
-            if not all(is_temporary(item, "manifest[.]json") for item in other_files):
+            if folder_of(root).strangers():
                 hint = "Choose another folder."
                 raise OutputError(f"{root} is not empty and holds no run. {hint}") from None
         write_manifest(root, Manifest(identity, RUNNING))
@@ -173,16 +177,6 @@ def _records_of_run(root: Place, run: str) -> bool:
     return owners == {run}
 
 
-def _remove_temporaries(root: Place) -> None:
-    """Remove what a writer that was killed left half-written."""
-    names = ("manifest[.]json", rf"{PART}[.]parquet", rf"{PART}[.]json")
-    below = [path for name in (FOLDER, RECORDS) for path in files_below(root / name, ".*.tmp")]
-    for path in [*root.iterdir(), *below]:
-        if is_temporary(path, *names):
-            with suppress(OSError):
-                path.unlink()
-
-
 def run_seed(seed: int | None, root: Place | None) -> int:
     """Return the seed of a run into a folder: the one given, that of the run it holds, a new one.
 
@@ -199,7 +193,7 @@ def read_manifest(root: Place) -> Manifest:
     """Return the manifest of a folder; an OutputError where there is none that can be read."""
     path = root / MANIFEST
     try:
-        return Manifest.from_text(path.read_text(encoding="utf-8"))
+        return Manifest.from_text(folder_of(root).read())
     except FileNotFoundError:
         raise OutputError(f"{root} holds no population: {MANIFEST} is not there.") from None
     except ManifestError as fault:
@@ -219,14 +213,22 @@ def read_finished(root: Place) -> Manifest:
 
 def write_manifest(root: Place, manifest: Manifest) -> None:
     """Write the manifest of a folder whole or not at all."""
-    write_text(root / MANIFEST, manifest.to_text(), remaining=KEPT)
+    folder_of(root).commit(manifest.to_text())
 
 
 def add_file(root: Place, path: Place) -> None:
     """Note another file of a finished run, such as its report, so that `verify` covers it."""
+    _note_files(root, {name_below(path, root): file_hash(path)})
+
+
+def expect_files(root: Place, paths: Sequence[Place]) -> None:
+    """Note files that the run has yet to write: until `add_file`, `verify` tells they are not."""
+    _note_files(root, {name_below(path, root): "" for path in paths})
+
+
+def _note_files(root: Place, files: Mapping[str, str]) -> None:
     manifest = read_manifest(root)
-    name = name_below(path, root)
-    write_manifest(root, replace(manifest, files={**manifest.files, name: file_hash(path)}))
+    write_manifest(root, replace(manifest, files={**manifest.files, **files}))
 
 
 def fallbacks_of(blocks: Sequence[BlockRecord]) -> list[Fallback]:
@@ -236,7 +238,6 @@ def fallbacks_of(blocks: Sequence[BlockRecord]) -> list[Fallback]:
 
 def remove_other_parts(root: Place, files: set[str]) -> None:
     """Remove parts that an unfinished run left and the finished one does not have."""
-    for path in files_below(root / FOLDER, "part-*.parquet"):
-        if name_below(path, root) not in files:
-            record_path(path).unlink(missing_ok=True)
-            path.unlink(missing_ok=True)
+    records = {name_below(record_path(root / file), root) for file in files}
+    for below in (FOLDER, RECORDS):
+        folder_of(root).keep_only({*files, *records}, below)

@@ -19,7 +19,7 @@ from synthpop.microdata.messages.events import Event, Listener, silent
 from synthpop.microdata.messages.text import count
 from synthpop.microdata.runs.engines import Workers, check_workers, map_blocks
 from synthpop.population.folders import FOLDER, RECORDS, record_path
-from synthpop.population.manifest import BlockRecord, Manifest
+from synthpop.population.manifest import FIRST_FORMAT, BlockRecord, Manifest
 from synthpop.population.storage import read_finished
 
 
@@ -30,8 +30,8 @@ def verify(root: Place | str, on_event: Listener = silent, *, workers: Workers =
     or ``"dask://host:port"``) read them.
 
     The manifest agrees with its own hash; each part has the hash, size, rows, columns, types and
-    levels that the manifest tells; each part has its record; other files that the run wrote (the
-    report) are unchanged; nothing else lies among the parts.
+    levels that the manifest tells; each part has its record; other files of the run (the report)
+    were finished and are unchanged; nothing else lies among the parts.
 
     Raises
     ------
@@ -115,7 +115,11 @@ def _of_block(folder: Place, manifest: Manifest, block: BlockRecord) -> list[str
     for field in manifest.columns if not problems else ():
         if field.kind == "categorical" and not has_levels(codes[field.name], field):
             problems.append(f"{block.file}: {field.name} has other levels than the manifest")
-    return problems + _of_record(folder, manifest, block)
+    return (
+        problems
+        if manifest.format == FIRST_FORMAT
+        else problems + _of_record(folder, manifest, block)
+    )
 
 
 def has_levels(column: Any, field: Field) -> bool:
@@ -151,6 +155,8 @@ def _of_record(folder: Place, manifest: Manifest, block: BlockRecord) -> list[st
 
 
 def _of_file(path: Place, name: str, digest: str) -> list[str]:
+    if not digest:
+        return [f"{name} was not finished: the run stopped before. Run it again."]
     try:
         return [] if file_hash(path) == digest else [f"{name} was changed"]
     except FileNotFoundError:
@@ -163,9 +169,10 @@ def _strangers(folder: Place, manifest: Manifest) -> list[str]:
     """Return files among the parts and records that are not of the run."""
     files = {block.file for block in manifest.blocks}
     files |= {name_below(record_path(folder / file), folder) for file in files}
+    pattern = "*.parquet" if manifest.format == FIRST_FORMAT else "*"  # records lay beside parts
     present = [
         name_below(path, folder)
         for name in (FOLDER, RECORDS)
-        for path in files_below(folder / name)
+        for path in files_below(folder / name, pattern)
     ]
     return [f"{name} does not belong to the run" for name in present if name not in files]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from synthpop.microdata.statistics.distances import expected_total_variation
 
 NUMBER_CLASSES = 10
+MOST_CELLS = 2**36  # combinations of predictors; age, sex, size and members before come to them
 NOISE_FACTOR = 3.0
 LEAST_DISTANCE, NOISE_TIMES = 0.03, 1.25
 LEAST_CORRELATION = 0.05
@@ -95,10 +97,17 @@ def members_correlate(
 def most_informative(
     target: np.ndarray, candidates: Sequence[tuple[str, np.ndarray]], weights: np.ndarray, most: int
 ) -> list[str]:
-    """Return the candidates that tell most of the target, in their own order; none by chance."""
+    """Return the candidates that tell most of the target, in their own order; none by chance.
+
+    They are `most` at most, and have no more than `MOST_CELLS` combinations.
+    """
     explained = {name: information(target, codes, weights) for name, codes in candidates}
     ranked = sorted(
         (name for name in explained if explained[name] > 0), key=lambda name: -explained[name]
     )
-    names = set(ranked[:most])
+    sizes = {name: int(codes.max()) + 1 for name, codes in candidates}
+    names: set[str] = set()
+    for name in ranked:
+        if len(names) < most and prod(sizes[n] for n in (*names, name)) <= MOST_CELLS:
+            names.add(name)
     return [name for name, _ in candidates if name in names]

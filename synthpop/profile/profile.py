@@ -22,6 +22,8 @@ SMALL_STRATUM = 30
 MOST_PREDICTORS = 10
 MOST_SPLIT_BY = 2
 ENOUGH_FOR_TWO = 2_000
+MOST_KINDS = 1_000_000  # combinations of what is copied with a household
+NUMBER_CLASSES = 21  # of a number in the structure, missing ones among them
 
 
 @same_library
@@ -125,7 +127,8 @@ class _Profiler(ColumnReader):
         if self.index is None:
             return
         values = {n: v for n, v in self.numbers.items() if v is not None}
-        for item, rule in household_sums(columns, values, self.index, self.age):
+        age = None if self.years is None else self.age
+        for item, rule in household_sums(columns, values, self.index, age):
             columns[item.name] = item
             if rule is not None:
                 self.derived[item.name] = {"expression": rule}
@@ -181,14 +184,23 @@ class _Profiler(ColumnReader):
         if self.relation is not None:
             why = message("one level occurs once in each household: a relation")
             columns[self.relation] = replace(columns[self.relation], use="structure", why=why)
+        n_kinds = 1
+        for name in (n for n, item in columns.items() if item.use == "structure"):
+            n_kinds *= self._n_classes(name)
         for name, item in columns.items():
             if item.use not in ("categorical", "continuous"):
                 continue
             if self.index.constant(self.codes[name]):
-                has_few_values = int(self.frame[name].nunique()) <= MOST_LEVELS
-                use = "structure" if has_few_values else "continuous"
+                use, with_it = item.use, n_kinds * self._n_classes(name)
+                if int(self.frame[name].nunique()) <= MOST_LEVELS and with_it <= MOST_KINDS:
+                    use, n_kinds = "structure", with_it
                 why = message("one value in each household, {why}", why=item.why)
                 columns[name] = replace(item, use=use, why=why, together="shared")
+
+    def _n_classes(self, name: str) -> int:
+        """Return in how many classes the structure tells the values of a column."""
+        n_codes = int(self.codes[name].max()) + 1
+        return n_codes if self.numbers[name] is None else min(n_codes, NUMBER_CLASSES)
 
     def _totals(self, columns: dict[str, ColumnProfile]) -> dict[str, tuple[str, ...]]:
         """Find totals, small ones first; a part belongs to one total."""
@@ -236,7 +248,7 @@ class _Profiler(ColumnReader):
 
     def _mark_starts(self, columns: dict[str, ColumnProfile]) -> list[float]:
         """Mark the age at which variables begin; return all starts, of levels too."""
-        age = self.numbers[self.age] if self.age is not None else None
+        age = self.years
         if age is None:
             return []
         starts: dict[float, int] = {}
@@ -269,7 +281,7 @@ class _Profiler(ColumnReader):
                 starts[start] = starts.get(start, 0) + 1
 
     def _breaks(self, starts: list[float]) -> tuple[float, ...]:
-        age = self.numbers[self.age] if self.age is not None else None
+        age = self.years
         if age is None or not np.isfinite(age).all() or not are_whole(age):
             return ()
         return ages.age_breaks(age, starts)
@@ -301,7 +313,7 @@ class _Profiler(ColumnReader):
         if self.sex is not None:
             cells = self.codes[self.sex]
         if self.age is not None:
-            age = self.numbers[self.age]
+            age = self.years
             codes = self.codes[self.age] if age is None else np.digitize(age, np.arange(5, 90, 5))
             cells = cells * (int(codes.max()) + 1) + codes
         return np.unique(cells, return_inverse=True)[1]

@@ -12,11 +12,13 @@ from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.frame.missing_codes import suspected_missing_codes
 from synthpop.microdata.frame.names import (
     AGE,
+    AGE_NAME,
     ROLES,
     SEX,
     WEIGHT_NAME,
     columns_named_for,
     named_or_containing,
+    words_of,
 )
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import LARGEST
@@ -35,6 +37,8 @@ MOST_LEVELS = 60
 FEW_NUMBERS = 30
 RARE_LEVEL = 5
 OLDEST, FEWEST_AGES = 125, 20
+FEWEST_YEARS, ENOUGH_FOR_YEARS = 40, 400  # distinct whole ages, of so many persons
+OLD_AT_LEAST, YOUNG_AT_MOST, MOST_OF_AN_AGE = 70, 18, 0.06  # of ages that no name tells
 MOST_SEXES = 4
 MOST_WEIGHT = 200  # times the smallest one
 POSSIBLE_WEIGHT = "may be the weight: above 0, with fractions, one value in each household"
@@ -149,8 +153,36 @@ class ColumnReader:
         """Return the column of ages, one with numbers before one with texts."""
         columns = named_or_containing(AGE, names)
         exact = [column for column in columns if column.lower() in AGE]
-        ages = [column for column in columns if self._are_ages(column, column in exact)]
-        return next(iter([*ages, *exact]), None) or self._age_of_birth(names)
+        alike = [n for n in names if AGE_NAME.fullmatch(words_of(n).replace(" ", ""))]
+        ages = [c for c in (*columns, *alike) if self._are_ages(c, c in exact)]
+        complete = [name for name in alike if not self.frame[name].isna().any()]
+        found = next(iter([*ages, *exact]), None) or self._age_of_birth(names)
+        return found or next(iter(complete), None) or self._age_by_values(names)
+
+    def _age_by_values(self, names: list[str]) -> str | None:
+        """Return the one column of whole numbers that everybody has and that run as ages do."""
+        found = []
+        for name in names if len(self.frame) >= ENOUGH_FOR_YEARS else ():
+            values = self.numbers[name]
+            if values is None or not self._are_ages(name, exact=False):
+                continue
+            distinct, n = np.unique(values, return_counts=True)
+            low, high = distinct[0], distinct[-1]
+            is_full = len(distinct) >= max(FEWEST_YEARS, 0.9 * (min(high, 80) - low))
+            if low >= 0 and low <= YOUNG_AT_MOST and high >= OLD_AT_LEAST and is_full:
+                found += [name] if n.max() <= MOST_OF_AN_AGE * len(values) else []
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def years(self) -> np.ndarray | None:
+        """Ages in years; None where they are not known or given in classes."""
+        values = None if self.age is None else self.numbers[self.age]
+        if values is None or not are_whole(values):
+            return values
+        known = np.unique(values[np.isfinite(values)])
+        in_steps = len(known) > 1 and np.gcd.reduce(np.diff(known).astype(np.int64)) > 1
+        few = len(values) >= ENOUGH_FOR_YEARS and len(known) < FEWEST_YEARS
+        return None if few or in_steps or known[-1] < FEWEST_AGES else values
 
     def _age_of_birth(self, names: list[str]) -> str | None:
         """Return the column that a year of birth beside it shows to be the age."""

@@ -13,20 +13,9 @@ from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count, join, number, percent, plural
 from synthpop.microdata.pages.page_facts import table
 from synthpop.population.population import Population
+from synthpop.stages.registry import STAGES
 
-KINDS = {
-    "structure": message("Household structure"),
-    "derive": message("Derived variable"),
-    "impute": message("Missing values filled"),
-    "categorical": message("Categorical variable"),
-    "relation": message("Variable of related persons"),
-    "gibbs_pass": message("Second pass"),
-    "continuous": message("Continuous variable"),
-    "components": "Components",
-    "correct_heaping": message("Heaped ages"),
-    "distribute": message("Small areas"),
-    "anneal": message("Known totals"),
-}
+MODELS = ("categorical", "relation", "gibbs_pass", "continuous")
 MOST_FALLBACKS = 60
 FALLBACKS = (
     "{n} needed. Where the survey is too sparse for a model of a stratum (of a level, where a step "
@@ -47,9 +36,8 @@ def steps(
         kind = stage["type"]
         what, how = _described(kind, stage, names)
         how += _pooled(kind, stage, pooling or {})
-        rows.append(
-            [str(place), gettext(KINDS.get(kind, kind.replace("_", " ").capitalize())), what, how]
-        )
+        title = STAGES[kind].entry.title if kind in STAGES else kind  # of another version
+        rows.append([str(place), gettext(title), what, how])
     return table(["Step", "What", "Variables", "How"], rows, text_columns=4)
 
 
@@ -130,7 +118,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
     if kind == "impute":
         how = "Taken from similar rows of the survey before the fit"
         return ", ".join(names.title(name) for name in stage["variables"]), how
-    if kind not in KINDS:  # a stage of somebody else: its options as they are
+    if kind not in MODELS:  # of a new stage: its options as they are
         columns = ", ".join(names.title(name) for name in listed_names(stage.get("name", ())))
         settings = {key: value for key, value in stage.items() if key not in ("type", "name")}
         return columns, joined_by("; ", (f"{key} {value}" for key, value in settings.items()))

@@ -126,7 +126,7 @@ def _riskiest(records: pd.DataFrame | None) -> dict[str, Any] | None:
     numbers = ("record", "matches", "alone", "found", "singled_out_by")
     keys = [str(name) for name in records if name not in numbers]
     rows = [
-        [str(row["record"]), *(str(row[name]) for name in keys),
+        [str(row["record"]), *(BLANK if pd.isna(row[name]) else str(row[name]) for name in keys),
          row.get("singled_out_by") or BLANK, count(row["matches"]),
          number(row["alone"]), number(row["found"])]
         for row in records.to_dict("records")

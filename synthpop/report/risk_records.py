@@ -22,8 +22,9 @@ MATCHING = ("scenario_1", "scenario_2", "scenario_3", "scenario_4")
 def riskiest_records(risk: Any, frame: pd.DataFrame) -> pd.DataFrame | None:
     """Return the survey persons that the matching scenarios find most surely; None without such.
 
-    Columns: ``record`` (from 1), the keys, ``matches`` in the population, ``alone`` (probability to
-    be unique in the country) and ``found`` (probability that the value is found, given that).
+    Columns: ``record`` (from 1), the keys as text, ``matches`` in the population, ``alone``
+    (probability to be unique in the country) and ``found`` (probability that the value is found,
+    given that).
     """
     records = getattr(risk, "per_record", None)
     keys = [name for name in getattr(risk, "keys", ()) if name in frame]
@@ -41,7 +42,7 @@ def riskiest_records(risk: Any, frame: pd.DataFrame) -> pd.DataFrame | None:
     order = order[score[order] > 0]
     if not len(order):
         return None
-    table = frame[keys].iloc[order].astype(str).reset_index(drop=True)
+    table = frame[keys].iloc[order].astype("string").reset_index(drop=True)
     table.insert(0, "record", order + 1)
     matches = pd.to_numeric(records["n_matches"], errors="coerce")
     table["matches"] = matches.to_numpy(dtype=np.float64)[order]

@@ -12,9 +12,9 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.places import Place, place
 from synthpop.microdata.messages.errors import OutputError
-from synthpop.microdata.runs.hashed import with_hash, without_hash
 from synthpop.microdata.statistics.intervals import interval_of_mean
 from synthpop.report.risk_records import key_combinations, key_contributions, riskiest_records
 
@@ -178,6 +178,8 @@ def _plain(value: Any) -> Any:
         return {"tuple": [_plain(item) for item in value]}
     if isinstance(value, list):
         return [_plain(item) for item in value]
+    if value is pd.NA:
+        return None
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -384,7 +384,21 @@ def _calibrated_coarsely(
             after=number(after),
             before=number(before),
         )
-    return _part(message("Known totals: weights of the survey"), [text])
+    sentences = [text]
+    if "factor" in record:
+        scale, factor = number(record["scale"]), record["factor"]
+        sentences.append(
+            message(
+                "The totals are those of the country and were scaled with the population, by "
+                "{scale}.",
+                scale=scale,
+            )
+            if factor != 1
+            else message(
+                "The totals were taken as those of a population of scale {scale}.", scale=scale
+            )
+        )
+    return _part(message("Known totals: weights of the survey"), sentences)
 
 
 def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
@@ -404,7 +418,7 @@ def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> di
             for title, row in zip(titles, variables, strict=True)
         ]
         head = ["Variable", message("Missing values"), "Filled", message("Left missing")]
-        tables["Missing values"] = table(head, rows)
+        tables[message("Missing values")] = table(head, rows)
     return _part(
         message("Missing values filled: {titles}", titles=", ".join(titles)), sentences, tables
     )

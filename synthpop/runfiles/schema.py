@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
-from synthpop.microdata.runs.schema import joined_schema, schema_of, table_page
+from synthpop.microdata.frame.dictionary import toml_value
+from synthpop.microdata.runs.schema import first_sentences, joined_schema, schema_of, table_page
 from synthpop.runfiles.stage_tables import stage_model
 from synthpop.runfiles.tables import SECTIONS, MarginInput
 from synthpop.stages.registry import STAGES
@@ -74,13 +75,25 @@ def runfile_page() -> str:
     ]
     for stage in schema["properties"]["stage"]["items"]["oneOf"]:
         kind = stage["title"]
-        text = STAGES[kind].__doc__ or ""
+        entry = STAGES[kind].entry
+        text = first_sentences(STAGES[kind].__doc__ or "")
+        text = f"{entry.question} {text} What it does not know: {entry.blind_spots}."
         lines += table_page(f'`[[stage]]` with `type = "{kind}"`', stage, text)
-        lines += _option_tables(kind)
+        lines += [*_example(kind), *_option_tables(kind)]
     csv = schema["$defs"]["CsvInput"]
     lines += table_page("`[survey.csv]`", csv)
     lines.append(NEXT)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _example(kind: str) -> list[str]:
+    """Return the example of a stage, known totals as the name of a file."""
+    table = {"type": kind, **STAGES[kind].entry.example}
+    texts = [
+        f"{name} = {toml_value([{'file': 'totals.csv'}] if callable(value) else value)}"
+        for name, value in table.items()
+    ]
+    return ["```toml", "[[stage]]", *texts, "```", ""]
 
 
 def _option_tables(kind: str) -> list[str]:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.formats.atomic import replacing
+from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.messages.errors import InputError
-from synthpop.microdata.runs.hashed import with_hash, without_hash
 from synthpop.sampling.setup import SampleSetup
 
 RECORD = ("n_samples", "n_population", "seed", "roles", "strata_names", "replace")

@@ -154,7 +154,8 @@ def simulate_study(
         job = replace(job, truth=stated or _truth_of(samples.census, named, level))
     identity = "" if out is None else _identity(population, design, job, household, columns)
     store = StudyStore(out, identity, job.columns)
-    table = _all_rows(samples, job, store, int(repetitions), workers, listener_of(on_event))
+    with store.writing():
+        table = _all_rows(samples, job, store, int(repetitions), workers, listener_of(on_event))
     return _study(table, job, callable(population), int(repetitions), seed, level)
 
 

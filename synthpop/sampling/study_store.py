@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import AbstractContextManager, nullcontext
 from hashlib import blake2b
 from pathlib import Path
 
 import pandas as pd
 
-from synthpop.microdata.formats.atomic import replacing, write_text
+from synthpop.microdata.formats.folder import Folder
 from synthpop.microdata.messages.errors import OutputError
 
 FORMAT = 2
+LABEL = "study.json"
+MEMBERS = (r"part-\d{7,}-[0-9a-f]{16}[.]parquet",)
 TEXT = ("domain", "contamination", "missing")  # labels of any plain type, kept as JSON
 OBJECTS = (*TEXT, "estimator", "reason")
 
@@ -20,9 +23,10 @@ OBJECTS = (*TEXT, "estimator", "reason")
 class StudyStore:
     """Parts of some repetitions each; nothing where `out` is None.
 
-    A part is a Parquet file named by its first repetition and by a hash of the study and of its
-    content, so that a part of another study, a copy under another name and a changed file are
-    recognised. A folder of another `identity`, the hash of what makes a study, is refused.
+    A transactional folder (`formats/folder.py`). A part is a Parquet file named by its first
+    repetition and by a hash of the study and of its content, so that a part of another study, a
+    copy under another name and a changed file are recognised. A folder of another `identity`, the
+    hash of what makes a study, is refused.
     """
 
     def __init__(self, out: Path | str | None, identity: str, columns: tuple[str, ...]) -> None:
@@ -31,13 +35,13 @@ class StudyStore:
         self.columns = columns
         if self.path is None:
             return
-        label = self.path / "study.json"
+        self.folder = Folder(self.path, LABEL, MEMBERS, kept="Finished repetitions are kept.")
+        label = self.path / LABEL
         if not label.exists():
-            text = json.dumps({"identity": identity, "format": FORMAT})
-            write_text(label, text)
+            self.folder.commit(json.dumps({"identity": identity, "format": FORMAT}))
             return
         try:
-            record = json.loads(label.read_text(encoding="utf-8"))
+            record = json.loads(self.folder.read())
         except (OSError, ValueError):
             record = None
         if not isinstance(record, dict):
@@ -47,6 +51,10 @@ class StudyStore:
                 f"{self.path} holds another study: its population, design, seed, functions or "
                 "options differ. Choose another folder, or remove this one."
             )
+
+    def writing(self) -> AbstractContextManager[object]:
+        """Hold the folder alone while repetitions are made; see `Folder.writing`."""
+        return nullcontext() if self.path is None else self.folder.writing()
 
     def read(self, repetitions: int) -> pd.DataFrame:
         """Return the stored rows of the wanted repetitions.
@@ -85,9 +93,8 @@ class StudyStore:
         buffer = io.BytesIO()
         with_json.to_parquet(buffer)
         content = buffer.getvalue()
-        target = self.path / f"part-{first:07d}-{self._code(first, content)}.parquet"
-        with replacing(target, remaining="Finished repetitions are kept.") as draft:
-            draft.write_bytes(content)
+        name = f"part-{first:07d}-{self._code(first, content)}.parquet"
+        self.folder.put(name, lambda draft: draft.write_bytes(content))
 
     def _code(self, first: int, data: bytes) -> str:
         return blake2b(f"{self.identity} {first} ".encode() + data, digest_size=8).hexdigest()

@@ -39,6 +39,7 @@ from synthpop.stages.annealing_result import (
     regions_searched,
     thinned,
 )
+from synthpop.stages.entry import StageEntry
 from synthpop.stages.population_stages import (
     SHOWN,
     Finished,
@@ -51,6 +52,12 @@ from synthpop.stages.population_stages import (
     check_region,
     check_strata,
 )
+
+
+def _persons_by_sex(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the totals of the example: persons by sex, of the demo survey."""
+    persons = frame.groupby("rb090", observed=True)["rb050"].sum().round()
+    return [{"rb090": sex, "total": total} for sex, total in persons.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,18 @@ class Anneal(PopulationStage):
     max_copies: int = 3
     cell_gap: float = 0.0
 
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="anneal",
+        rank=110,
+        title="Known totals",
+        question="Which households meet the totals that are known?",
+        blind_spots=(
+            "relations between variables that no table names: they change with the "
+            "households that are exchanged"
+        ),
+        example={"margins": _persons_by_sex},
+        after=("structure",),
+    )
     label: ClassVar[str] = "anneal"
     part_result, exchanges = RegionsSearched, True
 

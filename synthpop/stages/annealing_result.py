@@ -122,43 +122,33 @@ class Annealed(Result):
         before, after = self.regions["gap_before"].sum(), self.regions["gap_after"].sum()
         total = float(self.margins["target"].abs().sum())
         free = self.distances[~self.distances["controlled"]]
-        text = (
-            message(
-                "All margins are met within {tolerance} of their totals in {n_met} of {n}: "
-                "absolute gaps add up to {after}, previously {before} ({share} of the totals). "
-                "{exchanged} of {households} exchanged. {largest_error}",
-                tolerance=formatted(self.tolerance, "g"),
-                n_met=int(self.regions["converged"].sum()),
-                n=plural(len(self.regions), "region"),
-                after=number_text(after, 6),
-                before=number_text(before, 6),
-                share=formatted(after / max(total, 1e-300), ".3g"),
-                exchanged=count_text(int(self.regions["exchanged"].sum())),
-                households=plural(
-                    int(self.regions["households"].sum()), "household was", "households were"
-                ),
-                largest_error=self.largest_error(),
-            )
+        within = message("{tolerance} of their totals", tolerance=formatted(self.tolerance, "g"))
+        if self.converged and not self.tolerance and after > 0.5:
+            within = message(
+                "the accepted gaps"
+            )  # totals that are no whole numbers, or a `cell_gap`
+        text = message(
+            "All margins are met within {within} in {n_met} of {n}: absolute gaps add up to "
+            "{after}, previously {before} ({share} of the totals). {exchanged} of {households} "
+            "exchanged. {largest_error}"
             if self.converged
-            else message(
-                "NOT ALL margins are met within {tolerance} of their totals in {n_met} of {n}: "
-                "absolute gaps add up to {after}, previously {before} ({share} of the totals). "
-                "{exchanged} of {households} exchanged. {largest_error}",
-                tolerance=formatted(self.tolerance, "g"),
-                n_met=int(self.regions["converged"].sum()),
-                n=plural(len(self.regions), "region"),
-                after=number_text(after, 6),
-                before=number_text(before, 6),
-                share=formatted(after / max(total, 1e-300), ".3g"),
-                exchanged=count_text(int(self.regions["exchanged"].sum())),
-                households=plural(
-                    int(self.regions["households"].sum()), "household was", "households were"
-                ),
-                largest_error=self.largest_error(),
-            )
+            else "NOT ALL margins are met within {within} in {n_met} of {n}: absolute gaps add "
+            "up to {after}, previously {before} ({share} of the totals). {exchanged} of "
+            "{households} exchanged. {largest_error}",
+            within=within,
+            n_met=int(self.regions["converged"].sum()),
+            n=plural(len(self.regions), "region"),
+            after=number_text(after, 6),
+            before=number_text(before, 6),
+            share=formatted(after / max(total, 1e-300), ".3g"),
+            exchanged=count_text(int(self.regions["exchanged"].sum())),
+            households=plural(
+                int(self.regions["households"].sum()), "household was", "households were"
+            ),
+            largest_error=self.largest_error(),
         )
         if self.n_copies:
-            text += f" {self.copies_text()}"
+            text += " " + self.copies_text()
         if len(free):
             worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
             text += " " + message(

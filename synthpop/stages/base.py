@@ -21,6 +21,7 @@ from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.methods import keep_copies
 from synthpop.microdata.messages.parameters import NONE, OneOf, Whole
+from synthpop.stages.entry import StageEntry
 
 DECIMALS = OneOf("survey") | Whole(0, 12) | NONE
 """Option `decimals` of a stage."""
@@ -60,10 +61,16 @@ class Stage(ABC):
 
     __slots__ = ()
 
-    kind: ClassVar[str]  # its key in the registry
+    entry: ClassVar[StageEntry]
+    kind: ClassVar[str]  # name of the entry: its type in run files
     name: Any  # of the column that it makes, or several, where it makes some
     # options that are lists of names; the first one names what the stage is about
     NAMES: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        """Take the kind from the entry."""
+        if "entry" in vars(cls):
+            cls.kind = cls.entry.name
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one; keep copies of lists."""

@@ -41,6 +41,7 @@ from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.stages.base import ClassStage, StageModel, StratumPooling, as_names
+from synthpop.stages.entry import StageEntry
 
 BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")
 
@@ -129,7 +130,18 @@ class Categorical(ClassStage):
         if not isinstance(self.name, str):
             object.__setattr__(self, "name", as_names("name", self.name))
 
-    kind: ClassVar[str] = "categorical"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="categorical",
+        rank=50,
+        title="Categorical variable",
+        question="Which category does a person have, given what is known of her or him?",
+        blind_spots=(
+            "ties between members of a household, unless `by_household` is given, and to "
+            "variables that are not among the predictors"
+        ),
+        example={"name": "pl030", "predictors": ["age", "rb090"]},
+        after=("structure",),
+    )
 
     @property
     def variable(self) -> str:

@@ -29,6 +29,7 @@ from synthpop.stages.base import (
     check_in_survey,
     check_numeric_field,
 )
+from synthpop.stages.entry import StageEntry
 
 EMPTY = ("nearest", "sequential")
 SHARES = ("near the donor", "of the donor")
@@ -100,6 +101,19 @@ class Components(BlockStage):
     shares: str = "near the donor"
     unsplit: bool = False
 
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="components",
+        rank=90,
+        title="Components",
+        question="How does a total divide into its parts?",
+        blind_spots=("divisions that no person of the sample has: shares are copied from donors"),
+        example={
+            "total": "netIncome",
+            "parts": [f"py{n:03}n" for n in (10, 50, *range(90, 150, 10))],
+            "by": ["rb090"],
+        },
+        after=("structure", "continuous"),
+    )
     NAMES: ClassVar[tuple[str, ...]] = ("parts", "by")
 
     @property

@@ -28,6 +28,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import OneOf, check
 from synthpop.microdata.messages.text import formatted, plural
 from synthpop.stages.base import BlockStage, StageModel
+from synthpop.stages.entry import StageEntry
 
 AGGREGATES = ("sum", "mean", "min", "max", "count")
 
@@ -94,7 +95,15 @@ class Derive(BlockStage):
     within: str | None = None
     aggregate: str | None = None
 
-    kind: ClassVar[str] = "derive"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="derive",
+        rank=40,
+        title="Derived variable",
+        question="Which variable follows from others by a rule?",
+        blind_spots="whether the rule is right for the values that the survey does not have",
+        example={"name": "age_class", "source": "age", "breaks": [0, 15, 39, 64, 120]},
+        after=("structure",),
+    )
 
     @property
     def sources(self) -> tuple[str, ...]:

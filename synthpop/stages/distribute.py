@@ -21,6 +21,7 @@ from synthpop.microdata.messages.events import Listener, silent
 from synthpop.microdata.messages.parameters import NONE, Between, Whole, check
 from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
+from synthpop.stages.entry import StageEntry
 from synthpop.stages.population_stages import (
     Finished,
     PopulationRun,
@@ -34,6 +35,16 @@ from synthpop.stages.population_stages import (
 )
 
 PARAMETERS = {"tolerance": Between(0), "max_proposals": Whole(1) | NONE}
+
+
+def _two_areas_each(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the totals of the example: two areas in each region of the demo survey."""
+    weights = frame.drop_duplicates("db030").groupby("db040", observed=True)["db090"].sum()
+    return [
+        {"db040": region, "area": f"{region} {part}", "total": round(total * share)}
+        for region, total in weights.items()
+        for part, share in ((1, 0.6), (2, 0.4))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +83,15 @@ class Distribute(PopulationStage):
     tolerance: float = 0.0
     max_proposals: int | None = None
 
-    kind: ClassVar[str] = "distribute"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="distribute",
+        rank=100,
+        title="Small areas",
+        question="In which small area of its region does a household live?",
+        blind_spots="differences between areas beyond the tables that are given",
+        example={"name": "area", "within": "db040", "margins": _two_areas_each},
+        after=("structure",),
+    )
     part_result = Distributed
 
     @property

@@ -30,6 +30,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import MOST_TIMES, Whole, check
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling
+from synthpop.stages.entry import StageEntry
 
 Rule = Mapping[str, Any]
 
@@ -84,7 +85,15 @@ class GibbsPass(BlockStage):
 
     OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
 
-    kind: ClassVar[str] = "gibbs_pass"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="gibbs_pass",
+        rank=70,
+        title="Second pass",
+        question="Which values do variables have, given also those that came after them?",
+        blind_spots=("variables that are not named: they keep the values that were drawn before"),
+        example={"variables": ["pl030"], "predictors": ["age", "rb090"]},
+        after=("structure", "categorical"),
+    )
     NAMES: ClassVar[tuple[str, ...]] = ("variables",)
     provides: ClassVar[tuple[str, ...]] = ()
 

@@ -18,6 +18,7 @@ from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.roles.survey import Survey
 from synthpop.population.manifest import SurveyStepRecord
+from synthpop.stages.entry import StageEntry
 from synthpop.stages.population_stages import SurveyStage, as_lists
 
 
@@ -68,7 +69,14 @@ class CorrectHeaping(SurveyStage):
     window: tuple[float, float] | None = None
     by: str | None = None
 
-    kind: ClassVar[str] = "correct_heaping"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="correct_heaping",
+        rank=10,
+        title="Heaped ages",
+        question="Which ages were rounded by those who answered, and what may they have been?",
+        blind_spots="heaps of other variables, and ages that are wrong without a heap",
+        example={"name": "age", "heaps": "10year"},
+    )
 
     def expect(self, faults: Faults, survey: Survey) -> None:
         """Note everything in the options that cannot work, before anything is computed."""

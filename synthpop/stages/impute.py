@@ -19,6 +19,7 @@ from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.models.encoding import cell_codes, coded_digits, numeric_digits
 from synthpop.population.manifest import SurveyStepRecord
+from synthpop.stages.entry import StageEntry
 from synthpop.stages.population_stages import SurveyStage
 
 EMPTY = ("keep", "widen")
@@ -70,7 +71,14 @@ class Impute(SurveyStage):
     empty: str = "keep"
     unit: str = "person"
 
-    kind: ClassVar[str] = "impute"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="impute",
+        rank=20,
+        title="Missing values filled",
+        question="Which value may a missing answer have had, as a similar row has it?",
+        blind_spots="reasons for not answering that the columns of `given` do not tell",
+        example={"variables": ["pl030"], "given": ["age", "rb090"]},
+    )
     NAMES: ClassVar[tuple[str, ...]] = ("variables", "given")
 
     def expect(self, faults: Faults, survey: Survey) -> None:

@@ -46,6 +46,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import plural
 from synthpop.stages.base import ClassStage, StageModel, StratumPooling
+from synthpop.stages.entry import StageEntry
 
 OTHERS_SEED = 10_000  # apart from those of the strata of the heads' model
 
@@ -103,7 +104,23 @@ class Relation(ClassStage):
     impossible: Sequence[Mapping[str, Any]] | None = None
     by_household: str = FIRST_MEMBER
 
-    kind: ClassVar[str] = "relation"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="relation",
+        rank=60,
+        title="Variable of related persons",
+        question="Which value do the members of a household have, given that of its head?",
+        blind_spots=(
+            "ties between members who are not the head, unless they are drawn in sequence"
+        ),
+        example={
+            "name": "pb220a",
+            "relationship": "relation",
+            "head": "head",
+            "direct": ["child"],
+            "predictors": ["age"],
+        },
+        after=("structure",),
+    )
 
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""

@@ -36,6 +36,7 @@ from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import formatted, number, percent
 from synthpop.models.encoding import distinct_cells
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey
+from synthpop.stages.entry import StageEntry
 from synthpop.stages.jitter import JitterLaw, jitter_laws
 
 METHODS = ("direct", "distribution", "multinomial")
@@ -99,6 +100,14 @@ class Structure(BlockStage):
     pooling: str | float = "cross-validated"
     jitter: Mapping[str, int] | None = None
 
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="structure",
+        rank=30,
+        title="Household structure",
+        question="Which households, of which members, are there in each stratum?",
+        blind_spots=("compositions that the sample does not have: households are copied from it"),
+        example={"variables": ["age", "rb090", "relation"]},
+    )
     label: ClassVar[str] = "structure"
     NAMES: ClassVar[tuple[str, ...]] = ("variables",)
 

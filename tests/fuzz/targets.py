@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.runs.hashed import with_hash
+from synthpop.microdata.formats.hashed import with_hash
 from tests.fuzz.altered import altered
 from tests.fuzz.arguments import arguments_of, is_known
 from tests.fuzz.further import further_targets

@@ -14,7 +14,6 @@ import pytest
 from riskeval import protect
 from riskeval.cli import main
 from riskeval.runfiles.runfile import load_protect_plan
-from riskeval.session.running import takes_seed
 from synthpop.microdata.messages.errors import RunFileError
 from tests import console
 from tests.small import small_frame
@@ -206,9 +205,9 @@ def test_bad_plans(folder: Path, old: str, new: str, message: str) -> None:
 
 
 def test_which_verbs_draw() -> None:
-    assert takes_seed("pram")
-    assert not takes_seed("global_recode")
-    assert {"pram", "record_swap"} <= {verb for verb in protect.VERBS if takes_seed(verb)}
+    assert protect.VERBS["pram"].draws
+    assert not protect.VERBS["global_recode"].draws
+    assert {"pram", "record_swap"} <= {verb for verb in protect.VERBS if protect.VERBS[verb].draws}
 
 
 def test_the_command_ends_with_a_status_that_a_script_sees(folder: Path) -> None:

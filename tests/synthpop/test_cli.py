@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -135,6 +136,20 @@ def test_init_writes_a_run_file_and_never_over_one(folder: Path) -> None:
     assert "Read with separator ';'.\nRead with decimal comma in 'Gewicht'." in done.stdout
 
 
+def test_init_checks_its_own_recipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from synthpop.runfiles import template
+
+    text = template.template_text
+    monkeypatch.setattr(
+        template,
+        "template_text",
+        lambda *given: text(*given).replace('["age", "sex', '["agee", "sex'),
+    )
+    done = call("init", "survey.parquet", cwd=folder)
+    assert "Correct there before you run it" in done.stdout
+    assert "'agee'" in done.stdout
+
+
 def test_version_and_help(tmp_path: Path) -> None:
     assert re.match(r"\d+\.\d+\.\d+", call("--version", cwd=tmp_path).stdout)
     assert "demo" in in_a_process("--help", cwd=tmp_path).stdout
@@ -258,6 +273,41 @@ def test_verify_covers_the_report_and_repairs_what_is_damaged(folder: Path) -> N
     assert "is complete and unchanged" in done.stdout
     assert {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()} == good
     assert [path.stat().st_mtime_ns for path in parts][1:] == times[1:]  # only what was damaged
+
+
+def test_the_risk_that_init_proposes_on_a_csv_with_empty_cells(tmp_path: Path) -> None:
+    small_frame(150).to_csv(tmp_path / "survey.csv", index=False)
+    assert call("init", "survey.csv", cwd=tmp_path).returncode == 0
+    text = (tmp_path / "survey.toml").read_text(encoding="utf-8")
+    for commented in ("[risk]", "keys = ", "target = "):
+        assert text.count(f"# {commented}") == 1
+        text = text.replace(f"# {commented}", commented)
+    (tmp_path / "survey.toml").write_text(text, encoding="utf-8")
+    done = call("run", "survey.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "survey" / "report.html").read_text(encoding="utf-8")
+    assert "Found, if so" in page
+    assert "NA&gt;" not in page
+    assert call("report", "survey", cwd=tmp_path).returncode == 0
+
+
+def test_verify_tells_a_run_whose_report_did_not_end(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call("run", "run.toml", cwd=folder).returncode == 0
+    good = (folder / "run" / "manifest.json").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("synthpop.report.stored.write_text", lambda *_, **__: 1 / 0)
+        assert call("run", "run.toml", cwd=folder).returncode == 1  # the report was there before
+        bad = call("verify", "run", cwd=folder)
+        assert bad.returncode == 1
+        assert "report.html was not finished" in bad.stderr
+        assert "report-facts.json was not finished" in bad.stderr
+        shutil.rmtree(folder / "run")
+        assert call("run", "run.toml", cwd=folder).returncode == 1
+        assert call("verify", "run", cwd=folder).returncode == 1
+    assert call("verify", "run", "--repair", "run.toml", cwd=folder).returncode == 0
+    assert (folder / "run" / "manifest.json").read_bytes() == good
 
 
 @pytest.mark.parametrize(

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.disco import Disco, disco
-from riskeval.attacks.counting.key_tables import CrossTable, FileClasses
-from riskeval.attacks.counting.replicated_uniques import (
-    ReplicatedUniques,
-    excess_sentence,
-    replicated_uniques,
+from riskeval.attacks.compared import (
+    N_GROUPS,
+    ComparedAttack,
+    ComparedFiles,
+    beyond_strangers,
+    shown,
 )
-from riskeval.attacks.counting.request import CountingRequest, CountingResult, read_counting
+from riskeval.attacks.counting.attribution_result import Attribution
+from riskeval.attacks.counting.key_tables import CrossTable, FileClasses
+from riskeval.attacks.counting.request import CountingRequest, read_counting
+from riskeval.attacks.entry import COUNTED, AttackEntry, run_counting
 from riskeval.attacks.intervals import Intervals, Ratio
 from riskeval.attacks.intervals import share as share_of
-from riskeval.attacks.request import as_sentences
+from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber, beside
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members, combine_probabilities
+from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
-from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Between, check
-from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import count, formatted
-
-__all__ = ["Attribution", "Disco", "ReplicatedUniques", "disco", "replicated_uniques", "tcap"]
 
 MEANINGS = {
     "CAP_original": "draw among originals of the same keys",
@@ -43,94 +42,6 @@ MEANINGS = {
     "TCAP_synthetic_all": "the same, 0 for those without an original of their keys",
     "baseline": "draw from the distribution of the target, no keys",
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attribution(CountingResult, TableResult):
-    """Probabilities that an intruder attributes the right target value.
-
-    Attributes
-    ----------
-    table : DataFrame
-        ``measure``, ``value``, ``n`` (units or records it is a mean over), ``meaning``, ``mean``,
-        ``lower``, ``upper``; see `tcap`.
-    per_record : DataFrame
-        One row an original person, looked for or not. ``cap``: probability to draw the right level
-        among synthetic records with the same keys,
-        NaN where there are none; ``weap``: share of the most frequent level among them (NaN
-        likewise); ``targeted``: `weap` reaches `tau`; ``right``: the most frequent level is the
-        record's own (the first level when several are as frequent). With households also
-        ``household`` (0, 1, ... in order of appearance).
-    baseline : float
-        Probability to be right by drawing from the distribution of the target in the original,
-        without any key.
-    intervals : Intervals
-        Of the measures over original units.
-    excess : dict of measure to Excess
-        DCAP and TCAP_original of those looked for against those of the hold-out; empty without
-        one. (TCAP counts those who are targeted and rightly so, over all.)
-    looked_for : bool, shape (n_units,)
-    tau : float
-    unit : {"records", "households"}
-    members : {"any", "every"}
-    keys : tuple of str
-    target : str
-    n_synthetic : int
-    seed : int
-    notes : tuple of str
-        What the numbers leave out, or rest on.
-    """
-
-    table: pd.DataFrame
-    per_record: pd.DataFrame
-    baseline: float
-    excess: dict[str, Excess]
-    tau: float
-    members: str
-    target: str
-
-    def value(self, measure: str) -> float:
-        """Return one measure by name."""
-        values = self.table.loc[self.table["measure"] == measure, "value"]
-        if values.empty:
-            hint = message("There are: {value}.", value=[*self.table["measure"]])
-            raise InputError.of("Attribution", measure, "no such measure", hint)
-        return float(values.iloc[0])
-
-    def summary(self) -> str:
-        """Say what the main measures mean."""
-        n_targeted = int(self.table.loc[self.table["measure"] == "TCAP_original", "n"].iloc[0])
-        right = message("is right")
-        if self.unit == "households":
-            right = message(
-                "is right for {members} member of a household", members=message(self.members)
-            )
-        return message(
-            "Correct attribution of {target} from {keys}: an intruder who draws among the "
-            "synthetic persons with the same keys {right} with probability "
-            "{value}{interval} where there are any ({over_all} over all original {unit}); "
-            "drawing without keys {baseline}; drawing in the original itself "
-            "{in_original}. For the {n_targeted} {unit} whose synthetic class points to "
-            "one level (WEAP at least {tau}) the share of correct attributions is {tcap} "
-            "(TCAP over original {unit}; over synthetic records {tcap_synthetic}). "
-            "{excess}There is no published threshold.{notes}{footnote}",
-            target=self.target,
-            keys=", ".join(self.keys),
-            right=right,
-            value=formatted(self.value("DCAP_matched"), ".3f"),
-            interval=self.intervals.sentence("DCAP_matched"),
-            over_all=formatted(self.value("DCAP"), ".3f"),
-            unit=message(self.unit),
-            baseline=formatted(self.baseline, ".3f"),
-            in_original=formatted(self.value("CAP_original"), ".3f"),
-            n_targeted=count(n_targeted),
-            tau=formatted(self.tau, "g"),
-            tcap=formatted(self.value("TCAP_original"), ".3f"),
-            tcap_synthetic=formatted(self.value("TCAP_synthetic"), ".3f"),
-            excess=excess_sentence(self.excess.get("DCAP"), self.unit),
-            notes=as_sentences(self.notes),
-            footnote=self.footnote,
-        )
 
 
 @same_library
@@ -348,3 +259,63 @@ def _as_frame(ratios: dict[str, Ratio], intervals: Intervals) -> pd.DataFrame:
 
 def _share(counts: np.ndarray, total: np.ndarray) -> np.ndarray:
     return np.divide(counts, total, out=np.full(len(counts), np.nan), where=total > 0)
+
+
+TAUB = "Taub, Elliot, Pampaka and Smith 2018, doi:10.1007/978-3-319-99771-1_9"
+DCAP = attribution(
+    "dcap",
+    "Correct attribution (DCAP)",
+    "probability to draw the right level",
+    RAAB,
+    "probability",
+)
+TCAP = attribution(
+    "tcap",
+    "Correct attribution (TCAP)",
+    "share of right values among the original records whose keys lead to one released value",
+    TAUB,
+)
+
+
+def tcap_numbers(result: Any) -> list[AttackNumber]:
+    """DCAP and TCAP beside drawing without keys, or strangers."""
+    numbers = []
+    for info, measure in ((DCAP, "DCAP"), (TCAP, "TCAP_original")):
+        low, high = result.intervals.of(measure)
+        beyond = result.excess.get(measure)
+        baseline, against = result.baseline, message("drawing without keys")
+        if beyond is not None and info is DCAP:
+            baseline, against = beyond.holdout_rate, OUTSIDE
+        one = Measurement(
+            beside(info, info.name.upper()), result.value(measure), result.target,
+            lower=low, upper=high, baseline=baseline, against=against,
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", beyond))
+    return numbers
+
+
+def _compared(files: ComparedFiles, target: str) -> list[Measurement]:
+    result = tcap(*files.by_keys, target, holdout=files.holdout, n_groups=N_GROUPS, draws=0)
+    number = tcap_numbers(result)[1]
+    targeted = result.table.loc[result.table["measure"] == "TCAP_original", "n"]
+    none = message("no released group has one value") if np.isnan(number.measurement.value) else ""
+    beyond = beyond_strangers(number.excess)
+    return [shown(TCAP, number, int(targeted.iloc[0]), files.note, none, beyond, *result.notes)]
+
+
+ATTACK = AttackEntry(
+    name="tcap",
+    rank=30,
+    title="Correct attribution",
+    question="How often is the value of a released record with the same keys the right one?",
+    story="draws one of the synthetic persons with somebody's keys",
+    blind_spots="keys that are changed; relations between records with different keys",
+    function=tcap,
+    target="categorical",
+    honours=COUNTED,
+    run=run_counting(tcap),
+    numbers=tcap_numbers,
+    replicates=True,
+    exact_keys=True,
+    compared=ComparedAttack((TCAP,), _compared),
+)

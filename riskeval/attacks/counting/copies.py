@@ -18,11 +18,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.entry import AttackEntry, AttackInput
 from riskeval.attacks.levels import LevelCoder, check_common_levels, occurring_levels
+from riskeval.attacks.numbers import OUTSIDE, AttackNumber, beside
 from riskeval.attacks.shares import Excess, caution_of, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import is_amount
+from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.frame.native import same_library
@@ -310,3 +313,60 @@ def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) 
 
 def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else float("nan")
+
+
+COPIED = attribution(
+    "copied",
+    "Exact copies",
+    "persons (or households) with something that nobody else has who have it in the "
+    "release exactly",
+    "",
+)
+
+
+def copied_numbers(result: Any) -> list[AttackNumber]:
+    """Rates of exact copies, beside values close by or strangers."""
+    numbers = []
+    for row in result.table[result.table["n"] > 0].to_dict("records"):
+        info = beside(COPIED, message("copied {what}", what=message(row["kind"])))
+        beyond = result.excess.get(row["kind"])
+        by_chance = (row["by_chance"], message("neighbouring values"))
+        baseline, against = by_chance if beyond is None else (row["holdout"], OUTSIDE)
+        one = Measurement(
+            info, row["rate"], records=int(row["n"]), lower=row["lower"], upper=row["upper"],
+            baseline=baseline, against="" if np.isnan(baseline) else against,
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", beyond))
+    return numbers
+
+
+def _run(inputs: AttackInput, target: str) -> Any:
+    variables = dict.fromkeys((*inputs.keys, *inputs.targets))
+    codes = inputs.scenario.categorical if inputs.scenario else inputs.categorical
+    amounts = [n for n in variables if n not in codes and is_amount(inputs.original[n])]
+    return copied_values(
+        inputs.original, inputs.synthetic, list(variables), amounts=amounts,
+        household=inputs.scenario.household if inputs.scenario else None, holdout=inputs.holdout,
+    )  # fmt: skip
+
+
+ATTACK = AttackEntry(
+    name="copies",
+    rank=80,
+    title="Exact copies",
+    question="Which amounts and characteristics of persons are in the release to the letter?",
+    story=(
+        "looks for amounts, shares of amounts and the characteristics of somebody, to the letter"
+    ),
+    blind_spots=(
+        "everything that is not repeated to the letter: amounts with a little noise, "
+        "households with one member changed"
+    ),
+    function=copied_values,
+    target="none",
+    honours=("unit", "household", "categorical"),
+    run=_run,
+    numbers=copied_numbers,
+    blind_to=("noise", "holes"),
+    compared=False,
+)

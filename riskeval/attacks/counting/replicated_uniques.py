@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.compared import ComparedAttack, ComparedFiles, shown_beyond
 from riskeval.attacks.counting.key_tables import CrossTable, FileClasses
 from riskeval.attacks.counting.request import CountingResult, read_counting
+from riskeval.attacks.entry import AttackEntry, AttackInput
 from riskeval.attacks.intervals import Intervals, Ratio
 from riskeval.attacks.intervals import share as share_of
+from riskeval.attacks.numbers import RAAB, AttackNumber, beside
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, excess
+from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, formatted, percent
@@ -271,3 +275,58 @@ def _ratios(table: CrossTable, coverage: float) -> dict[str, Ratio]:
         "repU": unique & is_right & (n_matches == 1),
     }
     return {name: share_of(flag, people.looked_for, coverage) for name, flag in flags.items()}
+
+
+UNIQUES = attribution(
+    "replicated_uniques",
+    "Replicated uniques",
+    "share of the original records that are unique on the keys in both files (repU)",
+    RAAB,
+)
+
+
+def unique_numbers(result: Any) -> list[AttackNumber]:
+    """RepU beside the uniques of the original."""
+    one = Measurement(
+        beside(UNIQUES, "repU"), result.rate, records=result.n_original,
+        lower=result.interval[0], upper=result.interval[1], baseline=result.unique_original,
+        against=message("uniques of the original (UiO)"),
+    )  # fmt: skip
+    return [AttackNumber(one, "original", result.excess)]
+
+
+def _run(inputs: AttackInput, target: str) -> Any:
+    return replicated_uniques(
+        inputs.original, inputs.synthetic, inputs.scenario_about(HONOURED, []),
+        holdout=inputs.holdout, replicates=inputs.replicates, seed=inputs.seed,
+    )  # fmt: skip
+
+
+def _compared(files: ComparedFiles, target: str) -> list[Measurement]:
+    result = replicated_uniques(*files.by_keys, holdout=files.holdout, draws=0)
+    return shown_beyond(files, UNIQUES, unique_numbers(result)[0], result)
+
+
+HONOURED = ("key_errors", "coverage", "who", "rows", "unit", "household")
+ATTACK = AttackEntry(
+    name="replicated_uniques",
+    rank=10,
+    title="Replicated uniques",
+    question=(
+        "How many persons who are unique in the original are unique in the release with the "
+        "same keys?"
+    ),
+    story="finds exactly one synthetic person with the keys of somebody unique",
+    blind_spots=(
+        "keys that are changed (noise, swapping, PRAM); whether the other values of the match"
+        " are right"
+    ),
+    function=replicated_uniques,
+    target="none",
+    honours=HONOURED,
+    run=_run,
+    numbers=unique_numbers,
+    replicates=True,
+    exact_keys=True,
+    compared=ComparedAttack((UNIQUES,), _compared),
+)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.compared import BASE, ComparedAttack, ComparedFiles, beyond_strangers, shown
 from riskeval.attacks.distance.files import (
     HONOURED,
     Progress,
@@ -17,16 +18,21 @@ from riskeval.attacks.distance.files import (
     read_nearness,
 )
 from riskeval.attacks.distance.space import TINY, Space
+from riskeval.attacks.entry import COMPARED, AttackEntry, run_compared
+from riskeval.attacks.numbers import OUTSIDE, AttackNumber, beside
 from riskeval.attacks.request import as_sentences, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, corrected, excess
 from riskeval.shared.files import drawn_rows
+from riskeval.shared.measurement import Measurement, attribution
+from synthpop.microdata.frame.codes import cell_ids, encode, recode_to
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.statistics.intervals import wilson
 
 CLOSE_SHARE = 0.05
@@ -293,3 +299,119 @@ def _distances(name: str, distances: np.ndarray) -> dict[str, Any]:
         row[f"dcr_{q:g}"] = float(np.quantile(distances[:, 0], q))
     row["nndr"] = float(np.median(_ratio(distances)))
     return row
+
+
+YAO = "Yao et al. 2025, arXiv:2505.01524 (a screen, never proof of safety)"
+CLOSE = attribution(
+    "close",
+    "Nearer than chance",
+    "share of the released records nearer to an original one than the nearest 5 % of "
+    "other persons are (of the hold-out, else of the original itself)",
+    YAO,
+)
+MEMBERS = attribution(
+    "members",
+    "Members nearer than chance",
+    "households whose members are nearer to original persons than the nearest 5 % of the baseline",
+    "",
+)
+IDENTICAL = attribution(
+    "identical",
+    "Identical records",
+    "share of the released records equal to an original one in all variables",
+    YAO,
+)
+
+
+def screen_numbers(result: Any) -> list[AttackNumber]:
+    """Shares of near and of identical records beside those of the baseline."""
+    numbers = []
+    beyond = result.excess.get("members")
+    if beyond is not None:
+        one = Measurement(
+            beside(MEMBERS, message("members nearer than the baseline")), beyond.rate,
+            baseline=beyond.holdout_rate, against=message("records of the hold-out"),
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", beyond))
+    for info, title in ((CLOSE, message("nearer than the baseline")), (IDENTICAL, "identical")):
+        name = info.name
+        low, high = getattr(result, f"{name}_interval")
+        one = Measurement(
+            beside(info, title), getattr(result, name), lower=low, upper=high,
+            baseline=getattr(result, f"{name}_baseline"),
+            against=message("records of the {baseline}", baseline=result.baseline),
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", result.excess.get(name)))
+    return numbers
+
+
+def _compared_screen(files: ComparedFiles, target: str) -> list[Measurement]:
+    """Compare all shared variables of records, and count equal ones."""
+    most, y, names = files.n_screened, files.release, files.variables
+    x = files.drawn_records(BASE * most, "screen")
+    result = distance_screen(
+        x, y, names, holdout=files.holdout, most_records=most, seed=files.drawn_seed("screen")
+    )
+    close = next(one for one in screen_numbers(result) if one.measurement.info.name == "close")
+    cut = max(len(files.original), len(y)) > most
+    sampled = (
+        message("{most} against {n}, drawn at random", most=plural(most, "record"), n=count(len(x)))
+        if cut
+        else ""
+    )
+    twins, against = (
+        float(files.original.duplicated(names, keep=False).mean()),
+        message("the original"),
+    )
+    if files.holdout is not None:
+        twins, against = identical(files.original, files.holdout, names), OUTSIDE
+    return [
+        Measurement(
+            IDENTICAL, identical(files.original, y, names), records=len(y),
+            baseline=twins, against=against,
+        ),
+        shown(CLOSE, close, min(most, len(y)), sampled, beyond_strangers(close.excess)),
+    ]  # fmt: skip
+
+
+def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:
+    """Share of the records of `y` that equal one of `x` in all columns; missing equals missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [30, 41, 41], "sex": list("fmf")})
+    >>> identical(table, pd.DataFrame({"age": [41.0, 30.0], "sex": ["m", "m"]}), ["age", "sex"])
+    0.5
+    """
+    ids, n_cells = cell_ids(np.column_stack([_encoded_together(x[n], y[n]) for n in names]))
+    occupied = np.zeros(n_cells, dtype=bool)
+    occupied[ids[: len(x)]] = True
+    return float(occupied[ids[len(x) :]].mean())
+
+
+def _encoded_together(x: pd.Series, y: pd.Series) -> np.ndarray:
+    """Code one column of two files, the second below the first."""
+    if is_number(x) and is_number(y):
+        return encode(pd.concat([x, y]))[0]
+    codes, levels = encode(x)
+    others, unknown = recode_to(y, levels)
+    return np.concatenate([codes, np.where(unknown, len(levels), others)])
+
+
+ATTACK = AttackEntry(
+    name="distance_screen",
+    rank=70,
+    title="Distance screen",
+    question="Are released records nearer to the original persons than those of strangers are?",
+    story="looks for copied records (a screen, never proof of safety)",
+    blind_spots=(
+        "everything but records that are repeated nearly as they were; of large files, copies"
+        " that are not drawn"
+    ),
+    function=distance_screen,
+    target="none",
+    honours=COMPARED,
+    run=run_compared(distance_screen),
+    numbers=screen_numbers,
+    compared=ComparedAttack((IDENTICAL, CLOSE), _compared_screen),
+)

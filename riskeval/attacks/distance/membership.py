@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.compared import BASE, ComparedAttack, ComparedFiles, drawn, shown
 from riskeval.attacks.distance.closest_record import DistanceScreen, distance_screen
 from riskeval.attacks.distance.files import (
     HONOURED,
@@ -21,10 +22,13 @@ from riskeval.attacks.distance.files import (
 )
 from riskeval.attacks.distance.membership_result import Membership
 from riskeval.attacks.distance.space import TINY, Points, Space
+from riskeval.attacks.entry import COMPARED, AttackEntry, run_compared
+from riskeval.attacks.numbers import AttackNumber, beside
 from riskeval.attacks.request import read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import FEW, Excess, auc, corrected
 from riskeval.shared.files import drawn_rows
+from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener
@@ -309,3 +313,60 @@ def _advantage(members: np.ndarray, others: np.ndarray) -> float:
     caught = 1 - np.searchsorted(np.sort(members), cuts) / len(members)
     wrong = 1 - np.searchsorted(np.sort(others), cuts) / len(others)
     return float((caught - wrong).max())
+
+
+MEMBERSHIP = attribution(
+    "membership",
+    "Membership",
+    "probability that an intruder tells a member of the original from another person; 0.5"
+    " is guessing",
+    "van Breugel et al. 2023",
+    "probability",
+)
+
+
+def membership_numbers(result: Any) -> list[AttackNumber]:
+    """The area under the curve beside guessing."""
+    one = Measurement(
+        beside(MEMBERSHIP, message("area under the curve")), result.auc, lower=result.interval[0],
+        upper=result.interval[1], baseline=0.5, against="guessing", note=result.method,
+    )  # fmt: skip
+    return [AttackNumber(one, "strangers", result.excess)]
+
+
+def _compared_membership(files: ComparedFiles, target: str) -> list[Measurement]:
+    most = BASE * files.n_screened
+    x = files.drawn_records(most, "screen")
+    rows = drawn(len(x), files.n_screened, Streams(files.seed), "members")
+    result = membership(
+        x.iloc[rows], files.release, files.variables, holdout=files.holdout, most_records=most,
+        seed=files.drawn_seed("screen"),
+    )  # fmt: skip
+    cut = len(rows) < len(files.original)
+    sampled = message("{n} members drawn at random", n=count(len(rows))) if cut else ""
+    number = membership_numbers(result)[0]
+    return [
+        shown(
+            MEMBERSHIP, number, len(rows), sampled, message("strongest: {text}", text=result.method)
+        )
+    ]
+
+
+ATTACK = AttackEntry(
+    name="membership",
+    rank=60,
+    title="Membership inference",
+    question="Can an intruder tell who was in the original?",
+    story="asks whether somebody was in the survey at all",
+    blind_spots=(
+        "members whose records were changed more than those of strangers differ; what only "
+        "several releases together tell"
+    ),
+    function=membership,
+    target="none",
+    honours=COMPARED,
+    run=run_compared(membership),
+    numbers=membership_numbers,
+    needs_holdout=True,
+    compared=ComparedAttack((MEMBERSHIP,), _compared_membership),
+)

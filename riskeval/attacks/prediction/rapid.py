@@ -9,6 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.compared import (
+    PERMUTATIONS,
+    TRAINED,
+    ComparedAttack,
+    ComparedFiles,
+    beyond_strangers,
+    shown,
+)
+from riskeval.attacks.entry import PREDICTED, AttackEntry, AttackInput
+from riskeval.attacks.numbers import OUTSIDE, AttackNumber, beside
 from riskeval.attacks.prediction.features import check_size
 from riskeval.attacks.prediction.model import (
     MODELS,
@@ -25,13 +35,14 @@ from riskeval.attacks.shares import Excess, corrected, excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import attack_targets, level_coders, with_believed_keys
 from riskeval.attacks.values import codes_note, same_kind
+from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener, silent
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
-from synthpop.microdata.messages.text import short_percent
+from synthpop.microdata.messages.text import plural, short_percent
 from synthpop.microdata.runs.chunks import draw_records
 from synthpop.microdata.statistics.intervals import wilson
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
@@ -331,3 +342,65 @@ def _by_tolerance(trial: RapidTrial, best: _Attempt) -> dict[float, float]:
         near = best.per_record["score"].to_numpy() <= limit + ROUNDING
         rates[limit] = trial.units(pd.DataFrame({"at_risk": near})).rate * trial.request.coverage
     return rates
+
+
+PREDICTED_VALUES = attribution(
+    "rapid",
+    "Prediction (RAPID)",
+    "share of the original records whose value a model trained on the release predicts",
+    "Templ, Thees and Müller 2026, arXiv:2602.09235",
+)
+
+
+def rapid_numbers(result: Any) -> list[AttackNumber]:
+    """The strongest model beside strangers, or a shuffled target."""
+    baseline, against = result.permuted_rate, message("shuffled target")
+    if result.excess is not None:
+        baseline, against = result.holdout_rate, OUTSIDE
+    one = Measurement(
+        beside(PREDICTED_VALUES, "predicted"), result.rate, result.target, records=result.n_judged,
+        lower=result.interval[0], upper=result.interval[1], baseline=baseline, against=against,
+        note=result.model,
+    )  # fmt: skip
+    return [AttackNumber(one, "strangers", result.excess)]
+
+
+def _run(inputs: AttackInput, target: str) -> Any:
+    return rapid(
+        inputs.original, inputs.synthetic, inputs.scenario_about(PREDICTED, [target]),
+        inputs.named(target), holdout=inputs.holdout,
+        categorical=inputs.codes((*inputs.keys, target)), workers=inputs.workers,
+        on_event=inputs.on_event, seed=inputs.seed,
+    )  # fmt: skip
+
+
+def _compared(files: ComparedFiles, target: str) -> list[Measurement]:
+    predicted = files.drawn_records(files.n_predicted, "prediction")
+    result = rapid(
+        predicted, files.release, files.keys, target, holdout=files.holdout, model=files.model,
+        permutations=PERMUTATIONS, train_rows=TRAINED * files.n_predicted,
+        seed=files.drawn_seed("prediction", target),
+    )  # fmt: skip
+    number, cut = rapid_numbers(result)[0], len(predicted) < len(files.original)
+    sampled = message("{n} drawn at random", n=plural(len(predicted), "record")) if cut else ""
+    strongest, beyond = (
+        message("strongest: {text}", text=result.model),
+        beyond_strangers(result.excess),
+    )
+    return [shown(PREDICTED_VALUES, number, len(predicted), files.note, sampled, strongest, beyond)]
+
+
+ATTACK = AttackEntry(
+    name="rapid",
+    rank=50,
+    title="RAPID",
+    question="How many values does a model that was trained on the release predict?",
+    story="looks for the nearest keys, or trains a model, and predicts real persons",
+    blind_spots="what a stronger model than those of the panel learns; anything but the target",
+    function=rapid,
+    target="any",
+    honours=PREDICTED,
+    run=_run,
+    numbers=rapid_numbers,
+    compared=ComparedAttack((PREDICTED_VALUES,), _compared),
+)

@@ -1,11 +1,11 @@
-"""Numbers of the log-linear models in an assessment."""
+"""The log-linear models in an assessment: their entry and its numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from riskeval.keys.table import ALONE
-from riskeval.measures.numbers import person_risk
+from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.messages.message import message
@@ -45,3 +45,28 @@ def of_loglinear(result: Any, request: AssessRequest) -> list[Measurement]:
             )
         )
     return measured
+
+
+def _run_loglinear(request: AssessRequest) -> Any:
+    from riskeval.measures.loglinear.model import loglinear_risk
+
+    return loglinear_risk(
+        request.frame, request.keys,
+        **request.arguments("loglinear", weights=request.weights, household=request.household),
+    )  # fmt: skip
+
+
+MEASURE = Measure(
+    name="loglinear",
+    rank=70,
+    title="Log-linear model",
+    question="How many unique records does a model of the table expect to be found?",
+    blind_spots="ties that the model leaves out; a model with too many terms understates",
+    source="Skinner and Shlomo 2008",
+    function="riskeval.measures.loglinear.model:loglinear_risk",
+    run=_run_loglinear,
+    measurements=of_loglinear,
+    needs=("weights",),
+    options=("formula", "method", "bound", "inclusion", "fit"),
+    compared=False,
+)

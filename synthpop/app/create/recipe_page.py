@@ -37,7 +37,7 @@ def forms() -> dict[str, Form]:
 
     by_name = {cls.__name__: cls for cls in (*STAGES.values(), Binned, Regressed)}
     return {
-        kind: make_form(cls, name=kind, skip=("margins",), related=by_name)
+        kind: make_form(cls, name=kind, title=cls.entry.title, skip=("margins",), related=by_name)
         for kind, cls in STAGES.items()
     }
 
@@ -46,7 +46,7 @@ def render(view: View) -> Tag:
     """Return the page."""
     t, state = view.t, view.project.create
     stages: list[TagChild] = [_stage(view, place) for place in range(len(state.stages))]
-    kinds = [("", "–"), *((kind, kind.replace("_", " ")) for kind in forms())]
+    kinds = [("", "–"), *((kind, t(one.title)) for kind, one in forms().items())]
     return tags.div(
         tags.h1(t("Recipe")),
         tags.p(
@@ -95,7 +95,7 @@ def _stage(view: View, place: int) -> Tag:
     kind = str(stage["type"])
     names = stage.get("name") or stage.get("total") or ", ".join(stage.get("variables", []))
     edited = view.choice("stage", None) == place
-    title = f"{place + 1}. {kind.replace('_', ' ')}" + (f": {names}" if names else "")
+    title = f"{place + 1}. {t(forms()[kind].title)}" + (f": {names}" if names else "")
     options = [
         item
         for key, value in stage.items()

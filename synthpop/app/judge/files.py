@@ -10,7 +10,11 @@ from synthpop.app.protect.data import FORMATS
 from synthpop.app.view import View
 from synthpop.microdata.messages.text import count
 
-KINDS = {"synthetic": "synthetic records", "perturbed": "changed records of the original"}
+KINDS = {
+    "found": "found from the records",
+    "perturbed": "changed records of the original",
+    "synthetic": "synthetic records",
+}
 
 
 def render(view: View) -> Tag:

@@ -72,7 +72,8 @@ def _comparison(request: JobRequest) -> Comparison:
         for label, release in zip(labels(state), state.releases, strict=True):
             frame = workspace.frame(release.source)
             weights = state.roles.weights if state.roles.weights in frame.columns else None
-            releases[label] = Release(frame, kind=release.kind, weights=weights)
+            kind = None if release.kind == "found" else release.kind
+            releases[label] = Release(frame, kind=kind, weights=weights)
         return compare(
             original,
             releases,
@@ -138,8 +139,9 @@ def attack(request: JobRequest) -> Any:
     """Run every attack on each synthetic release; returns sentences and numbers."""
     state = request.project.judge
     results = []
+    kinds = _comparison(request).table["kind"]
     for place, label in enumerate(labels(state)):
-        if state.releases[place].kind != "synthetic":
+        if kinds[label] != "synthetic":
             continue
         result = _attacked(request, place)
         texts, table = str(result.summary()).splitlines(), plain_table(result.to_frame(), 100)

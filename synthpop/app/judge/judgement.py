@@ -61,7 +61,7 @@ def _results(view: View, stamp: str) -> list[Tag]:
         cards = [_compared(view, compared)]
     if attacked is not None:
         cards += [_attacked(view, release) for release in attacked["results"]]
-    elif compared is not None and any(r.kind == "synthetic" for r in view.project.judge.releases):
+    elif compared is not None and any(r.kind != "perturbed" for r in view.project.judge.releases):
         cards.append(_pending(view, "judge.attack", "Attacking the synthetic files"))
     return cards
 

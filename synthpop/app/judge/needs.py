@@ -49,6 +49,6 @@ def judgement(view: View) -> list[Need]:
     if not has_keys(view.project) or view.choice("judge-run") != stamp:
         return []
     needs = [Need("judge.compare", stamp)]
-    if any(release.kind == "synthetic" for release in state.releases):
+    if any(release.kind != "perturbed" for release in state.releases):
         needs.append(Need("judge.attack", stamp))
     return needs

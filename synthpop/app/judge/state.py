@@ -10,17 +10,20 @@ from synthpop.app.state import ColumnRoles, Command, Source, changed_at
 from synthpop.microdata.formats.tomlfile import Table
 from synthpop.microdata.messages.errors import InputError
 
-Kind = Literal["perturbed", "synthetic"]
+Kind = Literal["found", "perturbed", "synthetic"]
 Role = Literal["", "keys", "sensitive", "numeric", "weights", "household"]
 
 MOST_RELEASES = 8
 
 
 class JudgedFile(Table):
-    """A release: its data, and whether its records are those of the original."""
+    """A release: its data, and whether its records are those of the original.
+
+    "found" from the data, as `compare` does.
+    """
 
     source: Source
-    kind: Kind = "synthetic"
+    kind: Kind = "found"
 
 
 class JudgeRoles(ColumnRoles):
@@ -65,7 +68,7 @@ def remove_release(state: JudgeState, place: int) -> JudgeState:
 
 
 def set_kind(state: JudgeState, place: int, kind: Kind) -> JudgeState:
-    """Say whether a release holds records of the original or synthetic ones."""
+    """Say whether a release holds records of the original or synthetic ones, or is found to."""
     releases = changed_at(
         state.releases, place, "release", lambda release: release.model_copy(update={"kind": kind})
     )

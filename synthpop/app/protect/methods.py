@@ -30,8 +30,8 @@ def render(view: View) -> Tag:
     t = view.t
     method = forms().get(view.choice("verb", FIRST), forms()[FIRST])
     buttons = [
-        button(t(_title(name)), choose(verb=name), key=f"verb-{name}", pressed=name == method.name)
-        for name in forms()
+        button(t(one.title), choose(verb=name), key=f"verb-{name}", pressed=name == method.name)
+        for name, one in forms().items()
     ]
     options = form(
         {"action": "apply", "verb": method.name}, t("Apply"),
@@ -41,15 +41,11 @@ def render(view: View) -> Tag:
     )  # fmt: skip
     content = tags.div(
         recode.render(view) if method.name == recode.VERB else None,
-        card(t(_title(method.name)), tags.p(t(method.help), class_="lead"), options),
+        card(t(method.title), tags.p(t(method.help), class_="lead"), options),
     )
     return tags.div(
         tags.h1(t("Protect")), tags.div(menu(t("Methods"), buttons), content, class_="two")
     )
-
-
-def _title(verb: str) -> str:
-    return verb.replace("_", " ").capitalize()
 
 
 def apply(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -75,10 +75,12 @@ def render_history(view: View) -> Tag | None:
     """Return the steps; a click goes to the state after one."""
     if not has_keys(view.project):
         return None
+    from riskeval.protection.registry import VERBS
+
     t, state = view.t, view.project.protect
     items: list[TagChild] = [_item(view, 0, t("Original file"))]
     for place, step in enumerate(state.steps, 1):
-        title = f"{place}. {t(step.verb.replace('_', ' ').capitalize())}"
+        title = f"{place}. {t(VERBS[step.verb].title)}"
         items.append(_item(view, place, title, step.summaries.get(view.project.language, "")))
     return tags.section(
         tags.h2(t("History")),

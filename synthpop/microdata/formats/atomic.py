@@ -6,8 +6,7 @@ import errno
 import os
 import re
 import secrets
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,11 +19,15 @@ PRIVATE, SHARED = 0o600, 0o666  # the second one is narrowed by the umask
 
 
 @contextmanager
-def replacing(path: Place | str, *, private: bool = False, remaining: str = "") -> Iterator[Path]:
+def replacing(
+    path: Place | str, *, private: bool = False, remaining: str = "",
+    rename: Callable[[Path], str] | None = None,
+) -> Iterator[Path]:  # fmt: skip
     """Give a temporary file to write; what it holds at the end becomes `path`.
 
     private: only the user may read the file (mode 0600); for confidential data
     remaining: a sentence for the message of a fault: what is still there
+    rename: makes another name than that of `path` of what was written
     Yields an empty file beside `path`, whose folder is made where it is missing. Its name is
         random and it is made with ``O_EXCL`` and ``O_NOFOLLOW``: no link that somebody laid is
         followed, and two writers of one name do not meet. File and folder are on the disk (fsync)
@@ -32,24 +35,24 @@ def replacing(path: Place | str, *, private: bool = False, remaining: str = "") 
     Raises OutputError: the file cannot be written; `path` is as it was, and nothing else is left.
     """
     if isinstance(path, BucketPath):
-        with _uploading(path, remaining) as draft:
+        with _uploading(path, remaining, rename) as draft:
             yield draft
         return
     target = Path(path)
-    token = f"{os.getpid()}-{secrets.token_hex(8)}"
-    draft = target.with_name(f".{target.name[:LONGEST_NAME]}-{token}.tmp")
+    draft = target.with_name(temporary_name(target.name))
     created = False
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         os.close(os.open(draft, flags, PRIVATE if private else SHARED))
         created = True
         yield draft
-        _sync(draft, os.O_RDWR)
+        if rename is not None:
+            target = target.with_name(rename(draft))
+        sync(draft)
         os.replace(draft, target)
         created = False
-        if os.name == "posix":  # elsewhere a folder cannot be opened
-            _sync(target.parent, os.O_RDONLY)
+        sync(target.parent)
     except (OSError, ValueError) as problem:
         if isinstance(problem, ValueError) and "null" not in str(problem):
             raise
@@ -61,13 +64,19 @@ def replacing(path: Place | str, *, private: bool = False, remaining: str = "") 
 
 
 @contextmanager
-def _uploading(target: BucketPath, remaining: str) -> Iterator[Path]:
+def _uploading(
+    target: BucketPath, remaining: str, rename: Callable[[Path], str] | None
+) -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes the object."""
-    with tempfile.TemporaryDirectory(prefix="synthpop-") as folder:
-        draft = Path(folder) / "draft"
+    from synthpop.microdata.formats.folder import private_folder  # which imports this file
+
+    with private_folder("synthpop-upload-") as folder:
+        draft = folder / "draft"
         try:
             draft.touch()
             yield draft
+            if rename is not None:
+                target = target.parent / rename(draft)
             target.upload(draft)
         except OSError as problem:
             raise write_error(target, problem, remaining) from None
@@ -77,6 +86,11 @@ def write_text(path: Place | str, text: str, *, private: bool = False, remaining
     """Write a text file (UTF-8) whole or not at all; see `replacing`."""
     with replacing(path, private=private, remaining=remaining) as draft:
         draft.write_text(text, encoding="utf-8")
+
+
+def temporary_name(name: str) -> str:
+    """Return a name that no other writer has; `is_temporary` knows it."""
+    return f".{name[:LONGEST_NAME]}-{os.getpid()}-{secrets.token_hex(8)}.tmp"
 
 
 def is_temporary(path: Place, *names: str) -> bool:
@@ -95,8 +109,19 @@ def write_error(path: Place, problem: Exception, remaining: str = "") -> OutputE
     return OutputError(text.rstrip())
 
 
-def _sync(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it where they are missing; their names are on the disk then."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True, mode=mode)
+    for folder in missing:
+        sync(folder.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name != "posix":  # elsewhere a folder cannot be opened
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:

@@ -7,6 +7,7 @@ survives copies, selections and Parquet.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -21,6 +22,7 @@ from synthpop.microdata.messages.message import message
 ATTRIBUTE = "dictionary"
 SCHEMA_KEY = b"PANDAS_ATTRS"  # of Parquet and Arrow: where pandas keeps ``frame.attrs``
 MEASURES = ("nominal", "ordinal", "scale")
+BARE = re.compile(r"[\w-]+", re.ASCII)  # keys of TOML without quotes
 KINDS = ("integer", "number", "text", "date", "time")
 
 Code = int | float | str
@@ -371,11 +373,17 @@ def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:
 
 
 def toml_value(value: Any) -> str:
-    """Return a text, a number, a flag or a list of such as TOML."""
+    """Return a text, a number, a flag, or a list or table of such as TOML in one line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        names = (
+            str(name) if BARE.fullmatch(str(name)) else toml_value(str(name)) for name in value
+        )
+        pairs = zip(names, value.values(), strict=True)
+        return f"{{{', '.join(f'{name} = {toml_value(item)}' for name, item in pairs)}}}"
     if isinstance(value, str):
         escapes: dict[str, str | int | None] = {
             sign: f"\\U{ord(sign):08x}" for sign in value if not sign.isprintable()

@@ -15,8 +15,13 @@ ROLES: dict[str, tuple[str, ...]] = {
     "psu": ("psu", "cluster", "clust", "ea", "db060", "psu_id"),
 }
 WEIGHT_NAME = re.compile(
-    r"weight|gewicht|poids|ponderation|wgt|^inclusion_prob|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060"
-    r"|^pond(era)?(_|$)|^factor(_?(exp|pond|per|hog).*)?$|^f_?exp|^peso_(per|ind|hog|fam)|^pesofit",
+    # not the weight of a body
+    r"^(?!.*(body|birth|corpor|k(ö|oe|o)rper|geburt|naissance|over_?weight|under_?weight|height"
+    r"|weight_?(loss|gain|change|class|status|group|cat)|(weight|gewicht|poids)[ _]?(in[ _]?)?"
+    r"(kg|kilo|lb|pound|gram|actuel)|(^|_)(kg|lbs?)(_|$)))"
+    r".*(weight|gewicht|poids|ponderation|wgt|^inclusion_prob|^w$|^pw$|^hw$"
+    r"|(^|_)(db0[89]0|rb05\d|rb06\d|pb0[4-8]0|rl070)|^pond(era)?(_|$)"
+    r"|^factor(_?(exp|pond|per|hog).*)?$|^f_?exp|^peso_(per|ind|hog|fam)|^pesofit)",
     re.IGNORECASE,
 )
 HOUSEHOLD_NAME = re.compile(
@@ -24,6 +29,9 @@ HOUSEHOLD_NAME = re.compile(
     r"|\b(h?hid|h?h id|household (id|no|number)|haushalts? ?(nr|nummer|id)|id menage)$"
 )
 AGE = ("age", "rx020", "alter", "edad", "idade", "eta", "leeftijd", "alder", "wiek")
+AGE_NAME = re.compile(
+    rf"({'|'.join(AGE)})s?(p|y(ea)?rs|years?|gro?u?p|class|cat(egory)?|band|range|gruppe|klasse|code)?"
+)
 SEX = ("rb090", "sex", "gender", "geschlecht", "sexe", "sexo", "sesso", "geslacht", "kjonn", "plec")
 RELATION = ("relation", "relate", "relat", "kinship", "relationship", "rel", "relation_to_head",
             "parentesco", "lien", "parentela")  # fmt: skip

@@ -307,7 +307,8 @@ class Survey(Result):
         if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
             values = values.to_numpy()
         column = pd.Series(values).reset_index(drop=True)
-        survey = Survey(self.frame.assign(**{name: column}), **self.roles.named())
+        frame = self.frame.copy()  # in one piece, however many columns were added before
+        survey = Survey(frame.assign(**{name: column}), **self.roles.named())
         survey.library = survey._library = self.library
         return survey
 

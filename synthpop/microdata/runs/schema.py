@@ -66,7 +66,9 @@ def table_page(head: str, schema: Mapping[str, Any], text: str = "") -> list[str
     required = set(schema.get("required", ()))
     lines += ["| key | values | default |", "|---|---|---|"]
     for name, item in properties.items():
-        if name in required:
+        if "role" in item:
+            default = f"the role `{item['role']}`"
+        elif name in required:
             default = "needed"
         elif item.get("default") is None:
             default = ""

@@ -58,6 +58,7 @@ from synthpop.stages.continuous.model import (
     new_fields,
 )
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
+from synthpop.stages.entry import StageEntry
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -172,7 +173,18 @@ class Continuous(BlockStage):
             object.__setattr__(self, option.name, value)
         self.__post_init__()  # a run file sets the options without `__init__`
 
-    kind: ClassVar[str] = "continuous"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="continuous",
+        rank=80,
+        title="Continuous variable",
+        question="Which amount does a person have, given what is known of her or him?",
+        blind_spots=(
+            "amounts beyond those of the sample, unless a tail is fitted, and ties to "
+            "variables that are not among the predictors"
+        ),
+        example={"name": "netIncome", "predictors": ["age", "rb090"]},
+        after=("structure",),
+    )
 
     @property
     def draws(self) -> ValueMethod:
@@ -375,7 +387,9 @@ class Continuous(BlockStage):
 
     def calibrate_as(self, model: Any, earlier: Any, digits: Callable[[str], np.ndarray]) -> Any:
         """Return the model with the factors of classes by group of an earlier fit."""
-        return with_factors_of(model, earlier, digits(str(self.means_by)))
+        if self.means_by is None:
+            return model
+        return with_factors_of(model, earlier, digits(self.means_by))
 
     def _of_units(
         self, model: ContinuousModel, block: Block, draw: Draw, rng: np.random.Generator

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval import disco, tcap
 from riskeval.attacks.assess_synthetic import assess_synthetic
-from riskeval.attacks.counting.attribution import disco, tcap
 from riskeval.attacks.entry import AttackInput
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario

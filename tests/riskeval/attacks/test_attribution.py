@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
+from riskeval import disco, replicated_uniques, tcap
 from riskeval.attacks.values import number_groups
 from synthpop.microdata.messages.errors import InputError
 

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval import disco, distance_screen, membership, replicated_uniques, tcap
 from riskeval.attacks.assess_synthetic import assess_synthetic
-from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
-from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario

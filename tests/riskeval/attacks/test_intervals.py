@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval import disco, replicated_uniques, tcap
 from riskeval.attacks import intervals
-from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.intervals import Ratio, over_files, over_units, share
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.statistics.intervals import wilson

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.attacks.distance.membership import distance_screen, membership
+from riskeval import distance_screen, membership
 from riskeval.attacks.distance.space import (
     Points,
     Space,

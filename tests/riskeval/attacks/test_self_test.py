@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from riskeval.attacks.assess_synthetic import assess_synthetic
+from riskeval.attacks.distance.closest_record import IDENTICAL
 from riskeval.attacks.entry import AttackEntry
-from riskeval.attacks.numbers import INFOS, AttackNumber
+from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.shares import Excess
 from riskeval.attacks.synthetic_risk import SyntheticRisk
@@ -251,7 +252,7 @@ def test_the_first_line_of_a_copy_is_an_alarm() -> None:
 def dummy(difference: float, lower: float) -> AttackEntry:
     """An attack that finds the same in every file."""
     beyond = Excess(difference, 0.0, difference, lower, 1.0, 100, 100, 0.95)
-    number = AttackNumber(Measurement(INFOS["identical"], 0.5), "strangers", beyond)
+    number = AttackNumber(Measurement(IDENTICAL, 0.5), "strangers", beyond)
     return replace(
         ATTACKS["distance_screen"], title="Dummy", run=lambda given, target: "result",
         numbers=lambda result: [number],

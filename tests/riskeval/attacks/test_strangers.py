@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.attacks.distance.membership import membership
+from riskeval import membership
 from riskeval.attacks.entry import AttackInput
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.shares import excess

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.attacks.compared import identical
+from riskeval.attacks.distance.closest_record import identical
 from riskeval.comparison import releases
 from riskeval.comparison.alignment import learn, match_levels
 from riskeval.comparison.releases import OriginalFile, Release, agreement, read_release

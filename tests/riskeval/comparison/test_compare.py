@@ -8,9 +8,8 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
-from riskeval.attacks.numbers import AttackNumber
 from riskeval.comparison import link_risk
-from riskeval.shared.measurement import MeasureInfo, Measurement
+from riskeval.report.comparison_verdicts import clean_releases
 from synthpop import Survey
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.events import Event
@@ -213,50 +212,6 @@ def test_linkage_counts_the_second_nearest() -> None:
     assert linkage.expected_rate_two == pytest.approx(both, abs=0.02)
 
 
-def test_a_new_measure_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    from riskeval.measures import registry
-
-    rows = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows!")
-    entry = registry.Measure(
-        "Rows",
-        "How long is the file?",
-        (),
-        lambda request: request.counts,
-        lambda result, request: [request.measured(rows, len(request.frame))],
-        "none",
-    )
-    monkeypatch.setitem(registry.MEASURES, "rows", entry)
-    original = people(100)
-    result = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES)
-    assert result.table["rows"].tolist() == [100, 50]
-    assert "Rows!" in result.report(tmp_path / "c.html").read_text(encoding="utf-8")
-    assessment = riskeval.assess(original, keys=ROLES["keys"], measures=["rows"])
-    assert assessment.table["number"].tolist() == ["Rows!"]
-    page = riskeval.write_assessment(tmp_path / "a.html", assessment)
-    assert "Rows!" in page.read_text(encoding="utf-8")
-    session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
-    assert session.risk().table.loc["rows", "current"] == 100
-    assert "Rows!" in session.report(tmp_path / "p.html").read_text(encoding="utf-8")
-
-
-def test_a_new_attack_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    from riskeval.attacks import registry
-
-    info = MeasureInfo("peek", "attribution risk", "low", "share", "records peeked", title="Peek")
-    entry = registry.AttackEntry(
-        "Peek", "looks at everything", "categorical", False, (), False,
-        lambda given, target: len(given.original),
-        lambda result: [AttackNumber(Measurement(info, 0.5, "ill", records=result))],
-        "nothing",
-    )  # fmt: skip
-    monkeypatch.setitem(registry.ATTACKS, "peek", entry)
-    original = people(150)
-    result = riskeval.compare(original, {"half": original.iloc[:70]}, **ROLES)
-    assert result.table["peek: ill"].tolist() == [0.5, 0.5]
-    assert "Peek of ill" in result.report(tmp_path / "c.html").read_text(encoding="utf-8")
-    assert result.table.loc["half", "worst_risk"] == 1  # as with the original
-
-
 def test_the_listener_hears_of_every_file() -> None:
     heard: list[Event] = []
     riskeval.compare(people(), {"same": people()}, **ROLES, on_event=heard.append)
@@ -312,7 +267,7 @@ def test_no_interval_is_drawn_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) 
     found = riskeval.compare(people(200), {"same": people(200)}, **ROLES)
     assert found.table.loc["same", "disco: ill"] == found.table.loc["original", "disco: ill"]
     assert found.summary().startswith("1 release was compared")
-    assert "1 of 1 release is on the Pareto front" in found.summary()
+    assert "0 of 1 release are on the Pareto front" in found.summary()
 
 
 @pytest.mark.parametrize(
@@ -450,7 +405,7 @@ class TestScenariosAndReplicates:
             self.numbers({"syn": wrong})
 
 
-def test_a_release_whose_risks_have_no_limit_is_not_praised() -> None:
+def test_a_copy_of_either_kind_is_not_praised() -> None:
     rng = np.random.default_rng(1)
     data = pd.DataFrame(
         {"a": rng.integers(0, 4, 200), "b": rng.choice([*"xyz"], 200), "pay": rng.random(200)}
@@ -458,8 +413,8 @@ def test_a_release_whose_risks_have_no_limit_is_not_praised() -> None:
     releases = {"copy": riskeval.Release(data, kind="synthetic"), "masked": data}
     lines = riskeval.compare(data, releases, keys=["a", "b"], numeric="pay", seed=1).summary()
     by_name = {line.split(":")[0]: line for line in lines.splitlines()}
-    assert "no limit of risk applies" in by_name["copy"]
-    assert "no limit of risk applies" not in by_name["masked"]
+    assert "exceeded: Identical records 100 %" in by_name["copy"]
+    assert "exceeded: " in by_name["masked"]
 
 
 def test_releases_of_the_same_persons_share_one_robust_scatter(
@@ -481,3 +436,44 @@ def test_releases_of_the_same_persons_share_one_robust_scatter(
     linked = {name: Release(frame, kind="perturbed") for name, frame in releases.items()}
     riskeval.compare(original, linked, **{**ROLES, "keys": ["region"], "sensitive": []})
     assert len(searched) == 2  # one of the original and "more", one of those without a hole
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_copy_is_never_said_to_meet_every_limit(shuffled: bool) -> None:
+    rng = np.random.default_rng(3)
+    original = pd.DataFrame(
+        {
+            "urban": rng.integers(0, 2, 600),
+            "sex": rng.integers(0, 2, 600),
+            "income": rng.lognormal(9, 1, 600).round(2),
+        }
+    )
+    copy = original.sample(frac=1, random_state=1, ignore_index=True) if shuffled else original
+    noisy = original.assign(income=rng.lognormal(9, 1, 600).round(2))
+    result = riskeval.compare(
+        original, {"copy": copy.copy(), "noisy": noisy},
+        keys=["urban", "sex"], numeric=["income"], seed=1,
+    )  # fmt: skip
+    first = result.summary().splitlines()
+    line = next(text for text in first if text.startswith("copy: "))
+    assert "Identical records 100 %" in line
+    assert "do not apply to synthetic" not in first[1]  # of the original
+    assert clean_releases(result) == ["noisy"]
+    drawn = result.risk_utility_map()
+    assert not drawn.frame.set_index("release").loc["copy", "pareto"]
+    assert "Records of the original are repeated: copy" in drawn.summary()
+
+
+def test_a_release_that_cannot_be_measured_changes_nothing_for_the_others() -> None:
+    rng = np.random.default_rng(4)
+    original = pd.DataFrame({"age": rng.integers(0, 9, 300), "ill": rng.integers(0, 3, 300)})
+    fresh = pd.DataFrame({"age": rng.integers(0, 9, 300), "ill": rng.integers(0, 3, 300)})
+    blank = Release(original.assign(age=-9, ill=9), kind="synthetic")
+    arguments = {"keys": ["age"], "sensitive": ["ill"], "seed": 1}
+    alone = riskeval.compare(original, {"fresh": fresh}, **arguments).risk_utility_map()
+    both = riskeval.compare(
+        original, {"fresh": fresh, "blank": blank}, **arguments
+    ).risk_utility_map()
+    assert (both.risk, both.utility) == (alone.risk, alone.utility)
+    assert both.frame.set_index("release")["pareto"].to_dict()["fresh"]
+    assert "a value is missing: blank" in both.summary()

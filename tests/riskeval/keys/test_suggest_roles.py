@@ -122,3 +122,20 @@ def test_classes_of_the_plan_have_readable_labels() -> None:
     assert session.data["age"].cat.categories[[0, 1, -1]].tolist() == ["0-4", "5-9", "90-94"]
     adults = plan_text("protect", ages[16:], suggest_roles(ages[16:]), "adults.csv")
     assert tomllib.loads(adults)["step"][0]["breaks"][:3] == [15, 19, 24]
+
+
+def test_sex_of_eu_silc_is_a_key_and_the_weight_of_a_body_no_design_weight() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "rb090": rng.integers(1, 3, 300),
+            "body_weight": rng.normal(70, 10, 300).round(2),
+            "weight_kg": rng.integers(45, 110, 300),
+            "rb050": rng.uniform(1, 5, 300),
+        }
+    )
+    roles = suggest_roles(frame)
+    assert (roles.keys, roles.weights) == (("rb090",), "rb050")
+    assert role_of(frame, "body_weight") == "numeric"
+    assert role_of(frame, "weight_kg") == "none"
+    assert role_of(frame.rename(columns={"rb090": "Sexe"}), "Sexe") == "key"

@@ -11,22 +11,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval import protect
 from riskeval.measures import registry
 from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.assess import assess, file_measurements
 from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.k_anonymity import k_anonymity
-from riskeval.measures.registry import MEASURES, Limits
+from riskeval.measures.registry import MEASURES
+from riskeval.measures.request import Limits
 from riskeval.measures.uniqueness import population_uniqueness
 from riskeval.report.assessment import write_assessment
 from riskeval.report.assessment_texts import CAPTIONS, RULES
 from riskeval.report.riskiest import riskiest_records
 from riskeval.runfiles.runfile import assess_file
-from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.messages.errors import InputError, OutputError, RunFileError
 
-ROWS = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows")
 BASIC = ["frequencies", "k_anonymity", "individual_risk", "risky_cells"]
 
 
@@ -132,19 +132,6 @@ def test_a_measure_that_fails_on_the_data_does_not_stop_the_others(monkeypatch):
     result = assess(DATA, keys=KEYS, measures=["risky_cells", "frequencies"])
     assert "'nothing': column given as key is not in the data" in result.skipped["risky_cells"]
     assert list(result.results) == ["frequencies"]
-
-
-def test_new_measure_is_one_more_entry(monkeypatch):
-    entry = registry.Measure(
-        "Rows",
-        "How long is the file?",
-        (),
-        lambda request: request.counts,
-        lambda result, request: [request.measured(ROWS, len(request.frame))],
-        "none",
-    )
-    monkeypatch.setitem(registry.MEASURES, "rows", entry)
-    assert value_of(assess(DATA, keys=KEYS, measures="rows"), "Rows") == len(DATA)
 
 
 def test_limits_decide_what_is_kept():
@@ -538,3 +525,23 @@ def test_arguments_of_the_wrong_kind_are_faults_too():
 def test_limits_that_nothing_could_keep_or_break(name, value):
     with pytest.raises(InputError, match=rf"limits\.{name}: is"):
         assess(DATA, keys=KEYS, measures=BASIC, limits={name: value})
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_values_that_follow_from_other_columns_exceed_the_limit(k):
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame(
+        {"region": rng.integers(0, 6, 900), "age": rng.integers(18, 80, 900), "w": 900.0}
+    )
+    released = protect.local_suppression(data, ["region", "age"], k=k).data
+    hidden = released["age"].isna()
+    assert hidden.any()
+    limits = {"k": k, "global_risk": None, "record_risk": None}
+    arguments = {"keys": ["region", "age"], "weights": "w", "limits": limits}
+    assert assess(released, **arguments).exceeded.empty
+    forgotten = released.assign(born=2026 - data["age"])
+    result = assess(forgotten, **arguments)
+    row = result.table.set_index("name").loc[f"below_{k}_after_recovery"]
+    assert row["value"] > 0
+    assert row["within"] is False
+    assert result.exceeded["name"].tolist() == [f"below_{k}_after_recovery"]

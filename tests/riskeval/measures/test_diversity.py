@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskeval.kernels import diversity as kernels
-from riskeval.measures.frequencies import TREATMENTS
+from riskeval.keys.table import TREATMENTS
 from riskeval.measures.l_diversity import l_diversity
 from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from riskeval.kernels import counts as kernels
 from riskeval.keys import matching
 from riskeval.keys import table as keytable
-from riskeval.measures.frequencies import TREATMENTS, frequency_counts, tabulate
+from riskeval.keys.table import TREATMENTS, tabulate
+from riskeval.measures.frequencies import frequency_counts
 from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 from tests.riskeval.measures.naive_counts import naive_counts

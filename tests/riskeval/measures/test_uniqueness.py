@@ -9,10 +9,10 @@ from scipy import optimize
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
-from riskeval.measures.uniqueness import (
+from riskeval.measures.uniqueness import population_uniqueness
+from riskeval.measures.uniqueness_models import (
     pitman_fit,
     pitman_uniques,
-    population_uniqueness,
     snb_uniques,
     zayatz_uniques,
 )

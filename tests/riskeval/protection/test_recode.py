@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.protection.recode import global_recode, group_categories
+from riskeval.protection.group_categories import group_categories
+from riskeval.protection.recode import global_recode
 from riskeval.protection.top_bottom import top_bottom_code
 from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data

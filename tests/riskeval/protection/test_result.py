@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.protection.recode import group_categories
+from riskeval.protection.group_categories import group_categories
 from riskeval.protection.result import changed_cells, own_frame, protected, suppress_cells
 from riskeval.protection.suppress import local_suppression
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -12,9 +14,9 @@ import pytest
 
 from riskeval import ProtectionSession, protect, recover
 from riskeval.session.verbs import SessionVerbs
+from synthpop.microdata.formats.hashed import with_hash, without_hash
+from synthpop.microdata.formats.lock import only_writer
 from synthpop.microdata.messages.errors import InputError, OutputError
-from synthpop.microdata.runs.hashed import with_hash, without_hash
-from tests import session_verbs
 
 
 def people(n: int = 150) -> pd.DataFrame:
@@ -106,8 +108,7 @@ def test_every_verb_is_written_out_and_nothing_else():
     assert set(protect.VERBS) == set(vars(SessionVerbs)) & set(protect.VERBS)
 
 
-def test_type_checkers_know_the_arguments_of_every_verb() -> None:
-    assert session_verbs.FILE.read_text(encoding="utf-8") == session_verbs.stub()
+def test_a_verb_that_is_none() -> None:
     with pytest.raises(AttributeError):
         session().locl_suppression(k=3)
 
@@ -167,6 +168,44 @@ def test_a_folder_survives_what_a_crash_left_and_follows_no_links(tmp_path):
     (folder / "session.json").symlink_to(victim)
     job.save(folder)
     assert victim.read_text() == "mine"
+
+
+def test_copies_that_a_killed_save_left_go_at_the_next_save_or_load(tmp_path):
+    job = session()
+    folder = job.save(tmp_path / "job")
+    left = [folder / f".{name}-77-0123456789abcdef.tmp" for name in sorted(os.listdir(folder))]
+    foreign = folder / ".notes.txt-77-0123456789abcdef.tmp"
+    for action in (lambda: job.save(folder), lambda: ProtectionSession.load(folder)):
+        for path in left:
+            path.write_bytes((folder / "original.parquet").read_bytes())
+        action()
+        assert sorted(os.listdir(folder)) == ["original.parquet", "session.json"]
+    left[0].write_text("half")
+    with only_writer(folder):  # somebody saves: that file may be his
+        ProtectionSession.load(folder)
+        assert left[0].exists()
+        with pytest.raises(OutputError, match="another process is writing here"):
+            job.save(folder)
+    foreign.write_text("mine")
+    ProtectionSession.load(folder)
+    assert foreign.read_text() == "mine"
+    assert not left[0].exists()
+
+
+def test_a_save_that_was_killed_leaves_nothing_behind_the_next_one(tmp_path):
+    folder = session().save(tmp_path / "job")
+    code = (
+        "import os, sys\n"
+        "from riskeval.session.session import ProtectionSession\n"
+        "job = ProtectionSession.load(sys.argv[1])\n"
+        "os.fsync = lambda file: os.kill(os.getpid(), 9)\n"
+        "job.save(sys.argv[1])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, folder], check=False)
+    assert ended.returncode == -9
+    assert any(name.endswith(".tmp") for name in os.listdir(folder))
+    session().save(folder)
+    assert sorted(os.listdir(folder)) == ["original.parquet", "session.json"]
 
 
 def test_only_the_user_reads_the_original(tmp_path):

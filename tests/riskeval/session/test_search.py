@@ -86,6 +86,22 @@ def test_within_means_that_every_limit_holds(people):
     assert not found["within"].all()
 
 
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("smallest_l", 2), ("l_diversity", 0), ("t_closeness", 0.4), ("beta_likeness", 9),
+     ("dis_suda", 0.001), ("t_closeness: ill", 0.4)],
+)  # fmt: skip
+def test_every_number_of_the_risks_of_a_session_can_be_a_limit(people, name, limit):
+    ill = np.where(people["income"] > people["income"].median(), "yes", "no")
+    session = started(people.assign(ill=ill), sensitive=["ill"])
+    result = search_plans(session, limits={name: limit}, plans=8, seed=1)
+    (number,) = result.limits
+    values = result.plans[number]
+    expected = values >= limit if name == "smallest_l" else values <= limit
+    assert result.plans["within"].tolist() == expected.tolist()
+    assert number in session.risk().table.index
+
+
 def test_the_search_ends_by_itself_and_says_so(people):
     small = people.assign(age=people["age"] // 45)
     keys = ["region", "sex"]

@@ -14,9 +14,9 @@ from riskeval import protect
 from riskeval.protection.methods import InvariantMatrix
 from riskeval.session.session import ProtectionSession
 from riskeval.session.steps import Step, from_json, plain, source, to_json
+from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.messages.errors import GuaranteeError, InputError, OutputError
 from synthpop.microdata.messages.text import number
-from synthpop.microdata.runs.hashed import with_hash, without_hash
 from tests.reference_data import survey_data
 
 

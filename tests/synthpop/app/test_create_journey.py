@@ -46,7 +46,7 @@ def test_the_survey_suggests_roles_and_stages(tmp_path: Path) -> None:
     assert state.stages[0]["type"] == "structure"
     play(tab, [do("choose_page", page="recipe")])
     assert tab.view().fault("create.check") == ""
-    assert "1. structure" in text(tab)
+    assert "1. Household structure" in text(tab)
     play(tab, [do("choose_page", page="totals")])
     assert "Table of totals" in text(tab)
 

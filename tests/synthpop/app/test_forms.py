@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from riskeval import protect
+from riskeval.protection.entry import ProtectionMethod
 from synthpop.app.forms import make_form, protection_forms, read_form
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.methods import Method
@@ -70,7 +71,10 @@ def scatter(
 
 
 def test_a_new_verb_appears_with_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(protect.VERBS, "scatter", __name__)
+    entry = ProtectionMethod(
+        run=scatter, title="Scatter", question="Which?", blind_spots="others", example={}
+    )
+    monkeypatch.setitem(protect.VERBS, "scatter", entry)
     form = protection_forms()["scatter"]
     assert form.help == "Scatter values. Nobody does."
     assert form.option("level").kind == "number"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
+import subprocess
+import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,18 +17,21 @@ import pytest
 pytest.importorskip("shiny")
 
 from synthpop.app.folders import (
+    PRIVATE,
+    held_project,
     new_folder,
     new_key,
     pack,
-    private_root,
     stored_name,
     too_large,
     unpack,
 )
 from synthpop.app.guard import Guard, new_token
+from synthpop.app.project import load, save
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
-from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.formats.folder import private_folder
+from synthpop.microdata.messages.errors import InputError, OutputError
 from tests.synthpop.app.helpers import protecting
 
 TOKEN, PORT = new_token(), 4711
@@ -158,11 +165,58 @@ def test_a_tab_gets_no_files_of_another(tmp_path: Path) -> None:
 
 
 def test_the_folder_is_private_and_gone_at_the_end() -> None:
-    with private_root() as root:
+    with private_folder(PRIVATE) as root:
         folder = new_folder(root, new_key())
         assert stat.S_IMODE(root.stat().st_mode) == 0o700
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert not root.exists()
+
+
+def test_the_folder_of_a_killed_app_goes_when_the_next_one_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = (
+        "import os\n"
+        "from synthpop.microdata.formats.folder import private_folder\n"
+        f"with private_folder({PRIVATE!r}) as root:\n"
+        "    (root / 'data-1.csv').write_text('secret')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert ended.returncode == -9
+    left = list(tmp_path.rglob("data-1.csv"))
+    assert len(left) == 1
+    (tmp_path / f"{PRIVATE}notes").mkdir()  # nobody held it
+    with private_folder(PRIVATE) as first:
+        assert not left[0].exists()
+        with private_folder(PRIVATE) as second:
+            assert first.exists()
+            assert first != second
+    assert [item.name for item in tmp_path.iterdir()] == [f"{PRIVATE}notes"]
+
+
+def test_a_project_is_held_by_one_app_and_keeps_no_files_that_it_does_not_use(
+    tmp_path: Path,
+) -> None:
+    tab = protecting(tmp_path)
+    save(tab.project, tab.folder)
+    used = sorted(item.name for item in tmp_path.iterdir() if item.is_file())
+    for name in ("data-0f.csv", ".project.json-7-0123456789abcdef.tmp", "tmpabcd_123/start.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a copy")
+    (tmp_path / "notes.txt").write_text("mine")
+    with held_project(tmp_path):
+        kept = sorted(item.name for item in tmp_path.iterdir() if item.is_file())
+        assert kept == sorted([".lock", *used, "notes.txt"])
+        assert not (tmp_path / "tmpabcd_123").exists()
+        with pytest.raises(OutputError, match="another process"), held_project(tmp_path):
+            pass
+    (tmp_path / "project.json").write_text("{")
+    (tmp_path / "data-0f.csv").write_text("a copy")
+    with held_project(tmp_path):  # what cannot be read may use it
+        assert (tmp_path / "data-0f.csv").exists()
 
 
 def test_stored_names_say_nothing() -> None:
@@ -198,3 +252,57 @@ def test_archives_of_others_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "y.zip").write_bytes(b"PK no")
     with pytest.raises(InputError):
         unpack(tmp_path / "y.zip", tmp_path / "folder", 10**6)
+
+
+def archive(path: Path, members: dict[str, bytes | str], kind: int = zipfile.ZIP_DEFLATED) -> Path:
+    """Write an archive with these members."""
+    with zipfile.ZipFile(path, "w", kind) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path
+
+
+def faulty_archives(tmp_path: Path, project: str) -> dict[str, Path]:
+    """Return archives that name the data file of the open project, each with another fault."""
+    evil = {"data-1.parquet": b"name,age\nEVIL,9\n"}
+    sound = archive(tmp_path / "sound.zip", {**evil, "project.json": project})
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(sound.read_bytes().replace(b"PK\x05\x06", b"PK\x05\x07"))
+    packed = archive(tmp_path / "lzma.zip", {**evil, "project.json": project}, zipfile.ZIP_LZMA)
+    damaged = bytearray(packed.read_bytes())
+    damaged[60:70] = b"0123456789"
+    (tmp_path / "damaged.zip").write_bytes(bytes(damaged))
+    return {
+        "another format": archive(tmp_path / "f.zip", {**evil, "project.json": '{"format": 99}'}),
+        "no JSON": archive(tmp_path / "j.zip", {**evil, "project.json": "{"}),
+        "other data": sound,
+        "cut": cut,
+        "damaged": tmp_path / "damaged.zip",
+        "without data": archive(tmp_path / "d.zip", {"project.json": project}),
+        "a folder": archive(tmp_path / "x.zip", {**evil, "a/": "", "project.json": project}),
+    }
+
+
+def test_a_faulty_archive_leaves_the_open_project_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    tab = protecting(tmp_path / "open")
+    save(tab.project, tab.folder)
+    before = {item.name: item.read_bytes() for item in tab.folder.iterdir() if item.is_file()}
+    for fault, source in faulty_archives(tmp_path, tab.project.model_dump_json()).items():
+        with pytest.raises(InputError):
+            unpack(source, tab.folder, 10**7)
+        after = {item.name: item.read_bytes() for item in tab.folder.iterdir() if item.is_file()}
+        assert after == before, fault
+        assert load(tab.folder) == tab.project, fault
+
+
+def test_an_archive_with_another_data_file_of_the_same_name_goes_to_a_new_tab(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "open").mkdir()
+    tab = protecting(tmp_path / "open")
+    members = {"data-1.parquet": b"other", "project.json": tab.project.model_dump_json()}
+    with pytest.raises(InputError, match="Open it in a new tab"):
+        unpack(archive(tmp_path / "a.zip", members), tab.folder, 10**7)
+    (tmp_path / "new").mkdir()
+    assert unpack(tmp_path / "a.zip", tmp_path / "new", 10**7) == tab.project

@@ -16,7 +16,8 @@ def judging(folder: Path) -> Tab:
     """Return a tab with an original and two releases of it."""
     original = people(400)
     tab = open_tab(folder, original)
-    original.assign(age=original["age"].to_numpy()[::-1]).to_parquet(folder / "data-2.parquet")
+    twin = original.sample(frac=1, random_state=1).reset_index(drop=True)
+    twin.assign(age=original["age"]).to_parquet(folder / "data-2.parquet")
     original.assign(income=original["income"] + 5).to_parquet(folder / "data-3.parquet")
     play(
         tab,
@@ -79,3 +80,13 @@ def test_pages_of_files_and_roles_show_what_there_is(tmp_path: Path) -> None:
     assert tab.notice is not None
     play(tab, [do("choose_page", page="roles"), {"action": "roles"}])
     assert tab.project.judge.roles.weights == "weight"
+
+
+def test_the_kind_of_a_release_is_found_as_on_the_command_line(tmp_path: Path) -> None:
+    tab = judging(tmp_path)
+    assert [one.kind for one in tab.project.judge.releases] == ["found", "perturbed"]
+    play(tab, [do("judge.set_kind", place=1, kind="found"), {"action": "judge"}])
+    shown = text(tab)
+    assert "Attacks on twin" in shown
+    assert "Attacks on noisy" not in shown
+    assert "noisy: no limit of risk applies" not in shown

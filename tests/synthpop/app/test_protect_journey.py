@@ -52,7 +52,7 @@ def test_steps_change_the_risk_and_undo_brings_it_back(tmp_path: Path) -> None:
     journey = journey_of(tab.project)
     bar, history = str(journey.bar(tab.view())), str(journey.side(tab.view()))
     assert "240 (100 %)" in bar
-    assert "1. Global recode" in history
+    assert "1. Classes of numbers" in history
 
 
 def test_results_speak_the_language_of_the_page(tmp_path: Path) -> None:

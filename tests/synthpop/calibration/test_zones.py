@@ -8,8 +8,14 @@ import pytest
 
 from synthpop import Margin, Survey
 from synthpop.calibration import balance_zones
-from synthpop.microdata.messages.errors import ConvergenceWarning, InputError
+from synthpop.calibration.zone_problem import zone_problem
+from synthpop.calibration.zone_solver import solve_zones
+from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, InputError
+from tests.reference_data import SHARED
 from tests.small import small_frame
+
+ZOO = SHARED / "zoo"
+needs_zoo = pytest.mark.skipif(not ZOO.is_dir(), reason="the folder ../shared/zoo is not here")
 
 ZONES = pd.DataFrame(
     {
@@ -178,3 +184,89 @@ def test_bands_of_controls_are_told() -> None:
     for wrong in ({"nobody": 0.1}, -1.0, "wide", {label: np.nan}):
         with pytest.raises(InputError, match="bands"):
             balance_zones(sample(), ZONES, margins, bands=wrong, seed=1)
+
+
+def test_a_total_of_zero_keeps_households_out_of_its_zone_only() -> None:
+    frame = pd.DataFrame({"hid": [1, 2, 2, 3], "student": [True, False, False, False], "w": 10.0})
+    survey = Survey(frame, weight="w", household="hid")
+    zones = pd.DataFrame({"zone": ["a", "b", "empty"]})
+    homes = pd.DataFrame({"zone": ["a", "b", "empty"], "total": [12.0, 9.0, 0.0]})
+    students = pd.DataFrame({"zone": ["a", "b"], "student": True, "total": [0.0, 5.0]})
+    margins = [Margin(homes, level="household"), Margin(students)]
+    result = balance_zones(survey, zones, margins, seed=1)
+    assert result.controls["achieved"].tolist() == [12.0, 9.0, 0.0, 0.0, 5.0]
+    assert set(result.persons()["zone"]) == {"a", "b"}
+    assert result.converged
+
+
+def test_totals_in_conflict_have_a_nearest_answer_and_are_named() -> None:
+    zones = pd.DataFrame({"zone": ["a", "b"]})
+    homes = pd.DataFrame({"zone": ["a", "b"], "total": [40.0, 60.0]})
+    sizes = pd.DataFrame({"zone": ["a", "b"], "total": [30.0, 160.0]})  # 30 persons in 40 homes
+    margins = [Margin(homes, level="household", name="homes"), Margin(sizes, name="persons")]
+    with pytest.warns(ConvergenceWarning, match="zone a"):
+        result = balance_zones(sample(), zones, margins, seed=1)
+    table = result.controls.set_index(["margin", "cell"])
+    assert table.loc[("homes", "zone b"), "gap"] == table.loc[("persons", "zone b"), "gap"] == 0
+    assert 30 < table.loc[("persons", "zone a"), "balanced"] < 40
+
+
+def test_weights_are_those_of_raking_in_turn() -> None:
+    """The naive version: each total in turn scales the weights of its households."""
+    people = truth()
+    margins = [
+        Margin(counts(people.drop_duplicates("hid"), "zone", "size"), level="household"),
+        Margin(counts(people.drop_duplicates("hid"), "region"), level="household"),
+    ]
+    survey = sample()
+    faults = Faults("zones")
+    problem = zone_problem(survey, ZONES, margins, None, faults)
+    assert problem is not None
+    weights = solve_zones(problem, tolerance=1e-9, max_iterations=50).of(problem, np.arange(6))
+    size = survey.frame["size"].to_numpy()[survey.household_order[survey.household_offsets[:-1]]]
+    naive = np.tile(survey.household_weights / 6, (6, 1))
+    region = ZONES["region"].to_numpy()
+    homes = people.drop_duplicates("hid")
+    for _ in range(500):
+        for z, zone in enumerate(ZONES["zone"]):
+            for s in np.unique(size):
+                total = ((homes["zone"] == zone) & (homes["size"] == s)).sum()
+                here = size == s
+                naive[z, here] *= total / naive[z, here].sum()
+        for name in np.unique(region):
+            naive[region == name] *= (homes["region"] == name).sum() / naive[region == name].sum()
+    np.testing.assert_allclose(weights, naive, rtol=1e-6)
+
+
+@needs_zoo
+def test_the_example_of_populationsim_runs_with_all_its_controls() -> None:
+    folder = ZOO / "populationsim_example_test" / "data"
+    homes, persons, zones, tracts, districts, walk = (
+        pd.read_csv(folder / f"{name}.csv", comment="#")
+        for name in ("seed_households", "seed_persons", "taz_controls", "tract_controls",
+                     "region_controls", "geo_cross_walk")
+    )  # fmt: skip
+    frame = persons.drop(columns=["PUMA", "WGTP"]).merge(homes, on="SERIALNO")
+    frame = frame.assign(size=frame["NP"].clip(upper=4), student=frame["OSUTAG"] == 1)
+    survey = Survey(frame, weight="WGTP", household="SERIALNO")
+    walk = walk.rename(columns={"TRACTCE": "TRACT"})[["DISTRICT", "PUMA", "TRACT", "TAZ"]]
+
+    def margin(table, area, columns, name, level, importance):
+        long = table.melt(area, list(columns), "column", "total")
+        long[name] = long["column"].map(columns)
+        return Margin(long[[area, name, "total"]], level=level, importance=importance, name=name)
+
+    sizes = {f"HHSIZE{k}": k for k in range(1, 5)}
+    work = {f"OCCP{k}": k for k in range(1, 4)}
+    margins = [
+        Margin(zones[["TAZ", "HHBASE"]].rename(columns={"HHBASE": "total"}), level="household"),
+        margin(zones, "TAZ", sizes, "size", "household", 1000),
+        margin(zones, "TAZ", {"OSUFAM": True}, "student", "person", 1000),
+        margin(tracts, "TRACT", {"SF": 1}, "HTYPE", "household", 100),
+    ]
+    sizes_only = balance_zones(survey, walk, margins[:2], within="PUMA", seed=1)
+    assert (sizes_only.controls["gap"] == 0).all()
+    district = margin(districts, "DISTRICT", work, "OCCP", "person", 100)
+    harder = balance_zones(survey, walk, [*margins, district], within="PUMA", seed=1)
+    homes_gap = harder.controls["gap"][harder.controls["margin"] == "households by TAZ"]
+    assert (homes_gap == 0).all()  # what has no importance is met; what has one is balanced

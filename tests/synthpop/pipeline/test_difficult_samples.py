@@ -34,7 +34,6 @@ from synthpop import (
 from synthpop.microdata.messages.errors import InputError
 from synthpop.stages.gibbs import GibbsPass
 from synthpop.stages.impute import Impute
-from synthpop.stages.registry import STAGES
 from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 from tests.synthpop.pipeline.test_recipe import (
@@ -335,12 +334,6 @@ def test_structure(damage: Any) -> None:
         frame = fitted.simulate(scale=2).frame()
         sizes = frame.groupby(ROLES["household"])["size"].agg(["first", "size"])
         assert (sizes["first"].astype(int) == sizes["size"]).all()
-
-
-def test_every_stage_of_the_registry_is_in_the_matrix() -> None:
-    tested = {Anneal, Categorical, Components, Continuous, CorrectHeaping, Derive, Distribute,
-              Impute, Relation, GibbsPass, Structure}  # fmt: skip
-    assert set(STAGES.values()) <= tested
 
 
 def test_all_missing_is_in_the_matrix() -> None:

@@ -99,6 +99,67 @@ def test_other_tables_come_nearer_to_the_truth(survey, margins, truth) -> None:
     assert distance(known) < 0.85 * distance(plain)
 
 
+def test_what_is_derived_from_simulated_amounts_is_no_hindrance(survey, margins) -> None:
+    steps = [*STAGES, Derive("hincome", expression="sum(income)")]
+    steps.append(Derive("class", expression="sum(income)", breaks=[-1e9, 1e4, 1e9]))
+    plain = Pipeline(STAGES, known_totals=margins).fit(survey, seed=1)
+    fitted = Pipeline(steps, known_totals=margins).fit(survey, seed=1)
+    assert fitted.prepared == plain.prepared
+    assert fitted.simulate().manifest.steps[0].converged
+    # a table of a class that is derived from an amount, of which the survey has both
+    totals = 10 * fitted.derived_survey().frame["class"].value_counts().rename("total")
+    named = Pipeline(steps, known_totals=[Margin(totals)]).fit(survey, seed=1)
+    assert named.prepared[0].details["calibrated"] == ["persons by class"]
+    assert named.simulate().manifest.steps[0].converged
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.45, 2.0])
+def test_totals_of_the_country_are_scaled_with_the_population(survey, margins, scale) -> None:
+    fitted = Pipeline(STAGES, known_totals=margins).fit(survey, seed=1)
+    population = fitted.simulate(scale=scale)
+    step, record = population.manifest.steps[0], population.manifest.prepared[0].details
+    assert step.converged
+    exact = scale == 2
+    assert ("Every cell is met exactly" if exact else "the accepted gaps") in step.summary
+    assert (record["scale"], record["factor"]) == (scale, scale)
+    given = [scale * total for margin in margins for total in margin.targets]
+    np.testing.assert_allclose(step.margins["target"], given)
+    people = population.frame()
+    for margin, rows in zip(margins, (people, people.drop_duplicates("hid")), strict=True):
+        known = margin.frame.set_index(list(margin.columns))["total"] * scale
+        fresh = rows.groupby(list(margin.columns), observed=True).size()
+        gaps = (fresh.reindex(known.index).fillna(0) - known).abs()
+        assert gaps.mean() < 0.75
+        assert gaps.max() < 3
+    page = "".join(str(part) for part in totals_page(population))
+    assert f"scaled with the population, by {scale:g}" in page
+    whole = fitted.simulate()
+    assert "scale" not in whole.manifest.prepared[0].details
+
+
+def totals_page(population) -> list:  # type: ignore[no-untyped-def]
+    from synthpop.report.totals import PREPARED
+
+    return [PREPARED[step.stage](step, None, False) for step in population.manifest.prepared]
+
+
+def test_totals_of_the_scaled_population_are_taken_as_they_are(survey, margins) -> None:
+    tenth = [Margin(m.frame.assign(total=m.frame["total"] * 0.1), level=m.level) for m in margins]
+    fitted = Pipeline(STAGES, known_totals=tenth).fit(survey, seed=1)
+    population = fitted.simulate(scale=0.1)
+    assert population.manifest.steps[0].converged
+    record = population.manifest.prepared[0].details
+    assert (record["scale"], record["factor"]) == (0.1, 1.0)
+    assert record["size"] == pytest.approx(0.1, rel=0.1)
+    assert population.n_persons == pytest.approx(tenth[0].targets.sum(), abs=5)
+    assert "as those of a population of scale 0.1" in str(totals_page(population))
+    with pytest.raises(InputError, match=r"known_totals: add up to .* times what the weights"):
+        fitted.simulate(scale=0.5)
+    ones = Survey(survey.frame.assign(w=1.0), **ROLES)  # weights that do not stand for the country
+    scaled = Pipeline(STAGES, known_totals=margins).fit(ones, seed=1).simulate(scale=0.1)
+    assert scaled.n_persons == pytest.approx(tenth[0].targets.sum(), abs=5)
+
+
 def test_a_recipe_with_its_own_anneal_is_refused(survey, margins) -> None:
     from synthpop import Anneal
 

@@ -218,6 +218,19 @@ def test_a_sample_that_cannot_be_learned_from_is_replaced(monkeypatch: pytest.Mo
         list(fitted.replicates(1, refit="bootstrap"))
 
 
+@pytest.mark.parametrize(
+    "method", ["binned", "regression", "tree", "binned+regression", "poisson", "pmm"]
+)
+def test_amounts_of_every_method_are_learned_from_a_bootstrap_sample(method: str) -> None:
+    frame = small_frame(150).assign(jobs=lambda f: np.arange(len(f)) % 4)
+    name = "jobs" if method == "poisson" else "income"
+    step = Continuous(name, method, predictors=["age_class", "sex"], pooling="complete")
+    fitted = Pipeline([*STAGES, step]).fit(Survey(frame, **ROLES), seed=1)
+    one, two = (p.frame([name])[name].mean() for p in fitted.replicates(2, refit="bootstrap"))
+    assert one != two
+    assert one == pytest.approx(frame[name].mean(), rel=0.4)
+
+
 def test_refit_learns_the_recipe_from_another_survey() -> None:
     fitted = small_fit()
     survey = Survey(small_frame(150, seed=7), **ROLES)

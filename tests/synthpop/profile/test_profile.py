@@ -259,7 +259,35 @@ def test_a_number_in_no_blocks_is_no_household() -> None:
 def test_classes_of_ages_are_no_ages() -> None:
     frame = households().rename(columns={"age": "tranche"})
     frame["age_premier_emploi"] = np.where(frame["tranche"] >= 16, 19.0, np.nan)
-    assert profile_survey(frame).age is None
+    assert profile_survey(frame.assign(tranche=frame["tranche"] // 10)).age is None
+    assert profile_survey(frame).age == "tranche"  # by its values
+
+
+def test_ages_are_found_by_their_values_and_hours_are_none() -> None:
+    rng = np.random.default_rng(4)
+    frame = households().rename(columns={"age": "AGEP"})
+    frame["hours"] = np.where(frame["AGEP"] > 16, rng.choice([0, 20, 38, 40, 75], len(frame)), 0)
+    plain = profile_survey(frame.rename(columns={"AGEP": "age"}))
+    for name in ("AGEP", "x7"):
+        profile = profile_survey(frame.rename(columns={"AGEP": name}))
+        assert profile.age == name
+        assert profile.column(name).use == "structure"
+        assert profile.age_breaks == plain.age_breaks
+
+
+def test_ages_in_classes_stand_in_the_structure_and_are_not_moved() -> None:
+    frame = households()
+    codes = frame["age"] // 10
+    for name, column in (("age", codes), ("age_group", codes), ("agegrp", codes.map("{} x".format)),
+                         ("age", 5 * (frame["age"] // 5))):  # fmt: skip
+        data = frame.drop(columns="age").assign(**{name: column})
+        profile = profile_survey(data)
+        assert (profile.age, profile.column(name).use) == (name, "structure")
+        assert profile.age_breaks == ()
+        assert not any(item.first_age for item in profile.columns)
+        text = template_text(data, profile, "survey.csv")
+        assert "jitter" not in text
+        assert f'predictors = ["{name}", "sex"' in text
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -317,3 +345,14 @@ def test_a_number_that_may_be_the_weight_is_named(whole: bool, tmp_path) -> None
     frame.to_csv(tmp_path / "v.csv", index=False)
     text = starter_runfile(tmp_path / "v.csv", tmp_path)
     assert ("# It may be uburemere: name it above then, not below." in text) is not whole
+
+
+def test_sex_of_eu_silc_and_the_weight_of_a_body_are_variables() -> None:
+    frame = households().drop(columns="sex").rename(columns={"sex_code": "rb090"})
+    rng = np.random.default_rng(2)
+    for name in ("body_weight", "weight_kg"):
+        frame[name] = rng.normal(70, 10, len(frame)).round(1)
+    profile = profile_survey(frame)
+    assert (profile.column("rb090").use, profile.sex) == ("structure", "rb090")
+    assert [profile.column(x).use for x in ("body_weight", "weight_kg")] == ["continuous"] * 2
+    assert profile.column("old_weight").why == "a further weight"

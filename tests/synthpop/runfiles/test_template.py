@@ -55,6 +55,32 @@ def test_the_recipe_of_a_survey_keeps_what_it_shows(tmp_path: Path) -> None:
     assert (means[survey.index] / survey - 1).abs().max() < 0.05
 
 
+def test_many_variables_of_households_are_not_all_copied(tmp_path: Path) -> None:
+    frame = small_frame(120)
+    rng = np.random.default_rng(1)
+    for number in range(30):
+        answers = pd.Series(rng.integers(1, 6, frame["hid"].nunique()))
+        frame[f"h{number}"] = frame.groupby("hid").ngroup().map(answers)
+    plan = load_runfile(of_frame(frame, tmp_path))
+    structure, *others = plan.stages
+    copied = [name for name in structure.variables if name.startswith("h")]
+    assert 3 <= len(copied) <= 9
+    shared = [x.name for x in others if getattr(x, "by_household", None) == "shared"]
+    assert sorted([*copied, *shared]) == sorted(f"h{number}" for number in range(30))
+    Pipeline([structure]).fit(plan.read_survey(), seed=1)
+
+
+def test_predictors_have_no_more_combinations_than_models_can_tell_apart() -> None:
+    rng = np.random.default_rng(1)
+    frame = small_frame(600)
+    group = rng.integers(0, 30, len(frame))
+    for number in range(11):
+        moved = np.where(rng.random(len(frame)) < 0.1, rng.integers(0, 30, len(frame)), group)
+        frame[f"q{number}"] = pd.Series(moved).map("a{}".format)
+    predictors = profile_survey(frame).predictors["q10"]
+    assert 3 <= sum(name.startswith("q") for name in predictors) <= 7  # 30^7 < 2^36
+
+
 def mean_by_status(frame: pd.DataFrame, status: str, number: str, weights: np.ndarray) -> pd.Series:
     table = pd.DataFrame({"s": frame[status].astype(str), "x": frame[number], "w": weights})
     table = table.dropna(subset="x")

@@ -1,4 +1,4 @@
-"""A new stage is one class and one line of the registry: run files, pages and forms know it."""
+"""A new stage is one class with its entry: run files, pages and forms know it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from synthpop.report.recipe import steps
 from synthpop.runfiles.schema import runfile_schema
 from synthpop.stages import registry
 from synthpop.stages.base import BlockStage, StageModel
+from synthpop.stages.entry import StageEntry
 from tests.small import small_survey
 
 
@@ -54,7 +55,13 @@ class Coin(BlockStage):
     'coin coin'
     """
 
-    kind: ClassVar[str] = "coin"
+    entry: ClassVar[StageEntry] = StageEntry(
+        name="coin",
+        title="Coin",
+        question="Heads?",
+        blind_spots="the edge",
+        example={"name": "coin"},
+    )
     name: str
     heads: float = 0.5
 

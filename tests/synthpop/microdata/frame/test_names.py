@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from synthpop.microdata.frame.names import (
     AGE,
+    WEIGHT_NAME,
     columns_named_for,
     first_named,
     named_or_containing,
@@ -30,3 +33,22 @@ def test_example_of_words_of() -> None:
 def test_example_of_columns_named_for() -> None:
     assert columns_named_for("weight", ["Gewicht", "income", "rb050"]) == ["rb050", "Gewicht"]
     assert columns_named_for("household", ["HaushaltsNr", "age"]) == ["HaushaltsNr"]
+
+
+@pytest.mark.parametrize(
+    "name", ["RB050", "db090", "DB080", "PB040", "RB062", "old_weight", "PWGTP", "w", "HHGewicht",
+             "peso_per", "pond", "factor_exp", "poids_men", "Kalibrierungsgewicht"]
+)  # fmt: skip
+def test_names_of_weights_of_a_sample(name: str) -> None:
+    assert WEIGHT_NAME.search(name)
+    assert columns_named_for("weight", [name]) or name == "db090"  # of households
+
+
+@pytest.mark.parametrize(
+    "name", ["RB090", "rb090", "PB190", "DB050", "body_weight", "weight_kg", "BodyWeight",
+             "WeightKg", "birth_weight", "Körpergewicht", "Geburtsgewicht", "poids_kg",
+             "overweight", "kg"]
+)  # fmt: skip
+def test_sex_and_the_weight_of_a_body_are_no_weights_of_a_sample(name: str) -> None:
+    assert not WEIGHT_NAME.search(name)
+    assert columns_named_for("weight", [name]) == []

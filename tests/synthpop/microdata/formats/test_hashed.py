@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.runs.hashed import with_hash, without_hash
+from synthpop.microdata.formats.hashed import with_hash, without_hash
 
 
 def test_example_of_with_hash() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from synthpop.population.lock import only_writer, shares_folder
+from synthpop.microdata.formats.lock import only_writer, shares_folder
 
 
 def test_example_of_only_writer() -> None:

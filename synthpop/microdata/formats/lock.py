@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from synthpop.microdata.formats.atomic import write_text
+from synthpop.microdata.formats.atomic import make_folder, write_text
 from synthpop.microdata.formats.places import BucketPath, Place
 from synthpop.microdata.messages.errors import OutputError
 
@@ -17,8 +17,8 @@ LOCK = ".lock"
 
 
 @contextmanager
-def only_writer(root: Place) -> Iterator[str]:
-    """Hold the lock of a folder; the folder is made where it is not there.
+def only_writer(root: Place, *, private: bool = False) -> Iterator[str]:
+    """Hold the lock of a folder, which is made where it is not there (for the user alone: private).
 
     The lock ends with the process, however it ends, so that the lock file of a dead process is
     simply taken over. Yields a token that the lock file holds: a worker elsewhere that reads it
@@ -34,7 +34,7 @@ def only_writer(root: Place) -> Iterator[str]:
         return
     path = root / LOCK
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        make_folder(root, 0o700 if private else 0o777)
         token = secrets.token_hex(8)
         descriptor = _open_locked(path, token)
     except (OSError, ValueError) as problem:

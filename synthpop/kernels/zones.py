@@ -1,0 +1,129 @@
+"""Households in zones: weights under multipliers of controls, and whole numbers near them."""
+
+import numpy as np
+
+from synthpop.microdata.runs.kernel import kernel, step
+
+LARGEST = 300.0  # of the exponent of a ratio of weights
+
+
+@step
+def ratio(x, low, high):
+    """Return the ratio of a new to an old weight, its integral from 0 to x, and its slope."""
+    x = min(max(x, -LARGEST), LARGEST)
+    g = np.exp(x)
+    if g > high:
+        at = np.log(high)
+        return high, high - 1.0 + high * (x - at), 0.0
+    if g < low:
+        at = np.log(low)
+        return low, low - 1.0 + low * (x - at), 0.0
+    return g, g - 1.0, g
+
+
+@kernel
+def zone_sums(indptr, indices, data, start, multipliers, low, high, achieved, gram, value):
+    """Totals of the controls in each zone, and their derivatives by the multipliers.
+
+    indptr, indices, data: matrix of households by controls (CSR), (h, k); start (z, h): weight of
+    each household in each zone before, 0 where it cannot live; multipliers (z, k); low, high: of
+    the ratio of new to old weights; out: achieved (z, k), gram (z, k, k), value (z,).
+    """
+    for z in range(len(start)):
+        for h in range(len(indptr) - 1):
+            q = start[z, h]
+            if q == 0.0:
+                continue
+            x = 0.0
+            for i in range(indptr[h], indptr[h + 1]):
+                x += data[i] * multipliers[z, indices[i]]
+            g, integral, slope = ratio(x, low, high)
+            value[z] += q * integral
+            for i in range(indptr[h], indptr[h + 1]):
+                achieved[z, indices[i]] += q * g * data[i]
+                weighted = q * slope * data[i]
+                for j in range(indptr[h], indptr[h + 1]):
+                    gram[z, indices[i], indices[j]] += weighted * data[j]
+
+
+@kernel
+def zone_weights(indptr, indices, data, start, multipliers, low, high, out):
+    """Weights of the households in a zone, out (h,); the other arguments as in `zone_sums`."""
+    for h in range(len(indptr) - 1):
+        x = 0.0
+        for i in range(indptr[h], indptr[h + 1]):
+            x += data[i] * multipliers[indices[i]]
+        out[h] = start[h] * ratio(x, low, high)[0]
+
+
+@kernel
+def improve_counts(indptr, indices, data, may_live, weights, gap, scale, sweeps, tried, counts):
+    """Exchange households of a zone one by one until its controls come no nearer to their totals.
+
+    may_live (h,): whether the household may live in the zone; weights (h,): its weight there;
+    gap (k,): achieved less wanted, changed in place; scale (k,): what the square of a gap costs;
+    sweeps: most exchanges; tried: households looked at on each side; counts (h,): changed in place.
+    1. Rate each household by what the cost changes when one leaves, or one comes.
+    2. Of the best on each side, exchange the pair that lowers the cost most.
+    """
+    n = len(counts)
+    leave, come = np.empty(n), np.empty(n)
+    of_leaving, of_coming = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    dense = np.zeros(len(gap))
+    for _ in range(sweeps):
+        for h in range(n):
+            linear, square = 0.0, 0.0
+            for i in range(indptr[h], indptr[h + 1]):
+                linear += 2.0 * gap[indices[i]] * scale[indices[i]] * data[i]
+                square += scale[indices[i]] * data[i] * data[i]
+            # a thousandth for leaving what the weights say, so that ties go to likely households
+            off = 1e-3 / (1.0 + weights[h])
+            leave[h] = square - linear + off * (1.0 - 2.0 * (counts[h] - weights[h]))
+            come[h] = square + linear + off * (1.0 + 2.0 * (counts[h] - weights[h]))
+        n_leave = smallest(leave, counts > 0, tried, of_leaving)
+        n_come = smallest(come, may_live, tried, of_coming)
+        best, out, into = -1e-9, -1, -1
+        for a in range(n_leave):
+            i = of_leaving[a]
+            for p in range(indptr[i], indptr[i + 1]):
+                dense[indices[p]] = data[p] * scale[indices[p]]
+            for b in range(n_come):
+                j = of_coming[b]
+                if i == j:
+                    continue
+                both = leave[i] + come[j]
+                for p in range(indptr[j], indptr[j + 1]):
+                    both -= 2.0 * dense[indices[p]] * data[p]
+                if both < best:
+                    best, out, into = both, i, j
+            for p in range(indptr[i], indptr[i + 1]):
+                dense[indices[p]] = 0.0
+        if out < 0:
+            break
+        counts[out] -= 1
+        counts[into] += 1
+        for p in range(indptr[out], indptr[out + 1]):
+            gap[indices[p]] -= data[p]
+        for p in range(indptr[into], indptr[into + 1]):
+            gap[indices[p]] += data[p]
+
+
+@step
+def smallest(values, allowed, most, out):
+    """Write the positions of the smallest allowed values, at most `most`; return how many."""
+    n = 0
+    for h in range(len(values)):
+        if not allowed[h]:
+            continue
+        if n < most:
+            at = n
+            n += 1
+        elif values[h] < values[out[n - 1]]:
+            at = n - 1
+        else:
+            continue
+        while at > 0 and values[out[at - 1]] > values[h]:
+            out[at] = out[at - 1]
+            at -= 1
+        out[at] = h
+    return n

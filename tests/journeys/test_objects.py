@@ -1,0 +1,186 @@
+"""Every verb of the objects that users hold, on every recipe and source, at its defaults."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from riskeval import Comparison, ProtectionSession
+from riskeval.protection.registry import VERBS
+from synthpop import FittedPipeline, Population, Survey
+from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf
+
+SHOWN = ("__repr__", "_repr_html_")
+"""What a console and a notebook do with an object."""
+
+
+def verbs_of(cls: type[Any]) -> list[str]:
+    """Return the public methods of a class and the properties that compute, with those of display.
+
+    Slots of a record hold what it was made with: nothing is computed there.
+    """
+    kinds = (property, cached_property, classmethod, staticmethod)
+    named = {name: inspect.getattr_static(cls, name) for name in dir(cls) if name[0] != "_"}
+    return [
+        *(n for n, item in named.items() if inspect.isfunction(item) or isinstance(item, kinds)),
+        *SHOWN,
+    ]
+
+
+Call = Callable[[Any, Path], Any]  # of the object and a folder
+
+
+def plain(names: str) -> dict[str, Call]:
+    """Use verbs and properties without arguments."""
+
+    def use(it: Any, folder: Path, name: str) -> Any:
+        value = getattr(it, name)
+        return value() if callable(value) else value
+
+    return {name: partial(use, name=name) for name in names.split()}
+
+
+FITTED: dict[str, Call] = {
+    **plain("derived_survey fallbacks pooling steps summary to_frame __repr__ _repr_html_"),
+    "refit": lambda it, to: it.refit(it.survey),
+    "simulate": lambda it, to: [it.simulate(scale=SCALE), it.simulate(scale=SCALE, out=to / "p")],
+    "replicates": lambda it, to: [
+        *it.replicates(1, scale=SCALE),
+        *it.replicates(1, refit="bootstrap", scale=SCALE),
+    ],
+}
+POPULATION: dict[str, Call] = {
+    **plain("arrays block_starts columns dictionary fallbacks fields frame households in_memory"),
+    **plain("n_households n_persons plot roles scan summary survey to_arrow to_frame"),
+    **plain("__repr__ _repr_html_"),
+    "iter_blocks": lambda it, to: list(it.iter_blocks()),
+    "read_block": lambda it, to: it.read_block(0),
+    "to_csv": lambda it, to: it.to_csv(to / "people.csv"),
+    "to_parquet": lambda it, to: it.to_parquet(to / "people.parquet"),
+}
+SURVEY: dict[str, Call] = {
+    **plain("data household_index household_offsets household_order household_sizes"),
+    **plain("household_weights n_households n_persons plot sampled_units summary to_frame"),
+    **plain("__repr__ _repr_html_"),
+    "with_column": lambda it, to: it.with_column("one", np.ones(it.n_persons)),
+    "with_weights": lambda it, to: it.with_weights(np.full(it.n_persons, 2.0)),
+}
+SESSION: dict[str, Call] = {
+    **plain("add_noise cells_by_column cells_changed current_frame data history individual_risk"),
+    **plain("local_recoding local_suppression microaggregate mv_top_code original plot pram"),
+    **plain("rank_swap redo risk steps summary to_script undo undone utility"),
+    **plain("__repr__ _repr_html_"),
+    "apply": lambda it, to: it.apply("local_suppression"),
+    "load": lambda it, to: type(it).load(it.save(to / "saved")),
+    "save": lambda it, to: it.save(to / "saved"),
+    "report": lambda it, to: it.report(to / "page.html"),
+    "go_to": lambda it, to: it.go_to(0),
+    "global_recode": lambda it, to: it.global_recode("age", breaks=[0, 14, 29, 44, 64, 120]),
+    "group_categories": lambda it, to: it.group_categories(
+        "pl030", groups={"works": ["full-time", "part-time"]}
+    ),
+    "top_bottom_code": lambda it, to: it.top_bottom_code("netIncome", upper=40_000),
+    "suppress_risky": lambda it, to: it.suppress_risky("rb090", threshold=0.05),
+    "minimal_generalization": lambda it, to: it.minimal_generalization(
+        {name: ["*"] for name in KEYS}, k=2
+    ),
+    "mondrian": lambda it, to: it.mondrian(k=3),
+    "record_swap": lambda it, to: it.record_swap(
+        hierarchy=["db040"], similar=["hsize"], risk_keys=["pl030"]
+    ),
+    "create_new_id": lambda it, to: it.create_new_id("db030"),
+    "shuffle": lambda it, to: it.shuffle(formula="netIncome ~ age + rb090"),
+    "merge_household_file": lambda it, to: it.merge_household_file(
+        it.original_frame[["db030"]].drop_duplicates().assign(tenure="own")
+    ),
+    "weights": lambda it, to: it.apply("weights", strata=["db040"]),
+}
+COMPARISON: dict[str, Call] = {
+    **plain("notes plot risk_utility_map summary to_frame __repr__ _repr_html_"),
+    "report": lambda it, to: it.report(to / "page.html"),
+    "best": lambda it, to: it.best(("pmse", "tables")),
+    "described": lambda it, to: it.described("below_3"),
+    "has": lambda it, to: it.has("below_3"),
+    "rows_of": lambda it, to: it.rows_of("below_3"),
+    "title_of": lambda it, to: it.title_of("below_3"),
+    "values": lambda it, to: it.values("below_3"),
+}
+CALLS: dict[type[Any], dict[str, Call]] = {
+    FittedPipeline: FITTED,
+    Population: POPULATION,
+    Survey: SURVEY,
+    ProtectionSession: SESSION,
+    Comparison: COMPARISON,
+}
+
+OBJECTS: dict[type[Any], str] = {
+    FittedPipeline: "fitted",
+    Population: "population",
+    Survey: "learned_from",
+    ProtectionSession: "session",
+    Comparison: "comparison",
+}
+"""Class -> what of a journey is of it."""
+
+OF_THE_FILE = "works on the file of the survey, to which recipes only add what they derive"
+NOT_RUN: dict[tuple[type[Any], str], str] = {
+    (ProtectionSession, "init"): OF_THE_FILE,
+    (ProtectionSession, "minimal"): OF_THE_FILE,
+}
+"""Class and recipe that are not run -> the reason."""
+
+
+@pytest.mark.parametrize("cls", CALLS, ids=lambda cls: cls.__name__)
+def test_every_verb_is_in_the_matrix(cls: type[Any]) -> None:
+    assert sorted(CALLS[cls]) == sorted(verbs_of(cls))
+
+
+def test_the_verbs_of_a_session_are_all_methods_of_protection() -> None:
+    assert set(VERBS) <= set(SESSION)
+
+
+@pytest.mark.parametrize(
+    ("cls", "verb", "recipe", "source"),
+    [
+        pytest.param(cls, verb, *cell, id=f"{cls.__name__}.{verb}-{'-'.join(cell)}")
+        for cls, calls in CALLS.items()
+        for verb in calls
+        for cell in CELLS
+        if (cls, cell[0]) not in NOT_RUN
+    ],
+)
+def test_a_verb_answers(
+    cls: type[Any],
+    verb: str,
+    recipe: str,
+    source: str,
+    journey_of: JourneyOf,
+    tmp_path: Path,
+) -> None:
+    it = getattr(journey_of(recipe, source), OBJECTS[cls])
+    assert_an_answer(CALLS[cls][verb](it, tmp_path))
+    plt.close("all")
+
+
+def assert_an_answer(value: Any) -> None:
+    """A file is written, a population has persons, a sentence has words."""
+    assert value is not None
+    if isinstance(value, Path):
+        assert value.exists()
+    elif isinstance(value, Population | Survey):
+        assert value.n_persons > 0
+    elif isinstance(value, str):
+        assert value
+    elif isinstance(value, list):
+        assert value
+        for one in value:
+            assert_an_answer(one)
+    elif hasattr(value, "summary"):
+        assert value.summary()

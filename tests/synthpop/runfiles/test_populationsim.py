@@ -1,0 +1,163 @@
+"""Folders of PopulationSim: read, balanced and written as its users know them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from synthpop.cli import app
+from synthpop.microdata.messages.errors import InputError
+from synthpop.runfiles.populationsim import evaluate, read_zone_folder
+from tests.reference_data import SHARED
+
+EXAMPLE = SHARED / "zoo" / "populationsim_example_test"
+needs_zoo = pytest.mark.skipif(not EXAMPLE.is_dir(), reason="the folder ../shared/zoo is not here")
+
+SETTINGS = """
+geographies: [REGION, PUMA, TAZ]
+seed_geography: PUMA
+household_weight_col: WGTP
+household_id_col: hh_id
+total_hh_control: num_hh
+input_table_list:
+  - {tablename: households, filename: h.csv, rename_columns: {SERIALNO: hh_id}}
+  - {tablename: persons, filename: p.csv, rename_columns: {SERIALNO: hh_id}}
+  - {tablename: geo_cross_walk, filename: walk.csv}
+  - {tablename: TAZ_control_data, filename: taz.csv}
+  - {tablename: REGION_control_data, filename: region.csv}
+output_synthetic_population:
+  household_id: household_id
+  households: {filename: synthetic_households.csv, columns: [NP]}
+  persons: {filename: synthetic_persons.csv, columns: [AGE]}
+"""
+CONTROLS = """target,geography,seed_table,importance,control_field,expression
+num_hh,TAZ,households,1000000,HH,(households.WGTP > 0) & (households.WGTP < np.inf)
+alone,TAZ,households,1000,ALONE,households.NP == 1
+old,REGION,persons,500,OLD,persons.AGE >= 65
+"""
+
+
+def small_folder(home: Path, controls: str = CONTROLS, settings: str = SETTINGS) -> Path:
+    (home / "configs").mkdir(parents=True)
+    (home / "data").mkdir()
+    (home / "configs" / "settings.yaml").write_text(settings)
+    (home / "configs" / "controls.csv").write_text(controls)
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 5, 60)
+    ids = np.arange(1, 61)
+    tables = {
+        "h": pd.DataFrame({"SERIALNO": ids, "NP": sizes, "WGTP": 20, "PUMA": 1 + ids % 2}),
+        "p": pd.DataFrame(
+            {"SERIALNO": np.repeat(ids, sizes), "AGE": rng.integers(0, 90, sizes.sum())}
+        ),
+        "walk": pd.DataFrame({"TAZ": [10, 11, 12, 20, 21], "PUMA": [1, 1, 1, 2, 2], "REGION": 1}),
+        "taz": pd.DataFrame(
+            {"TAZ": [10, 11, 12, 20], "HH": [50, 70, 0, 90], "ALONE": [20, 0, 0, 30]}
+        ),
+        "region": pd.DataFrame({"REGION": [1], "OLD": [140]}),
+    }
+    tables["p"]["AGE"] = rng.integers(0, 90, sizes.sum())
+    tables["taz"]["ALONE"] = [20, 0, 0, 30]
+    for name, table in tables.items():
+        table.to_csv(home / "data" / f"{name}.csv", index=False)
+    return home
+
+
+def test_a_folder_is_balanced_and_written_by_the_command(tmp_path: Path) -> None:
+    folder = small_folder(tmp_path / "run")
+    outcome = CliRunner().invoke(app, ["zones", str(folder), "--seed", "1"])
+    assert outcome.exit_code == 0, outcome.output
+    households = pd.read_csv(folder / "output" / "synthetic_households.csv")
+    persons = pd.read_csv(folder / "output" / "synthetic_persons.csv")
+    assert households["TAZ"].value_counts().to_dict() == {10: 50, 11: 70, 20: 90}
+    assert set(households.columns) == {"household_id", "REGION", "PUMA", "TAZ", "NP"}
+    alone = households[households["NP"] == 1].groupby("TAZ").size()
+    assert alone.to_dict() == {10: 20, 20: 30}
+    assert persons.groupby("household_id").size().tolist() == households["NP"].tolist()
+    assert abs((persons["AGE"] >= 65).sum() - 140) <= 1
+    summary = pd.read_csv(folder / "output" / "final_summary_TAZ.csv")
+    assert (summary["num_hh_diff"] == 0).all()
+    again = CliRunner().invoke(app, ["zones", str(folder)])
+    assert again.exit_code != 0  # what is there stays
+
+
+def test_every_fault_of_the_controls_is_told_with_its_line(tmp_path: Path) -> None:
+    lines = CONTROLS + (
+        "a,BLOCK,households,1,HH,households.NP == 1\nb,TAZ,cars,1,HH,households.NP == 1\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_zone_folder(small_folder(tmp_path / "one", lines))
+    assert len(caught.value.faults) == 2
+    assert "line 5" in str(caught.value)
+    lines = CONTROLS + (
+        "c,TAZ,households,1,NIX,households.NP == 1\n"
+        "d,TAZ,households,1,HH,__import__('os').getcwd()\n"
+        "e,TAZ,persons,1,HH,households.NP == 1\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_zone_folder(small_folder(tmp_path / "two", lines))
+    assert len(caught.value.faults) == 3
+    with pytest.raises(InputError, match="household_id_col"):
+        read_zone_folder(small_folder(tmp_path / "three", settings="geographies: [TAZ]"))
+    with pytest.raises(InputError, match="is not there"):
+        read_zone_folder(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["open('x')", "households.NP.__class__", "(lambda: 1)()", "households['NP'].to_csv('x')",
+     "[].append(1)", "households.NP == ", "(" * 3_000 + "1" + ")" * 3_000, "nix.NP == 1"],
+)  # fmt: skip
+def test_expressions_run_no_code(expression: str) -> None:
+    with pytest.raises(ValueError, match=r"understood|not a column|longer"):
+        evaluate(expression, {"households": pd.DataFrame({"NP": [1, 2]})})
+
+
+def test_expressions_compare_combine_and_count() -> None:
+    tables = {"persons": pd.DataFrame({"AGE": [3, 20, 70], "SEX": ["f", "m", "f"]})}
+    for expression, wanted in (
+        ("persons.AGE.between(10, 30) | (persons.SEX == 'f')", [True, True, True]),
+        ("~(persons['AGE'] > 10)", [True, False, False]),
+        ("persons.AGE.isin([3, 70]) & (persons.SEX != 'm')", [True, False, True]),
+        ("persons.AGE * 2 - 6 <= 34", [True, True, False]),
+    ):
+        assert evaluate(expression, tables).tolist() == wanted
+
+
+@needs_zoo
+@pytest.mark.parametrize(
+    ("arguments", "totals"),
+    [((), 237), (("--configs", "configs_flex", "--data", "data_flex"), 202),
+     (("--configs", "configs_mp"), 237)],
+)  # fmt: skip
+def test_examples_of_populationsim_run_unedited(
+    arguments: tuple[str, ...], totals: int, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(EXAMPLE, tmp_path / "example")
+    outcome = CliRunner().invoke(app, ["zones", str(folder), "--seed", "1", *arguments])
+    assert outcome.exit_code == 0, outcome.output
+    assert f"{totals} known totals" in " ".join(outcome.output.split())
+    summary = pd.read_csv(folder / "output" / "final_summary_TAZ.csv")
+    assert (summary["num_hh_diff"] == 0).all()
+
+
+@needs_zoo
+def test_some_zones_get_new_households(tmp_path: Path) -> None:
+    folder = shutil.copytree(EXAMPLE, tmp_path / "example")
+    for name, more in (("before", ()), ("after", ("--repop",))):
+        call = ["zones", str(folder), "--seed", "1", "--out", str(tmp_path / name), *more]
+        assert CliRunner().invoke(app, call).exit_code == 0
+    before, after = (
+        pd.read_csv(tmp_path / name / "synthetic_households.csv") for name in ("before", "after")
+    )
+    new = pd.read_csv(EXAMPLE / "data" / "repop_taz_controls.csv")
+    counts = after.groupby("TAZ").size()
+    assert counts[new["TAZ"]].tolist() == new["HHBASE"].tolist()
+    others = [frame[~frame["TAZ"].isin(new["TAZ"])] for frame in (before, after)]
+    sizes = [frame.groupby(["TAZ", "NP"]).size() for frame in others]
+    pd.testing.assert_series_equal(*sizes)
