@@ -18,7 +18,15 @@ from riskeval import (
     write_assessment,
     write_judgement,
 )
-from synthpop import load_demo_survey, write_profile
+from synthpop import (
+    Categorical,
+    Pipeline,
+    Structure,
+    load_demo_survey,
+    open_population,
+    write_profile,
+    write_report,
+)
 from tests.page_snapshots import facts_of, same_fact, snapshot_of, texts_of
 from tests.synthpop.microdata.messages.test_language import entries, forms
 from tests.test_pages_in_a_browser import PAGES
@@ -186,3 +194,19 @@ def test_the_check_finds_what_is_left() -> None:
     assert leftovers("Szenario 2 within 0.05 von income", english) == ["within", "0.05"]
     assert "Replicated" in leftovers("Replicated uniques", english)
     assert leftovers("Templ 2017, Gleichung 3.5; Franconi and Polettini 2004", english) == []
+
+
+def test_notes_of_fallbacks_are_german_also_of_a_stored_population(tmp_path: Path) -> None:
+    survey = load_demo_survey()
+    recipe = Pipeline(
+        [Structure(["age", "rb090"]), Categorical("pb220a", predictors=["rb090"])],
+        rules=["age < 60"],
+    )
+    recipe.fit(survey, seed=1).simulate(scale=0.2, out=tmp_path / "run")
+    population = open_population(tmp_path / "run")
+    assert any("2,765 survey persons" in note.what for note in population.fallbacks)
+    write_report(tmp_path / "page.html", survey, population, language="de")
+    texts = texts_of((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert [text for text in texts if "2.765 Personen der Erhebung" in text]
+    english = english_words()
+    assert [text for text in set(texts) if leftovers(text, english) or "2,765" in text] == []

@@ -17,6 +17,8 @@ from typing import Any, ParamSpec, Self
 from synthpop.microdata.messages.language import current_language, gettext, use_language
 
 P = ParamSpec("P")
+WRITERS: dict[str, Callable[..., Message]] = {}
+"""Functions that make messages, by name: what a record may name."""
 
 
 class Message(str):
@@ -71,6 +73,28 @@ def _again(made: Callable[..., Message], args: tuple[Any, ...], values: Any) -> 
     return made(*args, **values)
 
 
+def to_record(value: Any) -> Any:
+    """Return what a message was made from as plain values for JSON; other values as they are."""
+    if isinstance(value, Message):
+        values = {name: to_record(item) for name, item in value.values.items()}
+        return {"write": value.function.__name__, "args": to_record(value.args), "values": values}
+    if isinstance(value, (list, tuple)):
+        return [to_record(item) for item in value]
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return value
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def from_record(value: Any) -> Any:
+    """Return the message of `to_record`; KeyError where nothing writes like that."""
+    if isinstance(value, list):
+        return [from_record(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    values = {name: from_record(item) for name, item in value["values"].items()}
+    return WRITERS[value["write"]](*from_record(value["args"]), **values)
+
+
 def written(function: Callable[P, str]) -> Callable[P, Message]:
     """Let a function that writes values in the current language return a `Message`."""
 
@@ -78,6 +102,7 @@ def written(function: Callable[P, str]) -> Callable[P, Message]:
     def made(*args: P.args, **values: P.kwargs) -> Message:
         return Message(function, *args, **values)
 
+    WRITERS[function.__name__] = made
     return made
 
 
