@@ -73,7 +73,7 @@ def test_a_page_says_what_it_said(name: str, tmp_path: Path) -> None:
     facts = facts_of((tmp_path / "page.html").read_text(encoding="utf-8"))
     stored = snapshot_of(name).read_text(encoding="utf-8").splitlines()
     changed = [pair for pair in zip(facts, stored, strict=False) if not same_fact(*pair)]
-    assert changed[:3] == [], "python -m tests.page_snapshots writes them anew: read the difference"
+    assert changed[:3] == [], "python -m tests.page_snapshots rewrites them: read the difference"
     assert len(facts) == len(stored)
 
 

@@ -22,7 +22,7 @@ class SyntheticRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
+        One row per number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
         `lower`, `upper` (interval of the value), `baseline`, `against` (what the baseline is),
         `excess`, `excess_lower`, `excess_upper` (success on the original beyond that on the
         hold-out), `above_among_all` (whether the excess is clear even as the most striking of all
@@ -109,7 +109,7 @@ class SyntheticRisk(TableResult):
         return list(dict.fromkeys(title_of(row["attack"], row["target"]) for row in chosen))
 
     def summary(self) -> str:
-        """Say what each attack found, one line a number, and what was left out."""
+        """Say what each attack found, one line per number, and what was left out."""
         lines = [self._verdict()]
         if self.no_strangers and self.above:
             lines.append(f"{self.no_strangers}.")

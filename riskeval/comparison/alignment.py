@@ -35,7 +35,7 @@ class Aligned:
     # original for measures that match levels: numeric columns that the release coarsened are
     # coarsened too, as an intruder who knows a person would do
     x_keys: pd.DataFrame
-    shared: list[dict[str, Any]]  # one row a variable: see `COLUMNS`
+    shared: list[dict[str, Any]]  # one row per variable: see `COLUMNS`
     not_compared: dict[str, str]  # why a variable is not compared
     # original level -> level, by variable, where the original was brought to other levels
     rules: dict[str, Mapping[Any, Any]]

@@ -118,7 +118,7 @@ def _inference(request: CompareRequest, aligned: Aligned) -> dict[str, Any]:
 def compare_estimates(
     request: CompareRequest, aligned: Aligned
 ) -> tuple[list[Measurement], pd.DataFrame]:
-    """Overlap of the confidence intervals of the estimates: numbers, and one row an estimate."""
+    """Overlap of the confidence intervals of the estimates: numbers, and one row per estimate."""
     infos = [OVERLAP, OVERLAP_DOMAINS, DIFFERENCE]
     if not request.indicators:
         return not_measured(infos, message("no estimate was specified")), pd.DataFrame(
@@ -287,7 +287,7 @@ def _nothing(aligned: Aligned, item: Indicators, why: str) -> pd.DataFrame:
 def compare_regressions(
     request: CompareRequest, aligned: Aligned
 ) -> tuple[list[Measurement], pd.DataFrame]:
-    """Overlap of the intervals of coefficients: numbers, and one row a coefficient."""
+    """Overlap of the intervals of coefficients: numbers, and one row per coefficient."""
     infos = [REGRESSION_OVERLAP, SAME_CONCLUSIONS]
     if not request.regressions:
         return not_measured(infos, message("no regression was named")), pd.DataFrame(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskUtilityMap(Result):
-    """Risk against utility, one point a release.
+    """Risk against utility, one point per release.
 
     Attributes
     ----------

@@ -30,11 +30,11 @@ class Comparison(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a release, the original first: `kind`, `family`, `parameter`, `records`,
-        `linkable`, and one column a number, named as in `measures` (sensitive variables after a
+        One row per release, the original first: `kind`, `family`, `parameter`, `records`,
+        `linkable`, and one column per number, named as in `measures` (sensitive variables after a
         colon: ``disco: health``).
     measures : DataFrame
-        One row a release and number: `release`, `group` ("risk" or "utility"), `part` ("file
+        One row per release and number: `release`, `group` ("risk" or "utility"), `part` ("file
         risk", "link risk", "attribution risk" or "utility"), `measure`, `target`, `name`, `title`,
         `value`, `unit`, `records` (that a share refers to), `baseline`, `against`, `lower`,
         `upper`, `better` ("low" or "high"), `limit`, `within` (None where nothing is asked or the
@@ -42,16 +42,16 @@ class Comparison(TableResult):
         `single` (whether it is that of one record), `limit_source`, `meaning`, `source`, `note`
         (why there is no value, or how it was obtained).
     overlaps : DataFrame
-        One row a release, estimate and domain ("all" first): `records` (of the original in the
+        One row per release, estimate and domain ("all" first): `records` (of the original in the
         domain, with a value), `safe` (whether external readers may see it), `original`,
         `released`, `relative` (percent), the four bounds, `overlap`, `note`.
     regressions : DataFrame
-        One row a release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
+        One row per release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
     shared : DataFrame
-        One row a release and variable: `role`, `compared`, `how`, `levels_original`,
+        One row per release and variable: `role`, `compared`, `how`, `levels_original`,
         `levels_release`, `levels_shared`.
     releases : DataFrame
-        One row a release: `release`, `kind`, `family`, `parameter`, `records`, `linkable`,
+        One row per release: `release`, `kind`, `family`, `parameter`, `records`, `linkable`,
         `weighted`, `notes`, `few_changes` (variables that changed in so few records that utility
         numbers would tell a value; external pages leave the numbers of this release out).
     roles : dict

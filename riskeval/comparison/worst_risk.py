@@ -18,7 +18,7 @@ WORST_RISK = MeasureInfo(
 CHANCE = (
     "linking at random", "drawing without keys", "shuffled target",
     "persons outside the original", "real persons", "the original", "guessing",
-    "guessing the commonest level",
+    "guessing the most frequent level",
 )  # fmt: skip
 """Baselines that an intruder reaches without the release, which are taken off both risks."""
 CONDITIONAL = ("tcap",)

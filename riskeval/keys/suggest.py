@@ -188,7 +188,7 @@ release: id. The suggestions rest on names, labels and values: check them.
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     if frame.empty:
         faults = Faults("suggest_roles")
-        faults.add("data", "there are no rows", hint="Give a file with one row a record.")
+        faults.add("data", "there are no rows", hint="Give a file with one row per record.")
         faults.raise_if_any()
     special = _roles_by_name(frame)
     columns = [
@@ -208,8 +208,8 @@ def _roles_by_name(frame: pd.DataFrame) -> dict[str, ColumnRole]:
         )
     for role, suggested, why in (
         ("household", "household", message("ids that repeat, named like those of households")),
-        ("person", "identifier", message("another value in each record")),
-        ("psu", "design", message("a sampling unit: it tells where a person lives")),
+        ("person", "identifier", message("unique in every record")),
+        ("psu", "design", message("a sampling unit, which reveals where a person lives")),
     ):
         remaining = [c for c in frame.columns if c not in columns]
         suitable = (c for c in columns_named_for(role, remaining) if _suits(role, frame[c]))
@@ -268,7 +268,7 @@ def _role_of(column: pd.Series, label: str) -> ColumnRole:
     if match is not None:
         return _role_of_concept(column, *match)
     if n_values == n and (not numeric or _whole(column)):
-        return _column(column, "identifier", message("another value in each record"))
+        return _column(column, "identifier", message("unique in every record"))
     if numeric and n_values > FEW_NUMBERS and singles > NEARLY_UNIQUE:
         why = message(
             "{share} of the records have a value that no other has", share=percent(singles, 0)
@@ -276,13 +276,17 @@ def _role_of(column: pd.Series, label: str) -> ColumnRole:
         return _column(column, "numeric", why)
     if numeric and n_values > FEW_NUMBERS:
         why = message(
-            "a number with {n} values; a numeric key where others know it", n=count(n_values)
+            "a number with {n} values; a numeric key if known to outsiders", n=count(n_values)
         )
         return _column(column, "none", why)
     if not numeric and n_values > max(MOST_LEVELS, n * NEARLY_UNIQUE):
         why = message("text with {n} values: read it before you release it", n=count(n_values))
         return _column(column, "identifier", why)
-    return _column(column, "none", message("neither name nor label says what it measures"))
+    return _column(
+        column,
+        "none",
+        message("not recognised (name and label were checked in English and German only)"),
+    )
 
 
 def _role_of_concept(column: pd.Series, concept: Concept, by_name: bool) -> ColumnRole:
@@ -329,7 +333,7 @@ def _without_copies(frame: pd.DataFrame, columns: Sequence[ColumnRole]) -> list[
                     item = replace(
                         item,
                         role="none",
-                        why=message("tells the same as {column}", column=other.name),
+                        why=message("carries the same information as {column}", column=other.name),
                     )
                     break
         distinct.append(item)

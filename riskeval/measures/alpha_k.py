@@ -63,7 +63,7 @@ class AlphaKAnonymity(Result):
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `f` and `share`."""
+        """One row per record: `f` and `share`."""
         return pd.DataFrame({"f": self.f, "share": self.share})
 
     def summary(self) -> str:

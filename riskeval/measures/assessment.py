@@ -29,7 +29,7 @@ class Assessment(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a number: ``measure`` (name in the registry), ``number`` (its title), ``name``,
+        One row per number: ``measure`` (name in the registry), ``number`` (its title), ``name``,
         ``target``, ``value``, ``unit``, ``records``, ``lower`` and ``upper`` (where the number has
         a range), ``limit``, ``within`` (True, False, or None where nothing is asked), ``meaning``,
         ``note``, ``limit_source`` and ``source``.

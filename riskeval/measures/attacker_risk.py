@@ -36,7 +36,7 @@ class AttackerRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row an intruder: `attacker`, `highest` (of a record), `mean` (over records), `above`
+        One row per intruder: `attacker`, `highest` (of a record), `mean` (over records), `above`
         (records with a risk above the threshold), `share_above`. The risk of the marketer, who
         matches everybody, is the mean; the other columns are missing there.
     prosecutor, journalist : float64, shape (n,)

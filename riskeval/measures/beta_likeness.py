@@ -58,7 +58,7 @@ class BetaLikeness(Result):
         return int((self.gain > beta * (1 + 1e-12)).sum())
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `gain`."""
+        """One row per record: `gain`."""
         return pd.DataFrame({"gain": self.gain})
 
     def summary(self) -> str:

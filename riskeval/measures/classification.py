@@ -60,7 +60,7 @@ class ClassificationRisk(Result):
     n: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a non-zero entry: ``released_size``, ``original_size``, ``records``."""
+        """Return one row per non-zero entry: ``released_size``, ``original_size``, ``records``."""
         values = self.matrix.to_numpy()
         i, j = np.nonzero(values)
         return pd.DataFrame(

@@ -52,7 +52,7 @@ class FrequencyCounts(Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a distinct key: the key, `records`, sum of `weights`, and counts `f`, `F`."""
+        """One row per distinct key: the key, `records`, sum of `weights`, and counts `f`, `F`."""
         return self.keys.frame().assign(
             records=self.keys.counts.astype(np.int64),
             weights=self.keys.weights,
@@ -85,7 +85,7 @@ class FrequencyCounts(Result):
         return pd.DataFrame({"size": size, "cells": cells})
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `f` and `F`."""
+        """One row per record: `f` and `F`."""
         return pd.DataFrame({"f": self.f, "F": self.F})
 
     def summary(self) -> str:

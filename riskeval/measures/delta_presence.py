@@ -46,7 +46,7 @@ class DeltaPresence(Result):
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a person of the population: `probability`."""
+        """One row per person of the population: `probability`."""
         return pd.DataFrame({"probability": self.probability})
 
     def summary(self) -> str:

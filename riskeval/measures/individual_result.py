@@ -165,7 +165,7 @@ class IndividualRisk(Result):
         return float(ordered[n_below - 1]) if n_below else float(global_risk)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `risk`, `f`, `F` and, with households, `household_risk`."""
+        """One row per record: `risk`, `f`, `F` and, with households, `household_risk`."""
         columns = {"risk": self.risk, "f": self.f, "F": self.F}
         if self.household_risk is not None:
             columns["household_risk"] = self.household_risk

@@ -62,7 +62,7 @@ class KAnonymity(Result):
         return np.flatnonzero(self.f < k * (1 - 1e-12))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a k: `violations`, `share` of the records and `weighted_violations`."""
+        """One row per k: `violations`, `share` of the records and `weighted_violations`."""
         n = max(len(self.f), 1)
         frame = pd.DataFrame({"violations": self.violations}).rename_axis("k")
         frame["share"] = frame["violations"] / n

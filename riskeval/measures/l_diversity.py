@@ -60,7 +60,7 @@ class LDiversity(Result):
 
     @property
     def l(self) -> pd.DataFrame:  # noqa: E743 - the letter of the literature
-        """Smallest value over all records: one row a sensitive variable, one column a kind."""
+        """Smallest value over all records: one row per sensitive variable, one column per kind."""
         table = {
             name: [self.per_record[f"{name}_{kind}"].min() for kind in KINDS]
             for name in self.sensitive

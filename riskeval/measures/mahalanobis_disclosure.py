@@ -85,7 +85,7 @@ class MahalanobisDisclosure(Result):
     k2: float
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record: ``distance``, ``risky1``, ``risky2``."""
+        """Return one row per record: ``distance``, ``risky1``, ``risky2``."""
         return pd.DataFrame(
             {"distance": self.distance, "risky1": self.risky1, "risky2": self.risky2}
         )

@@ -29,7 +29,7 @@ class OutlierRisk(Result):
     Attributes
     ----------
     per_variable : DataFrame
-        One row a variable: ``variable``, ``values`` (records with a value), ``threshold`` (the
+        One row per variable: ``variable``, ``values`` (records with a value), ``threshold`` (the
         percentile; NaN with `by`, where each group has its own), ``above`` (records at or above
         it), ``isolated`` (of these, records whose nearest other value is farther than `reach`),
         ``largest_share`` (part of the largest value in the sum of absolute values).
@@ -47,7 +47,7 @@ class OutlierRisk(Result):
     by: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record: ``above``, ``isolated``."""
+        """Return one row per record: ``above``, ``isolated``."""
         return pd.DataFrame({"above": self.above, "isolated": self.isolated})
 
     def summary(self) -> str:

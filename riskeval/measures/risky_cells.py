@@ -36,7 +36,7 @@ class RiskyCells(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a combination of keys: ``keys`` (their names, joined by " x "), ``dimension``,
+        One row per combination of keys: ``keys`` (their names, joined by " x "), ``dimension``,
         ``threshold``, ``cells`` (non-empty ones), ``unsafe_cells`` (with frequency at most the
         threshold), ``unsafe_records`` (records in them) and ``share`` of the records.
     per_record : int64 array, shape (n,)

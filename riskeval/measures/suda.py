@@ -92,7 +92,7 @@ class Suda(Result):
         return (self.smallest_msu > 0) & (self.smallest_msu < len(self.keys))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record.
+        """Return one row per record.
 
         ``score``, ``dis_score``, ``n_msu``, ``smallest_msu`` and ``<key>_contribution``.
         """
@@ -189,7 +189,7 @@ def suda(
     Parameters
     ----------
     data : DataFrame, shape (n, ...)
-        One row a record; not changed.
+        One row per record; not changed.
     keys : sequence of str, length m
         Columns that an intruder may know; values are compared as categories.
     max_size : int, optional

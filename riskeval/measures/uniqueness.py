@@ -37,7 +37,7 @@ class PopulationUniqueness(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a method ("pitman", "zayatz", "snb"): ``population_uniques`` (persons of the
+        One row per method ("pitman", "zayatz", "snb"): ``population_uniques`` (persons of the
         population alone with their key), ``share`` of the population, ``sample_uniques`` (how
         many of the sample uniques are population uniques: tau_1), ``probability`` (that a sample
         unique is a population unique) and ``note``. NaN where a method has no solution.

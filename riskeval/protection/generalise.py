@@ -190,7 +190,7 @@ def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int)
     Returns
     -------
     DataFrame
-        One row a node: a column of levels for each key, ``height`` (sum of levels), ``below_k``.
+        One row per node: a column of levels for each key, ``height`` (sum of levels), ``below_k``.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     column : str
         A categorical, text, whole-number or bool column.
     groups : mapping

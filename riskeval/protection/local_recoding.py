@@ -124,7 +124,7 @@ def local_recoding(
     released = frame.copy(deep=False)
     for j, sequence in enumerate(sequences):
         released[sequence.name] = _recoded(frame[sequence.name], sequence, levels[:, j])
-    # 3. Count anew
+    # 3. Count again
     cell = _verified(_coded(sequences, levels), number, k)
     group = np.where((levels > 0).any(axis=1), cell, -1)
     groups = np.unique(group[group >= 0])

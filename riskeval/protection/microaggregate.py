@@ -82,7 +82,7 @@ def microaggregate(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns
         "gower" takes any columns; a column of numbers counts as numbers there, so make codes
         categorical first.
@@ -134,7 +134,7 @@ def microaggregate(
     Returns
     -------
     Protected
-        ``details``: ``groups`` (group of each record, -1 for none; one column a variable for the
+        ``details``: ``groups`` (group of each record, -1 for none; one column per variable for the
         methods that take each for itself), ``group_sizes`` (number of groups by size),
         ``information_loss`` (100 SSE / SST on standardised variables, records without missing
         values).

@@ -24,7 +24,7 @@ from synthpop.microdata.messages.text import plural
 
 @same_library
 def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = None) -> Protected:
-    """Cut the file into regions of at least k records and give each region one value a key.
+    """Cut the file into regions of at least k records and give each region one value per key.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
         parameters={"keys": names, "k": k, "household": household},
         notes=[
             message(
-                "{n} of {min} to {n_2}; counted anew, every combination of the keys has at "
+                "{n} of {min} to {n_2}; recounted, every combination of the keys has at "
                 "least {k} records.",
                 n=plural(len(sizes), "region"),
                 min=sizes.min(),

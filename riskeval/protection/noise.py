@@ -77,7 +77,7 @@ def add_noise(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns
     method : str or NoiseMethod
         With X the data, S their covariance, a the `level` and m the mean:

@@ -41,7 +41,7 @@ class Order:
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # whether the verb keeps signs itself, as by never mixing values of different sign
     verb_keeps_signs: bool = True
-    # variables that are masked together for all members: one row a household, of one size
+    # variables that are masked together for all members: one row per household, of one size
     household_keys: tuple[str, ...] = ()
     k: int = 1  # households that such a table needs
 
@@ -131,7 +131,7 @@ def once_a_household(
         details |= masked.details
     if shared:
         assert homes is not None
-        # 1. one row a household, with the value that its members have
+        # 1. one row per household, with the value that its members have
         table = _one_row_each(frame, shared, homes)
         result = run(table, shared, None)
         for name in shared:

@@ -189,7 +189,7 @@ def _perturbed(
 ) -> tuple[np.ndarray, _Drawn]:
     """Return new codes of all records and what was drawn; add sentences about it to `notes`."""
     homes = job.homes
-    if homes is not None and name in homes.variables:  # one row a household, then copied
+    if homes is not None and name in homes.variables:  # one row per household, then copied
         rows = homes.first_filled(codes >= 0)
         notes.append(
             message("{name}: once for each of {n}.", name=name, n=plural(len(homes), "household"))
@@ -219,7 +219,7 @@ def _perturbed(
 def _column(
     codes: np.ndarray, levels: tuple[Any, ...], of_record: np.ndarray, name: str, job: _Job
 ) -> _Drawn:
-    """Perturb a column, given by one row a record or a household (`of_record`)."""
+    """Perturb a column, given by one row per record or a household (`of_record`)."""
     kind, pairs = job.plan[name]
     labels, groups = job.strata[0], job.strata[1][of_record]
     weight = None if job.weight is None else job.weight[of_record]

@@ -88,7 +88,7 @@ def rank_swap(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns, each swapped for itself
     p : float, between 0 and 1, optional
         Largest difference in rank as a share of the records with a value: 0.05 (the default) is
@@ -120,7 +120,7 @@ def rank_swap(
     Returns
     -------
     Protected
-        ``details``: table ``ranks`` with one row a variable: ``p``, ``reach`` (largest difference
+        ``details``: table ``ranks`` with one row per variable: ``p``, ``reach`` (largest difference
         allowed, in the largest stratum), ``not_swapped`` (records that found nobody), ``narrow``
         (records in strata with a reach below 3), ``extremes_stayed`` (strata whose largest or
         smallest value is still on its own record), ``correlation`` (of the released with the

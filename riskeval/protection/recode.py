@@ -36,7 +36,7 @@ def global_recode(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     column : str
         A numeric column or an ordered categorical one.
     breaks : sequence or int

@@ -28,7 +28,7 @@ class Protected(Result):
         The file after protection: the same rows, index, column order and types as the input;
         only the columns of `changes` can differ.
     changes : DataFrame
-        One row a column that the method worked on: ``column``, ``cells`` (values that differ from
+        One row per column that the method worked on: ``column``, ``cells`` (values that differ from
         the input), ``share`` (of the records), ``suppressed`` (cells that were filled and are now
         missing), ``type_before``, ``type_after``.
     method : str

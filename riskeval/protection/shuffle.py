@@ -48,7 +48,7 @@ def shuffle(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     formula : str
         ``"income + savings ~ age + sex + age:sex"``: confidential numeric columns on the left,
         columns that stay on the right; ``~ 1`` for none. Names, ``+`` and ``:`` only; nothing is
@@ -156,7 +156,7 @@ def _shuffled(
     frame: pd.DataFrame, model: Formula, formula: str, method: str, streams: Streams,
     household_scores: tuple[np.ndarray, ...], keep_signs: Sequence[str],
 ) -> Protected:  # fmt: skip
-    """Shuffle the responses of a model, one row a unit, with household scores before and after."""
+    """Shuffle the responses of a model, one row per unit; household scores before and after."""
     responses = [factor.column for factor in model.responses]
     values = numbers(frame, responses)
     columns, continuous = design(Faults("shuffle"), frame, model)

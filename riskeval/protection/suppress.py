@@ -174,7 +174,7 @@ def local_suppression(
     else:
         outcome = outcome_of(codes, job.suppress(codes, None), attack, {})
     hidden = (outcome.codes < 0) & (codes >= 0)
-    # 3. Count anew, and say what holds
+    # 3. Count again, and say what holds
     smallest = job.verified(outcome.released, strict=not plan.withstands)
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
     return protected(

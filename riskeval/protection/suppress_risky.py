@@ -42,7 +42,7 @@ def suppress_risky(
     data : DataFrame or Arrow table, n records
     column : str, or sequence of str
         The column to suppress, usually a key variable; of several, the least important one is
-        suppressed first, the risk estimated anew, and the next one suppressed where it still is
+        suppressed first, the risk re-estimated, and the next one suppressed where it still is
         too high.
     risk : array of shape (n,), or a result with such an array as ``risk``; optional
         Risk of each record in the order of the file, for one column. Default: the individual risk
@@ -91,7 +91,7 @@ def suppress_risky(
     check_columns(faults, frame, dict.fromkeys(names), "column to suppress")
     numbers = None if risk is None else _read_risk(faults, risk, len(frame))
     if risk is not None and len(names) > 1:
-        faults.add("risk", "is for one column", hint="Leave it out: it is estimated anew.")
+        faults.add("risk", "is for one column", hint="Leave it out: it is re-estimated.")
     ranks = np.arange(len(names)) if importance is None else read_ranks(faults, names, importance)
     check(faults, {"threshold": Between(None, None)}, {"threshold": threshold})
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
@@ -170,7 +170,7 @@ def _suppressed(
         columns = join(intruder.names)
         notes.append(
             message(
-                "Estimated anew on {columns}{after}, {still} still have.",
+                "Re-estimated on {columns}{after}, {still} still have.",
                 columns=columns,
                 after=after,
                 still=count(still),

@@ -41,7 +41,7 @@ def top_bottom_code(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     column : str
         A numeric column or an ordered categorical one.
     upper, lower : number or category, optional

@@ -47,7 +47,7 @@ def mv_top_code(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns
     alpha : float in (0, 1)
         Records whose squared Mahalanobis distance is above the 1 - alpha quantile of the

@@ -1,4 +1,4 @@
-"""Numbers of all members masked together: one row a household, households of one size at a time."""
+"""Mask numbers of all members together: one row per household, one size at a time."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def mask_whole_households(
 def _wide(
     frame: pd.DataFrame, members: np.ndarray, shared: Sequence[str], personal: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, tuple[str, np.ndarray]]]:
-    """One row a household; column -> the variable and the records it stands for, shape (h, s)."""
+    """One row per household; column -> the variable and the records it stands for, shape (h, s)."""
     table = frame.iloc[members[:, 0]].reset_index(drop=True)
     cells = {name: (name, members) for name in shared}
     columns = {}

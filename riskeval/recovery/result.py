@@ -29,11 +29,11 @@ class Recovery(Result):
     Attributes
     ----------
     cells : DataFrame
-        One row a filled cell: ``row`` (position, from 0), ``column``, ``value``, ``rule``,
+        One row per filled cell: ``row`` (position, from 0), ``column``, ``value``, ``rule``,
         ``source``, ``support`` (visible records on which it rests), ``round``, and ``right``
         (bool, with an original only).
     sources : DataFrame
-        One row a rule, source and column: ``rule``, ``source``, ``column``, ``cells``, ``cases``
+        One row per rule, source and column: ``rule``, ``source``, ``column``, ``cells``, ``cases``
         (visible cells on which it was tried), ``agreement`` (share of them on which it is
         right), and ``right`` with an original.
     data : DataFrame, n records
@@ -97,7 +97,7 @@ class Recovery(Result):
         return self.sources
 
     def by_column(self) -> pd.DataFrame:
-        """One row a column: ``holes``, ``filled``, and ``right`` with an original."""
+        """One row per column: ``holes``, ``filled``, and ``right`` with an original."""
         table = pd.DataFrame({"holes": pd.Series(dict(self.holes), dtype="int64")})
         table["filled"] = self.cells["column"].value_counts().reindex(table.index, fill_value=0)
         if self.n_right is not None:
@@ -183,7 +183,7 @@ def make_result(
 
 
 def _cells(fills: Sequence[Fill]) -> pd.DataFrame:
-    """One row a filled cell, in the order in which they were filled."""
+    """One row per filled cell, in the order in which they were filled."""
     sizes = [len(fill.rows) for fill in fills]
 
     def each(values: Sequence[Any], dtype: Any) -> np.ndarray:
@@ -206,7 +206,7 @@ def _cells(fills: Sequence[Fill]) -> pd.DataFrame:
 
 
 def _sources(fills: Sequence[Fill], cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a rule, source and column; `cells` in the order of the fills."""
+    """One row per rule, source and column; `cells` in the order of the fills."""
     counts = ["cells", "right"] if "right" in cells else ["cells"]
     names = ["rule", "source", "column", *counts, "cases", "agreement"]
     lines: dict[tuple[str, str, str], dict[str, Any]] = {}

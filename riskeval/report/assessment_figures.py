@@ -100,7 +100,7 @@ def risk_distribution(result: IndividualRisk) -> Figure:
 
 @styled
 def sample_against_population(counts: FrequencyCounts) -> Figure:
-    """Estimated population frequency F against sample frequency f, one point a distinct key.
+    """Estimated population frequency F against sample frequency f, one point per distinct key.
 
     At most 5,000 points, evenly spread over the keys in the order of F; the line is F = f.
     """

@@ -214,7 +214,7 @@ def _first(comparison: Comparison) -> str:
 
 
 def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, Any]:
-    """One row a release: limits, risk before and after by two intruders, utility, Pareto front."""
+    """One row per release: limits, risk by two intruders before and after, utility, front."""
     first = maps[0]
     rows = []
     row: Any
@@ -277,7 +277,7 @@ def _scenario(comparison: Comparison) -> str:
             "the true values of {numeric} of everybody",
             numeric=numeric,
         )
-    return text + (". " + message("Nothing is said about an intruder who knows more."))
+    return text + (". " + message("An intruder who knows more is not covered."))
 
 
 def _roles(comparison: Comparison) -> list[tuple[str, str]]:

@@ -52,7 +52,7 @@ def draw_comparison(comparison: Comparison) -> Figure | None:
 
 @styled
 def draw_map(result: RiskUtilityMap) -> Figure:
-    """Draw risk against utility, one point a release, paths of parameters, and the Pareto front.
+    """Draw risk against utility, one point per release, paths of parameters, and the Pareto front.
 
     Releases of one family are joined in the order of their parameter, which stands beside the
     point; the original is the grey cross; the front is the broad grey line. Coinciding points are

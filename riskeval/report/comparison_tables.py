@@ -27,7 +27,7 @@ NO_LIMIT = message("no published limit: compare the releases")
 
 
 def number_table(comparison: Comparison, group: str) -> Table:
-    """One row a number of a part, one column a release."""
+    """One row per number of a part, one column per release."""
     releases = [str(name) for name in comparison.table.index]
     measures = comparison.measures[comparison.measures["part"] == group]
     rows = []
@@ -75,7 +75,7 @@ def limits_table(comparison: Comparison) -> Table:
 
 
 def overlap_table(comparison: Comparison) -> Table:
-    """One row an estimate and domain: the original, and each release with its overlap."""
+    """One row per estimate and domain: the original, and each release with its overlap."""
     known = comparison.overlaps[comparison.overlaps["original"].notna()]
     releases = [str(name) for name in comparison.table.index if name != ORIGINAL]
     rows = []
@@ -104,7 +104,7 @@ def overlap_table(comparison: Comparison) -> Table:
 
 
 def overlap_cells(comparison: Comparison) -> Table | None:
-    """Return overlaps as a table of coloured cells: one row an estimate, one column a release.
+    """Return overlaps as a table of coloured cells: one row per estimate, one column per release.
 
     Of more than 60 rows those over all records stay, and the domains with the least overlap.
     """
@@ -156,7 +156,7 @@ def _overlap(value: float) -> str:
 
 
 def regression_tables(comparison: Comparison) -> list[dict[str, Any]]:
-    """One table a model: coefficients of the original and of the releases that share the model.
+    """One table per model: coefficients of the original and of the releases that share the model.
 
     A release with coarser levels has a model of its own, to which the original is fitted too.
     """
@@ -198,7 +198,7 @@ def _coefficient(rows: Any, term: str) -> str:
 
 
 def files_table(comparison: Comparison, external: bool) -> Table:
-    """One row a file: what it is and how its records relate to those of the original."""
+    """One row per file: what it is and how its records relate to those of the original."""
     rows = []
     row: Any
     for row in comparison.releases.itertuples():

@@ -223,7 +223,7 @@ def _caveats(session: ProtectionSession) -> list[str]:
     sentences = [
         message(
             "Every number of the risk depends on the keys: they stand for what an intruder "
-            "is thought to know. Nothing is said about an intruder who knows more."
+            "is thought to know. An intruder who knows more is not covered."
         ),
         message(
             "A missing value agrees with every value when records are counted. Key values "

@@ -25,7 +25,7 @@ def limit_cell(one: Measurement) -> Markup:
 
 
 def riskiest_records(risk: IndividualRisk | None) -> dict[str, Any] | None:
-    """Return the table of the records with the highest individual risk, one row a distinct key."""
+    """Return the records with the highest individual risk, one row per distinct key."""
     if risk is None or not len(risk.risk):
         return None
     keys = risk.counts.keys

@@ -33,7 +33,7 @@ class BeforeAfter(Result):
     Attributes
     ----------
     table : DataFrame
-        One row a number, with columns ``original`` and ``current``.
+        One row per number, with columns ``original`` and ``current``.
     text : str
     measurements : mapping of "original" and "current" to a mapping of row to Measurement
         What each number means; of utility, those of the registry by (about, number).

@@ -41,7 +41,7 @@ class PlanSearch(Result):
     Attributes
     ----------
     plans : DataFrame
-        One row a plan that was carried out in full, in the order of the search: `plan` (number),
+        One row per plan that was carried out in full, in the order of the search: `plan` (number),
         `steps` (text), `risk`, `loss`, `cells_lost` (share of the key cells that became missing),
         one column for each other risk, `within` (all limits are met), `front`.
     steps : mapping of int to tuple of Step

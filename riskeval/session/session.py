@@ -225,7 +225,7 @@ class ProtectionSession(SessionVerbs, Shown):
         return self.go_to(self._position + _allowed("steps", steps, len(self.undone)))
 
     def history(self) -> pd.DataFrame:
-        """One row a step in effect: `verb`, `arguments`, `seed`, and what it changed if it ran."""
+        """One row per step in effect: `verb`, `arguments`, `seed`, and what it changed."""
         return history_of(self.steps, self._changes)
 
     @property

@@ -128,7 +128,7 @@ def arguments(parameters: Mapping[str, Any]) -> str:
 
 
 def history_of(steps: Sequence[Step], changes: Mapping[int, tuple[int, int]]) -> pd.DataFrame:
-    """Return one row a step; `changes` are cells and records changed, by number of the step."""
+    """Return one row per step; `changes` are cells and records changed, by number of the step."""
     rows = []
     for number, step in enumerate(steps, start=1):
         cells, records = changes.get(number, (None, None))

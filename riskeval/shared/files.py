@@ -83,7 +83,7 @@ def read_weights(
         faults.add(
             argument,
             f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
-            hint="Give one weight a record.",
+            hint="Give one weight per record.",
         )
         return None
     return check_weights(faults, values, argument)

@@ -207,7 +207,7 @@ def joined(*notes: str) -> str:
 
 
 def measurement_table(measurements: Iterable[Measurement]) -> pd.DataFrame:
-    """Return one row a measurement, with everything that its info and itself say."""
+    """Return one row per measurement, with everything that its info and itself say."""
     rows: list[dict[str, Any]] = [
         {
             "name": one.info.name,

@@ -27,7 +27,7 @@ class MissingLoss(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a variable: `variable`, `original`, `released` (missing values), `new` (missing in
+        One row per variable: `variable`, `original`, `released` (missing values), `new` (missing in
         the release only, m_j), `filled` (missing in the original only), `percent` (new ones, mp_j),
         `percent_original`, `percent_released`. `new` and `filled` are -1 and `percent` is the
         difference of the two percentages where rows are not paired.
@@ -140,8 +140,8 @@ class Entropy(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a variable: `variable`, `original`, `released`, `difference` (released - original),
-        `relative` (difference in percent of the original), `categories_original`,
+        One row per variable: `variable`, `original`, `released`, `difference` (released less
+        original), `relative` (difference in percent of the original), `categories_original`,
         `categories_released`.
     missing : str
     """

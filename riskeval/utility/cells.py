@@ -42,10 +42,10 @@ class CellChanges(TableResult):
     Attributes
     ----------
     cells : DataFrame
-        One row a cell, margins included: the variables ("all" in a margin), `original`,
-        `released`, and one column a metric.
+        One row per cell, margins included: the variables ("all" in a margin), `original`,
+        `released`, and one column per metric.
     table : DataFrame
-        One row a metric: `mean`, `median`, `q90`, `largest`.
+        One row per metric: `mean`, `median`, `q90`, `largest`.
     false_zero, false_nonzero : int
         Cells that are empty in the release only, and in the original only.
     unit : str

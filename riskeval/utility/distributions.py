@@ -23,7 +23,7 @@ from synthpop.microdata.statistics.weighted import quantile
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistributionDistance(TableResult):
-    """Distances between distributions, one row a variable; 0 is no loss, 1 the largest.
+    """Distances between distributions, one row per variable; 0 is no loss, 1 the largest.
 
     Attributes
     ----------

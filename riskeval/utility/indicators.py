@@ -31,7 +31,7 @@ class IndicatorComparison(TableResult):
     variable : str
     indicators : tuple of str
     table : DataFrame
-        One row an indicator and domain ("all" first): `indicator`, `domain`, `original`,
+        One row per indicator and domain ("all" first): `indicator`, `domain`, `original`,
         `released`, `difference` (bias: released - original), `relative` (absolute difference in
         percent of the original), `variance_original`, `variance_released`, `relative_variance`
         (absolute difference in percent of the original variance), `mse` (difference squared +

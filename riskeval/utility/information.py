@@ -69,7 +69,7 @@ class InformationLoss(Result):
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a measure: `measure`, `value`."""
+        """One row per measure: `measure`, `value`."""
         names = ["il1", "il1s", "eigenvalues", "robust_eigenvalues", "correlations"]
         names += ["inverse_correlations", "mahalanobis"]
         return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})

@@ -34,7 +34,7 @@ class TableDistances(TableResult):
     size : int
         Variables of a table.
     table : DataFrame
-        One row a table, the largest total variation first: `variables`, `total_variation`, `ut`,
+        One row per table, the largest total variation first: `variables`, `total_variation`, `ut`,
         `ut2`, `aitchison`, `hellinger`, `n_cells`, `empty_original`, `empty_released`.
     mean : float
         Mean total variation.

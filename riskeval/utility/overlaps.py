@@ -127,7 +127,7 @@ class IntervalOverlap(TableResult):
     coverage : float
         Mean share of the original intervals that the released ones cover.
     table : DataFrame
-        One row a term and domain: `term`, `domain`, `original`, `released` (estimates),
+        One row per term and domain: `term`, `domain`, `original`, `released` (estimates),
         `lower_original`, `upper_original`, `lower_released`, `upper_released`, `overlap`,
         `coverage`.
     level : float

@@ -40,7 +40,7 @@ class PredictionQuality(Result):
     per_record: np.ndarray
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a measure: `measure`, `value`."""
+        """One row per measure: `measure`, `value`."""
         return pd.DataFrame({"measure": ["mean", "median"], "value": [self.mean, self.median]})
 
     def summary(self) -> str:

@@ -106,7 +106,7 @@ class Propensity(Result):
     seed: int
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a measure: `measure`, `value`."""
+        """One row per measure: `measure`, `value`."""
         names = ["pmse", *UNDER_THE_NULL, "specks", "share"]
         return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})
 

@@ -29,7 +29,7 @@ class RegressionComparison(TableResult):
     formula : str
     family : str
     table : DataFrame
-        One row a coefficient: `term`, `original`, `released`, `difference`, `relative` (absolute
+        One row per coefficient: `term`, `original`, `released`, `difference`, `relative` (absolute
         difference in percent of the original), `se_original`, `se_released`, the four bounds,
         `overlap`, `coverage`, `standardised` (absolute difference in standard errors of the
         original) and `same_conclusion` (both intervals leave out zero on the same side, or both

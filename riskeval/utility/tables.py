@@ -60,7 +60,7 @@ class TableDistance(Result):
     left_out : dict
         Levels that only one of the files has, by variable, where they were left out.
     cells : DataFrame
-        One row an occupied cell: the levels, `original`, `released`, `difference`,
+        One row per occupied cell: the levels, `original`, `released`, `difference`,
         `relative` (difference / original) and `root` (difference of square roots).
     """
 
@@ -81,7 +81,7 @@ class TableDistance(Result):
     cells: pd.DataFrame
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a measure: `measure`, `value`."""
+        """One row per measure: `measure`, `value`."""
         names = ["ut", "ut2", "aitchison", "total_variation", "hellinger"]
         return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})
 

@@ -30,7 +30,7 @@ class CrossValidation(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a candidate, the best first: `variable`, `candidate`, the scores (lower is better;
+        One row per candidate, the best first: `variable`, `candidate`, the scores (lower is better;
         see `cross_validate`), `difference` of the first score to the best candidate and its
         `standard_error` over the folds, `zero` (weighted share of persons whose own value was
         predicted with probability zero; numbers: who got no draws with a value) and `fallbacks`
@@ -285,7 +285,7 @@ def _prepared(
 
 
 def _ranked(by_fold: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
-    """One row a candidate: weighted means over the folds, the best first."""
+    """One row per candidate: weighted means over the folds, the best first."""
     aside = ("candidate", "fold", "n", "weight", "weight_values")
     columns = [str(column) for column in by_fold if column not in aside]
     of_values = [column for column in columns if column.startswith(("crps", "pinball"))]

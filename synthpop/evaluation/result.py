@@ -31,7 +31,7 @@ class FitReport(Result):
     Attributes
     ----------
     distances : DataFrame
-        One row a comparison: `measure` ("tvd" total variation, "ks" Kolmogorov-Smirnov,
+        One row per comparison: `measure` ("tvd" total variation, "ks" Kolmogorov-Smirnov,
         "agreement", "correlation", "indicator" differences), `variable`, `crossed` (the second
         variable of a two-way table, else ""), `scope` ("all", "households" by stratum and size,
         "mean over <group>", "largest over <group>", "pairs of members", "members per household",

@@ -31,7 +31,7 @@ def curve(table: pd.DataFrame, names: FigureNames) -> Figure:
 
 @styled
 def curves_by_group(table: pd.DataFrame, names: FigureNames) -> Figure:
-    """Draw one panel a group, the 12 with most sample persons at most."""
+    """Draw one panel per group, the 12 with most sample persons at most."""
     name = str(table["variable"].iloc[0])
     size = table.groupby("level", sort=False)["n_sample"].first()
     levels = set(size.nlargest(MOST_PANELS).index)
@@ -42,7 +42,7 @@ def curves_by_group(table: pd.DataFrame, names: FigureNames) -> Figure:
 
 @styled
 def curves_of_parts(table: pd.DataFrame, names: FigureNames) -> Figure:
-    """Draw one panel a variable."""
+    """Draw one panel per variable."""
     groups = [(names.short(str(name)), rows)
               for name, rows in table.groupby("variable", sort=False)]  # fmt: skip
     units = {names.units.get(str(name), "") for name in table["variable"].unique()}

@@ -16,7 +16,7 @@ NAMED = len(OKABE_ITO)
 
 @styled
 def objective_trace(trace: pd.DataFrame) -> Figure:
-    """Draw the sum of absolute differences against the proposals, one line a region."""
+    """Draw the sum of absolute differences against the proposals, one line per region."""
     figure = new_figure(HALF, 2.6)
     axes = figure.subplots()
     regions = list(trace.groupby("region", sort=False))

@@ -217,7 +217,7 @@ class FittedPipeline(FittedRecipe):
             Default: the seed of this fit.
         same_pooling : bool
             Whether models of classes take over how strongly strata and pairs of predictors are
-            shrunk, which this fit has chosen by cross-validation; else it is chosen anew. Shares
+            shrunk, which this fit has chosen by cross-validation; else it is chosen again. Shares
             and means of groups are then calibrated in a smaller pilot too (3, not 16 times the
             households), from the factors of this fit on.
         on_event : callable, optional
@@ -293,7 +293,7 @@ class FittedPipeline(FittedRecipe):
         correction, all from the roles of the survey (psu, design_strata, fpc). A bootstrap sample
         that cannot be calibrated or fitted is replaced by another one, ten times at most. How
         strongly strata and pairs of predictors are shrunk is that of the fit, as smoothing
-        parameters are in most bootstraps: all else is learned anew.
+        parameters are in most bootstraps: all else is learned again.
         `estimate_over_replicates` makes standard errors and intervals of the replicates.
         """
         faults = Faults("replicates")

@@ -1,4 +1,4 @@
-"""Replicates whose spread is that of the survey: learned anew from bootstrap samples of it."""
+"""Replicates whose spread is that of the survey: learned again from bootstrap samples of it."""
 
 from __future__ import annotations
 

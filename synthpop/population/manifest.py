@@ -116,7 +116,7 @@ class StepRecord:
     gap: float  # sum of absolute differences to the known totals
     margins: Mapping[str, list[Any]]  # table of cells, column -> values
     moved_later: float = 0.0  # sum of absolute changes of these totals by later steps
-    # the cells counted afresh at the end, where later steps moved them
+    # the cells recounted at the end, where later steps moved them
     cells_at_the_end: Mapping[str, list[Any]] | None = None
     # numbers and tables of this kind of step only
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -238,7 +238,7 @@ class Population(Result):
         return [field.name for field in self._chosen(columns)]
 
     def households(self, columns: Sequence[str] | Literal["shared"] = ()) -> pd.DataFrame:
-        """Return one row a household: its id, stratum and size, and columns that members share.
+        """Return one row per household: its id, stratum and size, and columns that members share.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class Population(Result):
         return f"<{self.summary()}>"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return what the columns are: name, label, kind, levels; one row a column."""
+        """Return what the columns are: name, label, kind, levels; one row per column."""
         roles = {name: role for role, name in asdict(self.roles).items() if name}
         rows = [
             {

@@ -79,7 +79,7 @@ class SurveyProfile(Result):
         return [item for item in self.columns if item.use in uses]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return column, use, why and note, one row a column."""
+        """Return column, use, why and note, one row per column."""
         rows = [
             {
                 "column": item.name,

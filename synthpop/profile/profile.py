@@ -33,7 +33,7 @@ def profile_survey(data: Any) -> SurveyProfile:
     Parameters
     ----------
     data : DataFrame or another table
-        One row a person.
+        One row per person.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def profile_survey(data: Any) -> SurveyProfile:
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     if frame.empty:
         raise InputError.of(
-            "survey", "rows", "there are none", "Give a file with one row a person."
+            "survey", "rows", "there are none", "Give a file with one row per person."
         )
     return _Profiler(frame).profile()
 
@@ -118,7 +118,7 @@ class _Profiler(ColumnReader):
                 if columns[other].use == "left out":
                     continue
                 if dependence.is_copy(name, other, self.frame, self.codes):
-                    why = message("tells the same as {column}", column=other)
+                    why = message("carries the same information as {column}", column=other)
                     columns[name] = replace(item, use="left out", why=why, detail=other)
                     break
 

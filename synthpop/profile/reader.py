@@ -232,9 +232,7 @@ class ColumnReader:
         unique = int(codes.max()) + 1 == len(codes) and len(codes) > 1
         unique = unique and (values is None or (len(codes) > FEW_NUMBERS and are_whole(values)))
         if unique and name not in (self.age, self.sex):
-            return ColumnProfile(
-                name, message("left out"), message("an id: another value in each row")
-            )
+            return ColumnProfile(name, message("left out"), message("an id: unique in every row"))
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             return ColumnProfile(
                 name, message("left out"), message("a date: derive a number or classes from it")

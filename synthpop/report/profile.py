@@ -53,7 +53,7 @@ def write_profile(
     ----------
     path : path
     data : DataFrame or another table
-        One row a person.
+        One row per person.
     profile : SurveyProfile, optional
         Default `profile_survey` of the data.
     title : str, optional
@@ -137,7 +137,7 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     columns_by_problem: dict[str, list[Any]] = {
         "values that may stand for missing in {names}": codes,
         "rare levels in {names}": [item.name for item in profile.columns if "rare" in item.note],
-        "nothing at all in {names}": [name for name in frame if frame[name].isna().all()],
+        "no values at all in {names}": [name for name in frame if frame[name].isna().all()],
     }
     problems = [
         message(text, names=join(names)) for text, names in columns_by_problem.items() if names
@@ -206,7 +206,7 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
     if profile.predictors.get(item.name):
         sentences.append(
             message(
-                "Predictors that tell most of it: {names}.",
+                "Strongest predictors: {names}.",
                 names=join(profile.predictors[item.name]),
             )
         )

@@ -244,7 +244,7 @@ def _one_in(rate: float) -> str:
 
 
 def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
-    """One row a scenario: worst case, true zeros among it, and the expected case."""
+    """One row per scenario: worst case, true zeros among it, and the expected case."""
     body = []
     records = [_strength(part) for _, part in rows.groupby("scenario")]
     reach = max((r["tau"] for r in records if np.isfinite(r["tau"])), default=0.0)

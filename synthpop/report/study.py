@@ -262,7 +262,7 @@ def _worst(rows: Any, level: float, critical: float) -> list[dict[str, str]]:
                 )
             )
             advice = message(
-                "Ask which step makes it: leave out non-response, contamination, calibration."
+                "Find the step that causes it: leave out non-response, contamination, calibration."
             )
         if coverage_miss(row, level, critical) > NOTABLE_MISS:
             parts.append(message("coverage of {coverage}", coverage=percent(row["coverage"], 1)))

@@ -1,4 +1,4 @@
-"""One row a variable: its type, a small plot of the difference, and all its tables folded."""
+"""One row per variable: its type, a small plot of the difference, and all its tables folded."""
 
 from __future__ import annotations
 

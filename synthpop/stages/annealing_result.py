@@ -46,10 +46,10 @@ class Annealed(Result):
         Row of the input whose value of the split column each person has; None where every person
         has their own, as no household came from another region.
     margins : DataFrame
-        One row a cell: margin, cell, level, target, before, achieved, difference; counted afresh
+        One row per cell: margin, cell, level, target, before, achieved, difference; recounted
         in the result.
     regions : DataFrame
-        One row a region: households and persons before and after, gap (sum of absolute
+        One row per region: households and persons before and after, gap (sum of absolute
         differences) before and after, converged, proposals, exchanged (households that are no
         longer those of the input), from_other_regions (households that came from another region),
         copies (households that are the same as another one of the

@@ -237,8 +237,8 @@ class Distributed(Result):
     data : DataFrame
         The population, rows as they were, with the new column.
     margins : DataFrame
-        One row a cell: margin, region, area, cell, level, given (as in the table), target (given,
-        scaled to what the region has, in whole numbers), achieved, difference; counted afresh.
+        One row per cell: margin, region, area, cell, level, given (as in the table), target (given,
+        scaled to what the region has, in whole numbers), achieved, difference; recounted.
     converged : bool
     tolerance : float
     proposals : int

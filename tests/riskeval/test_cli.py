@@ -113,7 +113,7 @@ def test_assess_writes_a_page_and_says_what_the_numbers_mean(folder: Path) -> No
     assert "2-anonymity" in done.stdout
     page = (folder / "assess.html").read_text(encoding="utf-8")
     assert "Risk of the small survey" in page
-    assert "What most needs a look" in page
+    assert "Main issues" in page
     assert "<svg" in page
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
 
@@ -172,7 +172,7 @@ def test_protect_writes_file_and_report_and_repeats_with_a_seed(folder: Path) ->
 
     assert records("safe.csv") == records("again.csv") != records("other.csv")
     first = (folder / "safe.csv").read_bytes()
-    assert first != (folder / "again.csv").read_bytes()  # the order is drawn anew each time
+    assert first != (folder / "again.csv").read_bytes()  # the order is drawn again each time
 
 
 def test_protect_keeps_the_order_where_the_plan_says_so(folder: Path) -> None:

@@ -161,7 +161,7 @@ def tcap(
 
 
 def _records(table: CrossTable, people: FileClasses, tau: float) -> pd.DataFrame:
-    """What drawing among the released persons of somebody's class tells, one row a person."""
+    """What drawing among the released persons of somebody's class tells, one row per person."""
     largest, level = table.matched.most()
     in_class = table.matched.in_class(people.believed_class)
     weap = _share(np.where(in_class > 0, largest[people.believed_class], 0), in_class)

@@ -28,7 +28,7 @@ class Attribution(CountingResult, TableResult):
         ``measure``, ``value``, ``n`` (units or records it is a mean over), ``meaning``, ``mean``,
         ``lower``, ``upper``; see `tcap`.
     per_record : DataFrame
-        One row an original person, looked for or not. ``cap``: probability to draw the right level
+        One row per original person, looked for or not. ``cap``: probability to draw the right level
         among synthetic records with the same keys,
         NaN where there are none; ``weap``: share of the most frequent level among them (NaN
         likewise); ``targeted``: `weap` reaches `tau`; ``right``: the most frequent level is the

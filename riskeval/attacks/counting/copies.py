@@ -56,7 +56,7 @@ class CopiedValues(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a kind ("amounts", "shares", "compositions"): `n`, units of the original that have
+        One row per kind ("amounts", "shares", "compositions"): `n`, units of the original that have
         something of the kind which no other has; `copied`, those of them whose own stands in the
         release; `rate`, `lower`, `upper`; `by_chance`, the same rate for values close by that are
         nobody's (missing for compositions); `holdout`, the rate of persons outside the original.

@@ -41,7 +41,7 @@ class Disco(CountingResult):
     intervals : Intervals
         Of the measures over original units.
     excess : Excess or None
-        DiSCO of those looked for against that of the hold-out; None without one.
+        DiSCO of those looked for against that of the hold-out; None if there is none.
     common : DataFrame
         Levels that may be common knowledge: ``key``, ``key_level`` (empty for the level by
         itself), ``level`` of the target, ``disclosed`` (original records that are DiSCO),

@@ -115,7 +115,7 @@ class ReplicatedUniques(CountingResult):
 
 
 def with_intervals(shares: dict[str, float], intervals: Intervals) -> pd.DataFrame:
-    """Return one row a measure: ``measure``, ``share``, ``mean``, ``lower``, ``upper``."""
+    """Return one row per measure: ``measure``, ``share``, ``mean``, ``lower``, ``upper``."""
     table = intervals.table.reindex(list(shares)).reset_index(names="measure")
     table.insert(1, "share", list(shares.values()))
     return table

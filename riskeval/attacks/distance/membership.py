@@ -224,7 +224,7 @@ class _Scores:
     places: np.ndarray
 
     def to_frame(self, original: np.ndarray, holdout: np.ndarray) -> pd.DataFrame:
-        """One row a judged unit, with its row in its file."""
+        """One row per judged unit, with its row in its file."""
         sizes = [len(self.members), len(self.strangers)]
         return pd.DataFrame(
             {

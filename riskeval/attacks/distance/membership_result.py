@@ -28,7 +28,7 @@ class Membership(Result):
     excess : Excess
         `auc` beyond 0.5.
     panel : DataFrame
-        One row an attack: ``attack``, ``auc``, ``lower``, ``upper``, ``strangers`` (how many).
+        One row per attack: ``attack``, ``auc``, ``lower``, ``upper``, ``strangers`` (how many).
     advantage : float
         Largest difference of true and false positive rates over all cuts of the score; above 0 by
         chance too.

@@ -34,7 +34,7 @@ class ReplicatedRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a scenario and accuracy (and target, when there are several): `scenario`,
+        One row per scenario and accuracy (and target, when there are several): `scenario`,
         `accuracy`, `tau` (mean over populations), `sd`, `lower`, `upper` (t interval of the mean),
         `smallest`, `largest`, `rate` (mean tau divided by the number of records), and means of
         `tau_literal`, `tau_zero` and, where they exist, `tau_baseline`, `tau_expected` with
@@ -140,7 +140,7 @@ def scenario_replicates(
     confidence : float in (0, 1)
         Of the t interval of the mean; NaN for one population.
     seed : int, optional
-        Wrong keys and models of scenario 5 are drawn anew for each population.
+        Wrong keys and models of scenario 5 are drawn again for each population.
     on_event : callable, optional
         Gets an `Event` for every population, and those of `intruder_scenarios`.
     sample, keys, target, accuracy, intervals, scenarios, weights, uniqueness, missing, \

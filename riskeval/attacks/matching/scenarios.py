@@ -52,7 +52,7 @@ class IntruderRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a scenario and accuracy: `scenario`, `accuracy` (NaN for a target of categories),
+        One row per scenario and accuracy: `scenario`, `accuracy` (NaN for a target of categories),
         `tau` (expected number of sample records disclosed; of households in attacks on
         households), `rate` (tau divided by the number of records) with its 95 % Wilson interval
         `lower`, `upper` (which persons are in the sample), `tau_literal`, `rate_literal`
@@ -65,7 +65,7 @@ class IntruderRisk(TableResult):
         part of the population, `false_matches`; with `uniqueness` `tau_unique` and
         `rate_unique`; with a hold-out `n_holdout` and `rate_holdout`.
     per_record : DataFrame
-        One row a record of the sample, in its order: `sample_unique`, `n_matches` (missing where
+        One row per record of the sample, in its order: `sample_unique`, `n_matches` (missing where
         not looked for), with weights `alone` (probability that the record is in the register and
         alone there), `target`, `predicted` (scenario 5; missing when not asked for) and
         ``scenario_<s>_<accuracy>``, the probability (0 or 1 where there is no interval) that the

@@ -21,7 +21,7 @@ from synthpop.microdata.statistics.intervals import wilson
 
 ACCURACY = 0.05
 CONFIDENCE = 0.95
-GUESSING = "guessing the commonest level"
+GUESSING = "guessing the most frequent level"
 DISCLOSED = "records disclosed by an intruder who matches or predicts"
 SCENARIOS = attribution(
     "scenarios",

@@ -37,7 +37,7 @@ class Rapid(Result):
         What the strongest model finds about the original beyond what it finds about strangers, on
         those who can be compared, with Newcombe's interval corrected for the choice of the model.
     panel : DataFrame
-        One row a model: ``model``, ``rate``, ``lower``, ``upper``, and with a hold-out
+        One row per model: ``model``, ``rate``, ``lower``, ``upper``, and with a hold-out
         ``holdout_rate``, ``excess``, ``excess_lower``, ``excess_upper``.
     by_tolerance : dict
         Rate within each tolerance; empty for a categorical target.

@@ -98,7 +98,7 @@ class RecordLinkage(Result):
     method: str
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a released record."""
+        """Return one row per released record."""
         names = ("nearest", "score", "own_score", "linked", "linked_second")
         return pd.DataFrame({name: getattr(self, name) for name in names})
 

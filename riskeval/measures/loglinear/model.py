@@ -119,7 +119,7 @@ def loglinear_risk(
     Parameters
     ----------
     data : DataFrame, shape (n, ...)
-        The sample, one row a person; not changed.
+        The sample, one row per person; not changed.
     keys : sequence of str
         Columns that span the key table; every combination of their observed levels is a cell.
     weights : str or float array, shape (n,)

@@ -95,7 +95,7 @@ class LogLinearRisk(Result):
     bound: float
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record: `lambda`, `pi`, `risk_unique`, `risk_match`, `risk`, ...
+        """Return one row per record: `lambda`, `pi`, `risk_unique`, `risk_match`, `risk`, ...
 
         With households also `household_risk`.
         """

@@ -55,7 +55,7 @@ class ModelChoice(Result):
     formula : str
         For `loglinear_risk`; numbers are written as categories.
     path : DataFrame
-        One row a step: ``step``, ``added``, ``b1``, ``z1``, ``b2``, ``z2``, ``tau1``, ``tau2``.
+        One row per step: ``step``, ``added``, ``b1``, ``z1``, ``b2``, ``z2``, ``tau1``, ``tau2``.
     risk : LogLinearRisk
         The measures under the chosen model.
     criterion : str

@@ -222,7 +222,7 @@ class Dictionary:
         return cls.from_dict(entries)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a variable, labels as text "1 = male; 2 = female"; see `from_frame`."""
+        """Return one row per variable, labels as text "1 = male; 2 = female"; see `from_frame`."""
         rows = [
             {
                 "variable": v.name,
@@ -265,7 +265,7 @@ class Dictionary:
             name = str(cells.pop("variable", ""))
             if not name or name in entries:
                 what = "stands in the table twice" if name else "a row has no variable"
-                faults.add(name or "variable", what, hint="Give one row a variable.")
+                faults.add(name or "variable", what, hint="Give one row per variable.")
                 continue
             entries[name] = _entry_of_row(faults, name, cells)
         with faults.gathering():

@@ -53,7 +53,7 @@ class Survey(Result):
 
     Parameters
     ----------
-    data : DataFrame, Arrow table or Population, one row a person
+    data : DataFrame, Arrow table or Population, one row per person
         See `Population.survey` for one with the roles that it has.
     weight : str or None
         Column of person weights: positive, finite, never missing. None, to be said explicitly:
@@ -300,7 +300,7 @@ class Survey(Result):
         return survey.with_column(name, survey.weights)
 
     def with_column(self, name: str, values: Any) -> Survey:
-        """Return the survey with one column added or replaced; `values` has one entry a row."""
+        """Return the survey with one column added or replaced; `values` has one entry per row."""
         if len(values) != self.n_persons:
             what = f"has {plural(len(values), 'value')} for {plural(self.n_persons, 'person')}"
             raise InputError.of("survey", name, what)
