@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from riskeval.attacks.clusters import variance_of_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.intervals import newcombe
 
@@ -91,16 +92,17 @@ class Excess:
 
         The distance to the lower end is stretched by the ratio of the normal quantiles.
         """
-        return self.difference > (self.difference - self.lower) * self._stretch(n_attacks)
+        return self.difference > (self.difference - self.lower) * self.stretch(n_attacks)
 
     def is_below_among(self, n_attacks: int) -> bool:
         """Whether strangers are attacked with more success, as the most striking of so many.
 
         Then the hold-out holds no strangers, or persons of another kind.
         """
-        return self.difference < (self.difference - self.upper) * self._stretch(n_attacks)
+        return self.difference < (self.difference - self.upper) * self.stretch(n_attacks)
 
-    def _stretch(self, n_attacks: int) -> float:
+    def stretch(self, n_attacks: int) -> float:
+        """Return how much wider the interval is as one of so many attacks."""
         from scipy.stats import norm
 
         one, family = (
@@ -154,8 +156,18 @@ def caution_of(ones: Iterable[Excess | None]) -> str:
     return f" {texts[0]}" if texts else ""
 
 
-def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[float, float, float]:
+def auc(
+    members: np.ndarray,
+    others: np.ndarray,
+    confidence: float,
+    clusters: tuple[np.ndarray | None, np.ndarray | None] = (None, None),
+    design: float = 1.0,
+) -> tuple[float, float, float]:
     """Area under the ROC curve with its interval; equal scores count one half.
+
+    Scores are in the order of their files; `clusters` are the households of members and of others,
+    where they are known. Households and neighbouring records may be alike; `design` is the effect
+    on the variance where they are and nothing tells who belongs together.
 
     The interval is that of DeLong, DeLong and Clarke-Pearson (1988). Where one side has fewer than
     25 scores, or all scores are separated, it is that of Newcombe (2006, method 5), whose variance
@@ -177,7 +189,8 @@ def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[flo
     z = float(norm.ppf((1 + confidence) / 2))
     variance = 0.0
     if min(n, m) >= FEW:
-        variance = above.var(ddof=1) / n + below.var(ddof=1) / m
+        variance = variance_of_mean(above, clusters[0]) + variance_of_mean(below, clusters[1])
+        variance *= design
     if variance <= 0:
         return area, _score_end(area, n, m, z, 0.0), _score_end(area, n, m, z, 1.0)
     half = z * float(np.sqrt(variance))

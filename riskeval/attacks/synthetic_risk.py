@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.registry import ATTACKS
+from riskeval.attacks.synthetic_verdict import synthetic_verdict
+from riskeval.verdict.verdict import Finding, ReleaseVerdict
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import TableResult
@@ -50,16 +52,23 @@ class SyntheticRisk(TableResult):
     story: str
     seed: int
     no_strangers: str = ""
+    dropped: tuple[str, ...] = ()
+    file_evidence: tuple[Finding, ...] = ()
+
+    @property
+    def verdict(self) -> ReleaseVerdict:
+        """What speaks against publishing the file; without a hold-out it cannot be cleared."""
+        return synthetic_verdict(self, self.file_evidence)
 
     @property
     def above(self) -> list[str]:
         """Attacks that find clearly more on the original than on strangers, each by itself."""
-        return self._titles(self.table["excess_lower"] > 0)
+        return self.titles(self.table["excess_lower"] > 0)
 
     @property
     def above_together(self) -> list[str]:
         """Those of them that chance does not explain even as the most striking of all attacks."""
-        return self._titles(self.table["above_among_all"])
+        return self.titles(self.table["above_among_all"])
 
     @property
     def copies(self) -> str:
@@ -104,15 +113,30 @@ class SyntheticRisk(TableResult):
             others=others,
         )
 
-    def _titles(self, rows: pd.Series) -> list[str]:
+    def title(self, attack: str, target: str) -> str:
+        """Return the name of an attack with its target."""
+        return title_of(attack, target)
+
+    def titles(self, rows: pd.Series) -> list[str]:
+        """Return the attacks of some rows of the table."""
         chosen = self.table[rows].to_dict("records")
         return list(dict.fromkeys(title_of(row["attack"], row["target"]) for row in chosen))
 
     def summary(self) -> str:
-        """Say what each attack found, one line per number, and what was left out."""
-        lines = [self._verdict()]
+        """Say what each attack found, one line a number, and what was left out."""
+        n_attacks = plural(len(self.results), "attack")
+        skipped = f", {len(self.skipped)} {gettext('left out')}" if self.skipped else ""
+        lines = [self.verdict.summary(), f"{n_attacks}{skipped}."]
         if self.no_strangers and self.above:
             lines.append(f"{self.no_strangers}.")
+        if self.dropped:
+            lines.append(
+                message(
+                    "Left out, since no value of the original stands in the synthetic file: "
+                    "{dropped}.",
+                    dropped=", ".join(self.dropped),
+                )
+            )
         if self.story:
             lines.append(self.story)
         for row in self.table.to_dict("records"):
@@ -142,64 +166,6 @@ class SyntheticRisk(TableResult):
             )
         )
         return joined_by("\n", lines)
-
-    def _verdict(self) -> str:
-        """The first line: what is known to be wrong, or that nothing is known."""
-        n_attacks = plural(len(self.results), "attack")
-        skipped = f", {len(self.skipped)} {gettext('left out')}" if self.skipped else ""
-        if self.above_together:
-            others = [title for title in self.above if title not in self.above_together]
-            weaker = (
-                ("; " + message("weaker signs: {name}", name=joined_by("; ", others)))
-                if others
-                else ""
-            )
-            return message(
-                "The synthetic file tells more about persons of the original than about "
-                "strangers: {above_together}{weaker} ({n_attacks}{skipped}).",
-                above_together=joined_by("; ", self.above_together),
-                weaker=weaker,
-                n_attacks=n_attacks,
-                skipped=skipped,
-            )
-        if self.above:
-            return message(
-                "Signs that the synthetic file reveals more about persons of the original than "
-                "about strangers, which could also arise by chance in {n_attacks}: "
-                "{above}{skipped}.",
-                n_attacks=n_attacks,
-                above=joined_by("; ", self.above),
-                skipped=skipped,
-            )
-        copies = self.copies or self.near_copies
-        copies = (
-            (" " + message("But {copies}: look for copied records.", copies=copies))
-            if copies
-            else ""
-        )
-        if self.no_strangers:
-            return message(
-                "No verdict: {no_strangers} ({n_attacks}{skipped}).{copies}",
-                no_strangers=self.no_strangers,
-                n_attacks=n_attacks,
-                skipped=skipped,
-                copies=copies,
-            )
-        if self.table["excess"].isna().all():
-            return message(
-                "No verdict: without a hold-out, the risk of having taken part cannot be "
-                "separated from what the keys reveal about anybody "
-                "({n_attacks}{skipped}).{copies}",
-                n_attacks=n_attacks,
-                skipped=skipped,
-                copies=copies,
-            )
-        return message(
-            "No attack finds clearly more about persons of the original than about "
-            "strangers ({n_attacks}{skipped}); stronger attacks may.",
-            n_attacks=n_attacks,
-            skipped=skipped,
-        )
 
 
 def title_of(attack: str, target: str) -> str:

@@ -12,6 +12,7 @@ from riskeval.measures.l_diversity import NOT_DIVERSE
 from riskeval.measures.registry import MEASURES
 from riskeval.shared.measurement import Measurement, not_measured
 from synthpop.microdata.messages.message import message
+from synthpop.microdata.roles.microdata import Microdata
 
 HOUSEHOLD = (HOUSEHOLD_RISK, LARGEST_HOUSEHOLD)
 
@@ -29,15 +30,9 @@ def file_risk(
         return _nothing(message("no key is in the release"), sensitive)
     note = f"without {', '.join(absent)}" if absent else ""
     household = request.household if request.household in frame else None
-    measured = file_measurements(
-        frame,
-        keys,
-        weights=weights,
-        household=household,
-        sensitive=[name for name in sensitive if name in frame],
-        limits=request.limits,
-        kind=kind,
-    )
+    present = [name for name in sensitive if name in frame]
+    file = Microdata(frame, keys=keys, weight=weights, household=household, sensitive=present)
+    measured = file_measurements(file, limits=request.limits, kind=kind)
     measured = [one.noted(note) for one in measured]
     for name in sensitive:
         if name not in frame:

@@ -27,7 +27,7 @@ class RiskUtilityMap(Result):
     frame : DataFrame
         `release`, `kind`, `family`, `parameter`, `risk`, `utility`, `pareto` (no other release has
         less risk and no less utility, or more utility and no more risk; the original is not a
-        release and never on the front), `copies` (it repeats records of the original, and so is
+        release and never on the front), `stopped` (the verdict is not to publish it, so that it is
         not on the front either). NaN where a measure is missing.
     risk, utility : str
         Names of the measures.
@@ -79,16 +79,12 @@ class RiskUtilityMap(Result):
         )
         if len(front):
             text += f": {', '.join(front['release'])}"
-        others = known[~known["pareto"] & ~known["copies"]]
+        others = known[~known["pareto"] & ~known["stopped"]]
         if len(others):
             worse = ", ".join(others["release"])
             text += message(". Another release is at least as good in both as {worse}", worse=worse)
-        copies = ", ".join(known.loc[known["copies"], "release"])
-        text += (
-            message(". Records of the original are repeated: {copies}", copies=copies)
-            if copies
-            else ""
-        )
+        stopped = ", ".join(known.loc[known["stopped"], "release"])
+        text += message(". Not to be published: {stopped}", stopped=stopped) if stopped else ""
         absent = self.frame[~_complete(self.frame)]
         if len(absent):
             text += message(

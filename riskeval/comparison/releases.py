@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
@@ -19,6 +18,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.parameters import is_number as is_finite_number
 from synthpop.microdata.messages.text import count, formatted, plural
+from synthpop.microdata.roles.microdata import read_weights
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5

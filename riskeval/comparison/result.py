@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +12,13 @@ from riskeval.comparison.map import RiskUtilityMap, pareto_front
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import percent, plural
 
 EMPTY = "every key of every record is missing"
 RISKS = ("worst_risk", "global_risk")
@@ -56,6 +58,8 @@ class Comparison(TableResult):
         numbers would tell a value; external pages leave the numbers of this release out).
     roles : dict
         `keys`, `numeric`, `sensitive`, `weights`, `household`, `strata`, as given.
+    verdicts : mapping of str to ReleaseVerdict
+        What speaks against publishing each release.
     limits : Limits
     sample_sizes : SampleSizes
         How many records the slow measures took.
@@ -75,6 +79,7 @@ class Comparison(TableResult):
     shared: pd.DataFrame
     releases: pd.DataFrame
     roles: dict[str, object]
+    verdicts: Mapping[str, ReleaseVerdict]
     limits: Limits
     sample_sizes: SampleSizes
     level: float
@@ -159,10 +164,11 @@ class Comparison(TableResult):
         frame = self.table[["kind", "family", "parameter"]].reset_index()
         frame["risk"] = self.values(risk).to_numpy()
         frame["utility"] = self.values(utility).to_numpy()
-        copies = self.rows_of("identical").set_index("release")["within"]
-        frame["copies"] = [copies.get(name) is False for name in frame["release"]]
+        frame["stopped"] = [
+            name in self.verdicts and self.verdicts[name].fatal for name in frame["release"]
+        ]
         gain = frame["utility"] if two["better"] == "high" else -frame["utility"]
-        released = ((frame["kind"] != "original") & ~frame["copies"]).to_numpy()
+        released = ((frame["kind"] != "original") & ~frame["stopped"]).to_numpy()
         frame["pareto"] = False
         frame.loc[released, "pareto"] = pareto_front(
             frame.loc[released, "risk"].to_numpy(float), gain[released].to_numpy(float)
@@ -243,26 +249,28 @@ class Comparison(TableResult):
 
     def _sentence(self, name: str) -> str:
         rows = self.measures[self.measures["release"] == name]
-        asked = rows[rows["within"].notna()]
-        exceeded = asked[asked["within"] == False]  # noqa: E712 - a column of objects
-        text = message(
-            "{name}: {asked} of {n} met",
-            name=name,
-            asked=len(asked) - len(exceeded),
-            n=plural(len(asked), "limit"),
-        )
-        if len(exceeded):
-            texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
-            text += " " + message("(exceeded: {texts})", texts=joined_by("; ", texts))
-        if len(asked) and not (asked["group"] == "risk").any():
-            worst = rows[rows["measure"] == "worst_risk"].iloc[0]
+        if name == ORIGINAL:
+            asked = rows[rows["within"].notna()]
+            exceeded = asked[~asked["within"].astype(bool)]
             text = message(
-                "{name}: no risk limit applies; the worst-case intruder finds {worst} of what "
-                "the original reveals ({note}); {rest}",
+                "{name}: {asked} of {n} met",
                 name=name,
-                worst=shown(worst),
+                asked=len(asked) - len(exceeded),
+                n=plural(len(asked), "limit"),
+            )
+            texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
+            return text + (
+                (" " + message("(exceeded: {texts}).", texts=joined_by("; ", texts)))
+                if texts
+                else "."
+            )
+        worst = rows[rows["measure"] == "worst_risk"].iloc[0]
+        text = f"{name}: {self.verdicts[name].summary().rstrip('.')}"
+        if worst["value"] == worst["value"]:
+            text += "; " + message(
+                "the worst intruder finds {value} of what the original tells ({note})",
+                value=percent(worst["value"], 1),
                 note=worst["note"],
-                rest=text.removeprefix(f"{name}: "),
             )
         if self.table.loc[name, "kind"] == "synthetic" and not rows["applies"].all():
             text += "; " + message(

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, table_of
+from riskeval.keys.table import check_treatment, key_table
 from riskeval.measures.beta_likeness import group_gains
 from riskeval.measures.entry import Measure, by_variable, person_risk
 from riskeval.measures.request import AssessRequest, ByVariable
-from riskeval.measures.sensitive_groups import category_notes, read_sensitive
+from riskeval.measures.sensitive_groups import category_notes, check_sensitive
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Between, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, formatted, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +106,8 @@ class AlphaKAnonymity(Result):
 @same_library
 def alpha_k_anonymity(
     data: Any,
-    keys: Sequence[str],
-    sensitive: str,
+    keys: Sequence[str] | None = None,
+    sensitive: str | None = None,
     *,
     alpha: float,
     k: int,
@@ -152,13 +152,13 @@ def alpha_k_anonymity(
     >>> result.holds, result.n_dominated, result.largest_share
     (False, 2, 1.0)
     """
-    frame = as_frame(data)
     faults = Faults("(alpha, k)-anonymity")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    check_treatment(faults, missing)
+    (variable,) = check_sensitive(faults, file, most=1)[:1] or ("",)
     check(faults, {"alpha": Between(0, 1), "k": Whole(1)}, {"alpha": alpha, "k": k})
     faults.raise_if_any()
-    gains = group_gains(table_of(data, frame, names), frame[variable], missing, values)
+    gains = group_gains(key_table(file), file.codes(variable), missing, values)
     rare = gains.f < k
     dominated = gains.share > alpha * (1 + 1e-12)
     return AlphaKAnonymity(
@@ -171,9 +171,9 @@ def alpha_k_anonymity(
         n_rare=int(rare.sum()),
         n_dominated=int(dominated.sum()),
         n_violating=int((rare | dominated).sum()),
-        keys=names,
+        keys=file.roles.keys,
         sensitive=variable,
-        notes=category_notes(frame, [variable]),
+        notes=category_notes(file.frame, [variable]),
     )
 
 

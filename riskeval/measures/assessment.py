@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
 from riskeval.shared.measurement import Measurement
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
@@ -39,6 +40,8 @@ class Assessment(TableResult):
         Measures that were left out, with the reason.
     measurements : tuple of Measurement
         The rows of `table` as records.
+    verdict : ReleaseVerdict
+        What speaks against publishing the file, from limits and from all of its columns.
     keys, sensitive, numeric : tuple of str
     n_records : int
     population_size : float or None
@@ -49,6 +52,7 @@ class Assessment(TableResult):
     results: Mapping[str, Any]
     skipped: Mapping[str, str]
     measurements: tuple[Measurement, ...]
+    verdict: ReleaseVerdict
     keys: tuple[str, ...]
     sensitive: tuple[str, ...]
     numeric: tuple[str, ...]
@@ -62,37 +66,18 @@ class Assessment(TableResult):
         return self.table[[within is False for within in self.table["within"]]]
 
     def summary(self) -> str:
-        """Return which limits are met, then the sentence of each measure."""
-        asked = sum(within is not None for within in self.table["within"])
-        exceeded = self.exceeded
-        verdict = message(
-            "{asked} of {asked_2} met", asked=asked - len(exceeded), asked_2=plural(asked, "limit")
-        )
-        if not asked:
-            verdict = message("no limit was set, so there is no verdict")
-        elif exceeded.empty:
-            verdict += ", " + message("for intruders who know these keys and no more")
+        """Return the verdict, then the sentence of each measure."""
         lines = [
+            self.verdict.summary(),
             message(
-                "{n_records}, keys {keys}: {verdict}.",
+                "{n_records}, for intruders who know {keys} and no more.",
                 n_records=plural(self.n_records, "record"),
                 keys=", ".join(self.keys),
-                verdict=verdict,
-            )
-            + (
-                ""
-                if exceeded.empty
-                else (
-                    " " + message("Exceeded: {names}.", names=joined_by("; ", exceeded["number"]))
-                )
-            )
+            ),
         ]
         for name, result in self.results.items():
             lines.append(f"{MEASURES[name].title}: {result.summary()}")
-        lines += [
-            message("{title} was left out: {why}", title=MEASURES[name].title, why=why)
-            for name, why in self.skipped.items()
-        ]
+        lines += [f"{text.rstrip('.')}." for text in self.verdict.not_tried]
         return joined_by("\n", lines)
 
     def to_markdown(self) -> str:

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.frames import listed_names
+from riskeval.measures.counts import counts_of
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, plural, short_percent
+from synthpop.microdata.roles.microdata import as_file
 
 MISSING_RULES = ("wildcard", "own-category")
 SLACK = 1e-9
@@ -203,16 +203,11 @@ def classification_risk(
     >>> risk.matrix.loc[2, 1].item()
     4
     """
-    from riskeval.measures.frequencies import frequency_counts
-
-    before, after = as_frame(original, "original"), as_frame(released, "released")
-    keys = list(listed_names(keys))
     faults = Faults("classification risk")
-    check_columns(faults, before, keys, "key (original)")
-    check_columns(faults, after, keys, "key (released)")
+    before = as_file(original, faults, keys=keys, subject="original")
+    keys = before.roles.keys
+    after = as_file(released, faults, keys=keys, subject="released") if keys else before
     check_choice(faults, "missing", missing, MISSING_RULES)
-    if not keys:
-        faults.add("keys", "0 keys given", hint="Give at least one column.")
     if len(before) != len(after):
         what = f"has {plural(len(after), 'row')}, the original {len(before)}"
         faults.add("released", what, hint="Give the same records in the same order.")
@@ -220,8 +215,8 @@ def classification_risk(
         faults.add("original", "has no rows")
     weight = _read_weights(faults, weights, len(before))
     faults.raise_if_any()
-    j = np.rint(frequency_counts(before, keys, missing=missing).f).astype(np.int64)
-    i = np.rint(frequency_counts(after, keys, missing=missing).f).astype(np.int64)
+    j = np.rint(counts_of(before, missing, 1.0).f).astype(np.int64)
+    i = np.rint(counts_of(after, missing, 1.0).f).astype(np.int64)
     matrix = pd.crosstab(pd.Series(i, name="released"), pd.Series(j, name="original"))
     per_record = record_weights(i, j, weight) / i
     return ClassificationRisk(

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable
+from riskeval.keys.table import KeyTable, weighted_key_table
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, formatted, percent, plural
+from synthpop.microdata.roles.microdata import Microdata
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,8 +119,9 @@ class FrequencyCounts(Result):
         return text
 
 
-def count_keys(table: KeyTable, missing: str, alpha: float, weighted: bool) -> FrequencyCounts:
-    """`FrequencyCounts` of a table of keys, arguments checked before."""
+def counts_of(file: Microdata, missing: str, alpha: float) -> FrequencyCounts:
+    """`FrequencyCounts` of the keys of a file, arguments checked before."""
+    table, weighted = weighted_key_table(file), file.weights is not None
     f, big_f = match_counts(table, missing, float(alpha))
     per_record = f[table.cell]
     return FrequencyCounts(

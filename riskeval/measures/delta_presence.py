@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.near import near_note
-from riskeval.keys.table import observed_patterns, read_keys
+from riskeval.keys.table import observed_patterns
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode
 from synthpop.microdata.frame.native import same_library
@@ -18,6 +18,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, formatted, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +75,7 @@ class DeltaPresence(Result):
 
 
 @same_library
-def delta_presence(data: Any, population: Any, keys: Sequence[str]) -> DeltaPresence:
+def delta_presence(data: Any, population: Any, keys: Sequence[str] | None = None) -> DeltaPresence:
     """Measure the probability that a person of the population is in the release.
 
     Parameters
@@ -108,9 +109,9 @@ def delta_presence(data: Any, population: Any, keys: Sequence[str]) -> DeltaPres
     >>> round(result.delta_min, 3), result.delta_max
     (0.0, 1.0)
     """
-    release, everybody = as_frame(data), as_frame(population, "population")
     faults = Faults("delta-presence")
-    names = read_keys(faults, release, keys, "wildcard", 1.0)
+    file, everybody = as_file(data, faults, keys=keys), as_frame(population, "population")
+    release, names = file.frame, file.roles.keys
     check_columns(faults, everybody, dict.fromkeys(names), "key of the population")
     faults.raise_if_any()
     n = len(release)

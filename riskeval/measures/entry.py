@@ -92,14 +92,11 @@ def k_limit(k: int, request: AssessRequest) -> dict[str, Any]:
     }
 
 
-def run_on(
-    name: str, measure: Callable[..., Result], *roles: str
-) -> Callable[[AssessRequest], Result]:
-    """Run a measure on the columns of some roles, with the options of the user."""
+def run_on(name: str, measure: Callable[..., Result]) -> Callable[[AssessRequest], Result]:
+    """Run a measure on the file, with the options of the user."""
 
     def run(request: AssessRequest) -> Result:
-        columns = (getattr(request, role) for role in roles)
-        return measure(request.file, *columns, **request.arguments(name))
+        return measure(request.file, **request.arguments(name))
 
     return run
 
@@ -108,5 +105,7 @@ def by_variable(
     request: AssessRequest, measure: Callable[..., Result], **arguments: Any
 ) -> ByVariable:
     """Run a measure on each sensitive variable."""
-    file, keys = request.file, request.keys
-    return ByVariable({one: measure(file, keys, one, **arguments) for one in request.sensitive})
+    file = request.file
+    return ByVariable(
+        {one: measure(file, sensitive=one, **arguments) for one in file.roles.sensitive}
+    )

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.counts import FrequencyCounts, count_keys
+from riskeval.keys.table import check_treatment
+from riskeval.measures.counts import FrequencyCounts, counts_of
 from riskeval.measures.entry import Measure, k_limit, missing_note, person_risk
 from riskeval.measures.request import AssessRequest
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def frequency_counts(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     weights: Any = None,
     missing: str = "wildcard",
@@ -78,12 +77,11 @@ def frequency_counts(
     >>> frequency_counts(toy, ["key1", "key2", "key3"], missing="conservative").f.tolist()
     [1.0, 3.0, 1.0, 4.0]
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("frequency counts")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    check_treatment(faults, missing, alpha)
     faults.raise_if_any()
-    return count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
+    return counts_of(file, missing, alpha)
 
 
 UNIQUE = person_risk(

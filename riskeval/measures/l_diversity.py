@@ -12,13 +12,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import KeyTable, number_rows, read_keys, table_of
+from riskeval.keys.table import (
+    KeyTable,
+    check_treatment,
+    key_table,
+    number_rows,
+)
 from riskeval.measures.entry import Measure, missing_note, person_risk, run_on
 from riskeval.measures.request import AssessRequest
-from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
+from riskeval.measures.sensitive_groups import (
+    Segments,
+    category_notes,
+    check_sensitive,
+    per_cell,
+)
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
-from synthpop.microdata.frame.codes import MISSING, encode, first_rows
+from synthpop.microdata.frame.codes import MISSING, first_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import joined_by, message
@@ -26,6 +35,7 @@ from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import formatted, percent
+from synthpop.microdata.roles.microdata import as_file
 
 MISSING_SENSITIVE = ("category", "ignore")
 KINDS = ("distinct", "entropy", "recursive")
@@ -114,8 +124,8 @@ class LDiversity(Result):
 @same_library
 def l_diversity(
     data: Any,
-    keys: Sequence[str],
-    sensitive: str | Sequence[str],
+    keys: Sequence[str] | None = None,
+    sensitive: str | Sequence[str] | None = None,
     *,
     recursive_c: float = 2.0,
     missing: str = "own-category",
@@ -173,17 +183,17 @@ def l_diversity(
     >>> result.violations(2)
     {'condition': 3}
     """
-    frame = as_frame(data, columns=(keys, sensitive))
     faults = Faults("l-diversity")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    variables = read_sensitive(faults, frame, names, sensitive)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    check_treatment(faults, missing)
+    variables = check_sensitive(faults, file)
     check_choice(faults, "missing_sensitive", missing_sensitive, MISSING_SENSITIVE)
     check(faults, {"recursive_c": POSITIVE}, {"recursive_c": recursive_c})
     faults.raise_if_any()
-    table = table_of(data, frame, names)
-    coded = {name: encode(frame[name]) for name in variables}
+    table = key_table(file)
+    coded = {name: file.codes(name) for name in variables}
     columns: dict[str, np.ndarray] = {}
-    multi = np.full((len(frame), 2), np.inf)
+    multi = np.full((len(file), 2), np.inf)
     for name in variables:
         measures = _diversity_of(table, coded[name], missing, missing_sensitive, recursive_c)
         columns[f"{name}_distinct"] = measures[:, 0].astype(np.int64)
@@ -200,12 +210,12 @@ def l_diversity(
     columns["multi_recursive"] = least[table.cell, 1].astype(np.int64)
     return LDiversity(
         per_record=pd.DataFrame(columns),
-        keys=names,
+        keys=file.roles.keys,
         sensitive=variables,
         recursive_c=float(recursive_c),
         missing=missing,
         missing_sensitive=missing_sensitive,
-        notes=category_notes(frame, variables),
+        notes=category_notes(file.frame, variables),
     )
 
 
@@ -298,7 +308,7 @@ MEASURE = Measure(
     ),
     source="Machanavajjhala et al. 2007",
     function=l_diversity,
-    run=run_on("l_diversity", l_diversity, "keys", "sensitive"),
+    run=run_on("l_diversity", l_diversity),
     measurements=of_diversity,
     needs=("sensitive",),
     options=("recursive_c", "missing", "missing_sensitive"),

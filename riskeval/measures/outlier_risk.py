@@ -12,14 +12,15 @@ import pandas as pd
 from riskeval.measures.entry import Measure, person_risk, run_on
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.frame.frames import as_names, check_finite, listed_names, numbers
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.frames import check_finite, listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, SHARE, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, formatted, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +77,7 @@ class OutlierRisk(Result):
 @same_library
 def outlier_risk(
     data: Any,
-    variables: str | Sequence[str],
+    variables: str | Sequence[str] | None = None,
     *,
     percentile: float = 0.99,
     reach: float = 0.05,
@@ -122,11 +123,11 @@ def outlier_risk(
     >>> int(risk.above.sum()), int(risk.isolated.sum())
     (1, 1)
     """
-    frame = as_frame(data)
     faults = Faults("outlier_risk")
-    names = as_names(faults, variables, "variables")
-    groups = listed_names(by)
-    check_numeric(faults, frame, names, "variable")
+    file = as_file(data, faults, numeric=variables, columns=(by,))
+    frame, names, groups = file.frame, file.roles.numeric, listed_names(by)
+    if not names:
+        faults.add("variables", "no column is named", hint="Name at least one.")
     check_columns(faults, frame, groups, "group")
     table = {"percentile": SHARE, "reach": POSITIVE}
     check(faults, table, {"percentile": percentile, "reach": reach})
@@ -209,7 +210,7 @@ MEASURE = Measure(
     ),
     source="SDC practice guide of the World Bank",
     function=outlier_risk,
-    run=run_on("outlier_risk", outlier_risk, "numeric"),
+    run=run_on("outlier_risk", outlier_risk),
     measurements=of_outliers,
     needs=("numeric",),
     options=("percentile", "reach", "by"),

@@ -39,13 +39,9 @@ def _run_recovery(request: AssessRequest) -> Recovery:
     from riskeval.recovery.recover import recover
 
     frame = request.frame
-    weights = request.weights if isinstance(request.weights, str) else None
-    is_key = np.broadcast_to(frame.columns.isin(request.keys), frame.shape)
+    is_key = np.broadcast_to(frame.columns.isin(request.file.roles.keys), frame.shape)
     return recover(
         request.file,
-        household=request.household,
-        weights=weights,
-        keys=request.keys,
         k=request.limits.k or 3,
         suppressed=pd.DataFrame(is_key, columns=frame.columns),
         **request.arguments("recovery"),

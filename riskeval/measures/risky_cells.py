@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, read_keys, table_of
+from riskeval.keys.table import KeyTable, check_treatment, key_table
 from riskeval.measures.entry import Measure, person_risk, run_on
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
@@ -23,6 +22,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, formatted, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 COLUMNS = [
     "keys", "dimension", "threshold", "cells", "unsafe_cells", "unsafe_records", "share",
@@ -79,7 +79,7 @@ class RiskyCells(TableResult):
 @same_library
 def risky_cells(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     threshold: float | Sequence[float] = 2,
     max_dimension: int = 3,
@@ -132,13 +132,14 @@ def risky_cells(
     >>> cells.table[["keys", "unsafe_cells"]].values.tolist()[3:]
     [['sex x age', 1], ['sex x job', 1], ['age x job', 2]]
     """
-    frame = as_frame(data, columns=(keys,))
     faults = Faults("risky cells")
-    names = read_keys(faults, frame, keys, missing, alpha)
+    file = as_file(data, faults, keys=keys, columns=())
+    check_treatment(faults, missing, alpha)
+    names = file.roles.keys
     rank = _read_levels(faults, names, levels)
     limits = _read_thresholds(faults, max_dimension, threshold, len(names))
     faults.raise_if_any()
-    table = table_of(data, frame, names)
+    table = key_table(file)
     rows, chosen = [], []
     unsafe_tables = np.zeros(len(table.codes), dtype=np.int64)
     for dimension in range(1, len(limits) + 1):
@@ -248,7 +249,7 @@ MEASURE = Measure(
     blind_spots="tables of more than `max_dimension` keys, and tables with other columns",
     source="mu-Argus",
     function=risky_cells,
-    run=run_on("risky_cells", risky_cells, "keys"),
+    run=run_on("risky_cells", risky_cells),
     measurements=of_cells,
     options=("threshold", "max_dimension", "missing", "alpha"),
     compared=False,

@@ -16,19 +16,18 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, table_of
+from riskeval.keys.table import KeyTable, key_table
 from riskeval.measures.entry import Measure, missing_note, person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Between, OneOf, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 MOST_KEYS = 62
@@ -165,19 +164,19 @@ class Suda(Result):
         )
 
 
-def _check(faults: Faults, frame: pd.DataFrame, keys: Sequence[str]) -> None:
-    check_columns(faults, frame, keys, "key")
+def _check(faults: Faults, file: Microdata) -> None:
+    keys = file.roles.keys
     if len(keys) > MOST_KEYS:
         hint = f"Give 1 to {MOST_KEYS} columns."
         faults.add("keys", f"{plural(len(keys), 'key')} given", hint=hint)
-    if len(frame) == 0:
+    if len(file) == 0:
         faults.add("data", "has no rows")
 
 
 @same_library
 def suda(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     max_size: int | None = None,
     dis_fraction: float = 0.01,
@@ -239,15 +238,15 @@ def suda(
     >>> result.smallest_msu.tolist(), result.special.tolist()
     ([0, 0, 2, 1], [False, False, False, True])
     """
-    frame = as_frame(data, columns=(keys,))
     faults = Faults("suda")
-    keys = list(as_names(faults, keys, "keys"))
-    _check(faults, frame, keys)
+    file = as_file(data, faults, keys=keys, columns=())
+    _check(faults, file)
+    keys = file.roles.keys
     parameters = PARAMETERS | {"max_size": Whole(1, max(len(keys), 1)) | NONE}
     options = {"dis_fraction": dis_fraction, "normalise": normalise, "missing": missing}
     check(faults, parameters, options | {"max_size": max_size})
     faults.raise_if_any()
-    table = table_of(data, frame, keys)
+    table = key_table(file)
     largest = len(keys) if max_size is None else int(max_size)
     copies = table.counts.astype(np.int64)
     weights = msu_weights(len(keys), largest, normalise)
@@ -367,7 +366,7 @@ def _run_suda(request: AssessRequest) -> Any:
         "missing": SUDA_RULES.get(request.counts.missing, "exclude"),
         "dis_fraction": 1.0 if size is None or n == 0 else min(1.0, n / size),
     }
-    return suda(request.file, request.keys, **request.arguments("suda", **defaults))
+    return suda(request.file, **request.arguments("suda", **defaults))
 
 
 def of_suda(result: Suda, request: AssessRequest) -> list[Measurement]:

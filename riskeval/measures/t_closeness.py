@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, table_of
+from riskeval.keys.table import check_treatment, key_table
 from riskeval.measures.entry import Measure, missing_note, person_risk, run_on
 from riskeval.measures.request import AssessRequest
 from riskeval.measures.sensitive_groups import (
     MOST_CODES,
     Segments,
     category_notes,
+    check_sensitive,
     per_cell,
-    read_sensitive,
 )
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
-from synthpop.microdata.frame.codes import MISSING, encode
+from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.frames import is_number, n_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
+from synthpop.microdata.roles.microdata import as_file
 
 Hierarchy = Mapping[Any, Sequence[Any]]
 
@@ -93,8 +93,8 @@ class TCloseness(Result):
 @same_library
 def t_closeness(
     data: Any,
-    keys: Sequence[str],
-    sensitive: str | Sequence[str],
+    keys: Sequence[str] | None = None,
+    sensitive: str | Sequence[str] | None = None,
     *,
     distance: str | Hierarchy | Mapping[str, str | Hierarchy] | None = None,
     missing: str = "own-category",
@@ -146,16 +146,16 @@ def t_closeness(
     >>> result.per_record["salary"].round(3).tolist()[:4]
     [0.375, 0.375, 0.375, 0.167]
     """
-    frame = as_frame(data, columns=(keys, sensitive))
     faults = Faults("t-closeness")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    variables = read_sensitive(faults, frame, names, sensitive)
-    kind_of = _distances(faults, frame, variables, distance)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    check_treatment(faults, missing)
+    variables = check_sensitive(faults, file)
+    kind_of = _distances(faults, file.frame, variables, distance)
     faults.raise_if_any()
-    table = table_of(data, frame, names)
+    table = key_table(file)
     columns, kinds = {}, {}
     for name in variables:
-        codes, levels = encode(frame[name])
+        codes, levels = file.codes(name)
         kind = kind_of[name]
         kinds[name] = kind if isinstance(kind, str) else "hierarchical"
         measured = _distance_of(codes.astype(np.int64), levels, kind)
@@ -163,8 +163,8 @@ def t_closeness(
         columns[name] = cells[table.cell, 0]
     per_record = pd.DataFrame(columns)
     largest = float(per_record.to_numpy().max()) if len(per_record) else 0.0
-    notes = _scale_notes(frame, kinds, distance)
-    return TCloseness(largest, per_record, kinds, names, missing, notes)
+    notes = _scale_notes(file.frame, kinds, distance)
+    return TCloseness(largest, per_record, kinds, file.roles.keys, missing, notes)
 
 
 def _scale_notes(frame: pd.DataFrame, kinds: Mapping[str, str], distance: Any) -> tuple[str, ...]:
@@ -313,7 +313,7 @@ MEASURE = Measure(
     ),
     source="Li, Li and Venkatasubramanian 2007",
     function=t_closeness,
-    run=run_on("t_closeness", t_closeness, "keys", "sensitive"),
+    run=run_on("t_closeness", t_closeness),
     measurements=of_closeness,
     needs=("sensitive",),
     options=("distance", "missing"),

@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import ALONE, read_keys, table_of
+from riskeval.keys.table import ALONE, key_table
 from riskeval.measures.entry import Measure, missing_note, person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.measures.uniqueness_models import pitman_uniques, snb_uniques, zayatz_uniques
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 METHODS = ("pitman", "zayatz", "snb")
 SMALL_FRACTION = 0.1
@@ -114,7 +113,7 @@ class PopulationUniqueness(TableResult):
 @same_library
 def population_uniqueness(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     weights: Any = None,
     population_size: float | None = None,
@@ -165,11 +164,9 @@ def population_uniqueness(
     >>> result.n_sample_uniques, round(float(result.table.loc["zayatz", "probability"]), 3)
     (3, 0.553)
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("population uniqueness")
-    names = read_keys(faults, frame, keys, "own-category", 1.0)
-    values = read_weights(faults, frame, weights)
-    n = len(frame)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    values, n = file.weights, len(file)
     size = float("nan")
     if population_size is not None:
         size = float(population_size)
@@ -182,8 +179,8 @@ def population_uniqueness(
             "population_size", f"{size:g} persons, fewer than the {plural(n, 'record')} of the file"
         )
     faults.raise_if_any()
-    counts = table_of(data, frame, names).counts.astype(np.int64)
-    return _estimate(counts, n, max(size, n), names)
+    counts = key_table(file).counts.astype(np.int64)
+    return _estimate(counts, n, max(size, n), file.roles.keys)
 
 
 def _estimate(
@@ -268,7 +265,7 @@ MEASURE = Measure(
     source="Hoshino 2001; Zayatz 1991; Dankar et al. 2012",
     function=population_uniqueness,
     run=lambda request: population_uniqueness(
-        request.file, request.keys, population_size=request.population_size
+        request.file, population_size=request.population_size
     ),
     measurements=of_uniqueness,
     needs=("population",),

@@ -31,6 +31,7 @@ from synthpop.microdata.messages.errors import Faults, GuaranteeError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 
 PARAMETERS = {"k": Whole(1), "suppression_limit": Whole(0)}
 MOST_ATTACKED = 10
@@ -109,11 +110,12 @@ def minimal_generalization(
     >>> result.details["node"], result.data["zip"].tolist()
     ({'zip': 1, 'sex': 0}, ['43', '43', '41', '41'])
     """
-    frame = own_frame(data)
-    sequences = _prepared(frame, hierarchies, k, suppression_limit)
     faults = Faults("minimal_generalization")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
+    sequences = _prepared(frame, hierarchies, k, suppression_limit)
     _check_node(faults, sequences, node)
-    homes = None if household is None else read_households(faults, frame, household)
+    homes = None if household is None else read_households(faults, file)
     names = [sequence.name for sequence in sequences]
     household_names = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()

@@ -16,7 +16,6 @@ from riskeval.protection.read_back import read_back, withstanding
 from riskeval.protection.result import (
     Protected,
     categorical_column,
-    own_frame,
     protected,
     suppress_cells,
 )
@@ -25,18 +24,18 @@ from riskeval.protection.suppress_households import widen
 from riskeval.protection.swap_places import make_up_of
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, extremes
-from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import count, join, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def local_recoding(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     k: int = 2,
     hierarchies: Mapping[str, Any] | None = None,
@@ -106,14 +105,14 @@ def local_recoding(
     ['20', '20', nan, nan]
     """
     # 1. Check what was given, and code the keys at all levels
-    frame = own_frame(data)
     faults = Faults("local_recoding")
-    names = list(as_names(faults, keys, "keys"))
+    file = as_file(data, faults, keys=keys, household=household)
+    frame, names, household = file.indexed, list(file.roles.keys), file.roles.household
     sequences = _sequences(faults, frame, names, k, hierarchies or {})
     ranks = np.ones(len(names), dtype=np.int64)
     if importance is not None:
         ranks = read_ranks(faults, names, importance)
-    homes = household_roles(faults, frame, household, names, declared=household_variables)
+    homes = household_roles(faults, file, names, declared=household_variables)
     known = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
     weight = (1 + ranks.max(initial=1) - ranks).astype(np.float64)

@@ -15,21 +15,23 @@ from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
     incomplete_notes,
+    numeric_names,
     read_numbers,
     type_notes,
     with_numbers,
 )
 from riskeval.protection.once import once_a_household, read_order
-from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.result import Protected, protected
 from riskeval.protection.rotation import rotated
-from riskeval.shared.files import read_seed
-from synthpop.microdata.frame.frames import as_names, listed_names, numbers
+from riskeval.shared.files import read_secret
+from synthpop.microdata.frame.frames import listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.robust import root, scatter, squared_distances
 from synthpop.microdata.statistics.streams import Streams
 
@@ -59,7 +61,7 @@ class _Job:
 @same_library
 def add_noise(
     data: Any,
-    variables: Sequence[str],
+    variables: Sequence[str] | None = None,
     *,
     method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
     | NoiseMethod
@@ -154,15 +156,15 @@ def add_noise(
     >>> bool(np.allclose(noisy.data.cov(), 1.25 * people.cov()))
     True
     """
-    frame = own_frame(data)
     faults = Faults("add_noise")
-    names = as_names(faults, variables, "variables")
+    file = as_file(data, faults, household=household)
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=household_variables,
+        faults, file, names, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     order = replace(order, verb_keeps_signs=False)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     keep_zeros = listed_names(keep_zeros)
     for name in keep_zeros:
         if name not in names:

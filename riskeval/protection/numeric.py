@@ -15,6 +15,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import OneOf
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import Microdata
 
 INTEGERS = OneOf("real", "round")
 """What becomes of columns of whole numbers."""
@@ -23,6 +24,13 @@ MANY_OUTLIERS = (
     "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
     "can cause this."
 )
+
+
+def numeric_names(
+    faults: Faults, file: Microdata, variables: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the variables to mask: those that are named, else the numeric keys of the file."""
+    return as_names(faults, file.roles.numeric if variables is None else variables, "variables")
 
 
 def read_numbers(

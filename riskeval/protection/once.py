@@ -23,6 +23,7 @@ from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join, plural, short_percent
+from synthpop.microdata.roles.microdata import Microdata
 
 SUM_TOLERANCE = 1e-6
 ONE_BY_ONE = ("individual", "univariate-optimal")
@@ -63,22 +64,22 @@ class Order:
 
 def read_order(
     faults: Faults,
-    frame: pd.DataFrame,
+    file: Microdata,
     names: Sequence[str],
     *,
-    household: str | None,
-    household_variables: Sequence[str] | str,
+    household_variables: Sequence[str] | str = (),
     components: Mapping[str, Sequence[str]] | None,
     keep_signs: Sequence[str] | str = (),
     strata: Sequence[str] | str | None = None,
 ) -> tuple[Order, HouseholdRoles | None]:
     """Check what a verb must respect; return it and the households."""
     parts = {total: names_of(columns) for total, columns in (components or {}).items()}
+    household = file.roles.household
     order = Order(
         household, tuple(names_of(household_variables)), tuple(names_of(strata)),
         tuple(names_of(keep_signs)), parts,
     )  # fmt: skip
-    check_components(faults, frame, parts)
+    check_components(faults, file.frame, parts)
     for role in ("household_variables", "keep_signs"):
         for name in getattr(order, role):
             if name not in names:
@@ -90,9 +91,8 @@ def read_order(
         if household in names:
             faults.add("household", f"{household!r} is a variable too")
         homes = read_households(
-            faults, frame, household, candidates=names, declared=order.household_variables,
-            strata=order.strata,
-        )  # fmt: skip
+            faults, file, candidates=names, declared=order.household_variables, strata=order.strata
+        )
     return order, homes
 
 

@@ -21,8 +21,8 @@ from riskeval.protection.pram_matrix import (
     read_plan,
     with_options,
 )
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from riskeval.shared.files import read_seed
+from riskeval.protection.result import Protected, categorical_column, protected
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.codes import cell_ids, encode, encode_keys, first_rows
 from synthpop.microdata.frame.frames import as_names
@@ -31,6 +31,7 @@ from synthpop.microdata.messages.errors import Faults, GuaranteeError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Method
 from synthpop.microdata.messages.text import formatted, plural
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.streams import Streams
 
 TOLERANCE = 1e-9
@@ -117,8 +118,9 @@ def pram(
     >>> bool(np.allclose(np.array([30, 10]) @ matrix.to_numpy(), [30, 10]))
     True
     """
-    frame = own_frame(data)
     faults = Faults("pram")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
     names = list(as_names(faults, columns, "columns"))
     by = [] if strata is None else list(as_names(faults, strata, "strata"))
     faults.raise_if_any()
@@ -129,10 +131,8 @@ def pram(
         weight = check_weights(faults, frame[weights], weights)
         if not any(keeps_frequencies(kind) for kind, _ in plan.values()):
             faults.add("weights", "are used by invariant matrices only", hint="Leave them out.")
-    streams = read_seed(faults, seed)
-    homes = household_roles(
-        faults, frame, household, names, declared=household_variables, strata=by
-    )
+    streams = read_secret(faults, seed)
+    homes = household_roles(faults, file, names, declared=household_variables, strata=by)
     faults.raise_if_any()
     job = _Job(plan, _strata(frame, by), weight, homes, streams)
     released = frame.copy(deep=False)

@@ -12,21 +12,23 @@ import pandas as pd
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
 from riskeval.protection.numeric import (
     check_strata,
+    numeric_names,
     put_numbers,
     read_numbers,
     strata_of,
     with_signs,
 )
 from riskeval.protection.once import once_a_household, read_order
-from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.shared.files import read_seed
-from synthpop.microdata.frame.frames import as_names, numbers
+from riskeval.protection.result import Protected, protected
+from riskeval.shared.files import read_secret
+from synthpop.microdata.frame.frames import numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Options
 from synthpop.microdata.messages.parameters import NONE, POSITIVE, SHARE, Between
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.streams import Streams
 
 USUAL_P = 0.05
@@ -70,7 +72,7 @@ class _Job(Options):
 @same_library
 def rank_swap(
     data: Any,
-    variables: Sequence[str],
+    variables: Sequence[str] | None = None,
     *,
     p: float | None = None,
     strata: str | Sequence[str] | None = None,
@@ -152,14 +154,14 @@ def rank_swap(
     >>> sorted(swapped.data["income"]), swapped.details["ranks"]["narrow"].tolist()
     ([10.0, 20.0, 30.0, 40.0], [4])
     """
-    frame = own_frame(data)
     faults = Faults("rank_swap")
-    names = as_names(faults, variables, "variables")
-    streams = read_seed(faults, seed)
+    file = as_file(data, faults, household=household)
+    frame, names = file.indexed, numeric_names(faults, file, variables)
+    streams = read_secret(faults, seed)
     read_numbers(faults, frame, names, "variable")
     check_strata(faults, frame, strata)
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=household_variables,
+        faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
     job = _Job(p, top, bottom, keep_correlation, keep_means, strata, order.keep_signs, streams)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.protection.result import Protected, categorical_column, protected
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.frame.native import same_library
@@ -18,6 +18,7 @@ from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import formatted, plural
+from synthpop.microdata.roles.microdata import as_file
 
 SPACINGS = ("equal", "log", "quantile")
 MOST_CLASSES = 1000  # of a column with fewer values
@@ -74,8 +75,8 @@ def global_recode(
     >>> result.data["age"].tolist()
     ['0-9', '0-9', '10-19', '20-64', '65 and over']
     """
-    frame = own_frame(data)
     faults = Faults("global_recode")
+    frame = as_file(data, faults).indexed
     check_choice(faults, "spacing", spacing, SPACINGS)
     if isinstance(breaks, (bool, str)) or not isinstance(breaks, (int, np.integer, Iterable)):
         faults.add("breaks", f"are {breaks!r}", hint="Give limits, or a number of classes.")

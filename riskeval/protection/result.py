@@ -16,6 +16,7 @@ from synthpop.microdata.frame.frames import usual_types
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.statistics.streams import is_secret
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,12 @@ class Protected(Result):
                 "{n} of these cells are now missing.", n=count(self.cells_suppressed)
             )
         if self.seed is not None:
-            text += " " + message("Seed {seed} repeats it.", seed=self.seed)
+            secret = is_secret(self.seed)
+            text += (
+                " Its secret seed repeats it."
+                if secret
+                else (" " + message("Seed {seed} repeats it.", seed=self.seed))
+            )
         return joined_by(" ", [text, *self.notes])
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
-from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.result import Protected, protected
 from riskeval.protection.suppress_attack import Attack, Outcome, outcome_of, suppress_under_attack
 from riskeval.protection.suppress_checks import (
     SuppressionPlan,
@@ -30,12 +30,13 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def local_suppression(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     k: int = 3,
     importance: Sequence[int] | Mapping[str, int] | None = None,
@@ -147,22 +148,23 @@ def local_suppression(
     (1, [False, False, False, False, True])
     """
     # 1. Check what was asked
-    frame = own_frame(data)
-    names = names_of(keys)
+    faults = Faults("local_suppression")
+    file = as_file(data, faults, keys=keys, household=household)
+    frame, names, household = file.indexed, list(file.roles.keys), file.roles.household
+    weights = weights or file.roles.weight
     plan = SuppressionPlan(
         names, k, names_of(strata), None if subsets is None else read_subsets(subsets), importance,
         missing, alpha, {key: names_of(columns) for key, columns in (linked or {}).items()},
         {total: names_of(columns) for total, columns in (components or {}).items()},
         household, names_of(household_variables), names_of(household_keys), names_of(weights),
     )  # fmt: skip
-    faults = Faults("local_suppression")
     plan.check(faults, frame)
     ranks = read_ranks(faults, names, importance)
     faults.raise_if_any()
     homes = household_roles(
-        faults, frame, household, names, declared=plan.household_variables, strata=plan.strata
+        faults, file, names, declared=plan.household_variables, strata=plan.strata
     )
-    codes, strata_codes = encode_keys(frame, names).codes, stratum_codes(frame, plan.strata)
+    codes, strata_codes = file.coded(names).codes, stratum_codes(frame, plan.strata)
     check_sizes(faults, strata_codes, max(plan.wanted.values()))
     faults.raise_if_any()
     # 2. Households first, then persons, until the attack brings nothing back
@@ -178,8 +180,7 @@ def local_suppression(
     smallest = job.verified(outcome.released, strict=not plan.withstands)
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
     return protected(
-        frame,
-        outcome.released,
+        frame, outcome.released,
         [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
         parameters=plan.parameters(),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
-from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
+from riskeval.protection.result import Protected, protected, suppress_cells
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text
@@ -22,6 +22,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.text import count, join, number, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
@@ -85,8 +86,10 @@ def suppress_risky(
     [False, False, True]
     """
     # 1. Check what was asked
-    frame = own_frame(data)
     faults = Faults("suppress_risky")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
+    weights = weights or file.roles.weight
     names = list(as_names(faults, column, "column"))
     check_columns(faults, frame, dict.fromkeys(names), "column to suppress")
     numbers = None if risk is None else _read_risk(faults, risk, len(frame))
@@ -96,7 +99,7 @@ def suppress_risky(
     check(faults, {"threshold": Between(None, None)}, {"threshold": threshold})
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         check_weights(faults, frame[weights], weights)
-    homes = household_roles(faults, frame, household, names)
+    homes = household_roles(faults, file, names)
     faults.raise_if_any()
     # 2. Suppress, attack, and suppress what is at risk after the attack
     intruder = _Intruder(frame, names, weights, household, homes)

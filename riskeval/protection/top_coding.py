@@ -13,18 +13,20 @@ from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
     incomplete_notes,
+    numeric_names,
     read_numbers,
     type_notes,
     with_numbers,
 )
 from riskeval.protection.once import once_a_household, read_order, with_signs_of
-from riskeval.protection.result import Protected, own_frame, protected
-from synthpop.microdata.frame.frames import as_names, numbers
+from riskeval.protection.result import Protected, protected
+from synthpop.microdata.frame.frames import numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import SHARE, OneOf, check
 from synthpop.microdata.messages.text import formatted
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.robust import COVARIANCES, scatter, squared_distances
 
 PARAMETERS = {"alpha": SHARE, "covariance": OneOf(*COVARIANCES), "integers": INTEGERS}
@@ -33,7 +35,7 @@ PARAMETERS = {"alpha": SHARE, "covariance": OneOf(*COVARIANCES), "integers": INT
 @same_library
 def mv_top_code(
     data: Any,
-    variables: Sequence[str],
+    variables: Sequence[str] | None = None,
     *,
     alpha: float = 0.025,
     covariance: str = "robust",
@@ -99,14 +101,14 @@ def mv_top_code(
     >>> result.records_changed, bool(np.abs(result.data.iloc[0]).max() < 8)
     (1, True)
     """
-    frame = own_frame(data)
     faults = Faults("mv_top_code")
-    names = as_names(faults, variables, "variables")
+    file = as_file(data, faults, household=household)
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     options = {"alpha": alpha, "covariance": covariance, "integers": integers}
     check(faults, PARAMETERS, options)
     read_numbers(faults, frame, names, "variable")
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=household_variables,
+        faults, file, names, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     faults.raise_if_any()

@@ -16,9 +16,9 @@ from riskeval.protection.methods import (
     RoundedWeights,
     WeightMethod,
 )
-from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.result import Protected, protected
 from riskeval.recovery.columns import names_of
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_numeric, check_weights
 from synthpop.microdata.frame.codes import cell_ids, encode_keys, extremes
 from synthpop.microdata.frame.frames import as_numbers, is_number
@@ -27,6 +27,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.text import join, number, percent
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.design_variance import design_variance
 from synthpop.microdata.statistics.streams import Streams
 
@@ -95,8 +96,9 @@ def weights(
     >>> result.details["told_before"], result.details["told_after"]
     (1.0, 0.0)
     """
-    frame = own_frame(data)
     faults = Faults("weights")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
     by, watched = names_of(strata), names_of(estimates)
     change = read_method(faults, "method", method, WEIGHTINGS)
     predictors = names_of(getattr(change, "predictors", ()))
@@ -111,8 +113,8 @@ def weights(
         before = check_weights(faults, frame[column], column)
     if len(frame) == 0:
         faults.add("data", "have no records")
-    homes = None if household is None else read_households(faults, frame, household)
-    streams = read_seed(faults, seed)
+    homes = None if household is None else read_households(faults, file)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     assert before is not None
     assert change is not None

@@ -11,12 +11,14 @@ from riskeval.report.advice import advice
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
+from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
+from riskeval.verdict.verdict import STOP, over_limit
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import capitalised, joined_by, message
 from synthpop.microdata.messages.suppression import rounded
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.pages.charts import value_bar
 from synthpop.microdata.pages.page import write_for
 from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
@@ -98,7 +100,14 @@ def assessment_facts(assessment: Assessment, external: bool) -> dict[str, Any]:
         "worst": [
             finding(_exceeds(one, external), _place(one, external), advice(one))
             for one in exceeded[:MOST_FINDINGS]
-        ],
+        ]
+        if not assessment.verdict.fatal or external
+        else [
+            finding(_sentence(one.text), "#measures")
+            for one in assessment.verdict.evidence
+            if one.level == STOP
+        ][:MOST_FINDINGS],
+        "not_tried": [] if external else list(assessment.verdict.not_tried),
         "rounding": ROUNDING if external else "",
         "keys": ", ".join(assessment.keys),
         "sensitive": ", ".join(assessment.sensitive),
@@ -133,7 +142,7 @@ def _cards(
 
 
 def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]:
-    """Return the three rows: limits, identity disclosure and attribute disclosure.
+    """Return the three rows: the verdict, identity disclosure and attribute disclosure.
 
     Without a limit a row says what was measured and judges nothing. Limits of single records count
     for external readers too, who do not see the values.
@@ -142,33 +151,8 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
     attribute: list[Measurement] = []
     for one in assessment.measurements:
         (attribute if _measure_of(assessment, one) in ATTRIBUTES else identity).append(one)
-    within = [one.within for one in assessment.measurements if one.within is not None]
-    exceeded = within.count(False)
-    if not within:
-        limits = verdict(
-            "Limits",
-            message("none set"),
-            "none",
-            message("Set limits in the table [assess.limits]."),
-        )
-    elif exceeded:
-        of = message("{exceeded} of {n}", exceeded=exceeded, n=plural(len(within), "limit"))
-        text = (
-            message("{of} is exceeded.", of=of)
-            if exceeded == 1
-            else message("{of} are exceeded.", of=of)
-        )
-        limits = verdict("Limits", "exceeded", "bad", text, "#measures")
-    else:
-        every = (
-            message("The only limit is")
-            if len(within) == 1
-            else message("All {n} limits are", n=len(within))
-        )
-        text = message("{every} met, for intruders who know these keys and no more.", every=every)
-        limits = verdict("Limits", "met", "good", text, "#measures")
     return [
-        limits,
+        verdict_row(assessment.verdict, external, "#measures"),
         _judged_group(message("Identity disclosure"), identity, IDENTITY, external),
         _judged_group(message("Attribute disclosure"), attribute, ATTRIBUTES, external)
         if attribute
@@ -202,17 +186,13 @@ def _measure_of(assessment: Assessment, one: Measurement) -> str:
     return str(known.iloc[0]) if len(known) else ""
 
 
-def over_limit(one: Measurement) -> float:
-    """Return a value as a multiple of its limit; NaN without a limit."""
-    if one.limit is None or one.value != one.value:
-        return float("nan")
-    value, limit = (one.limit, one.value) if one.at_least else (one.value, one.limit)
-    return value / limit if limit else (float("inf") if value else 0.0)
-
-
 def _place(one: Measurement, external: bool) -> str:
     """Return the link to the row of a number, to all rows where it has none."""
     return f"#{row_id(one.key)}" if visible([one], external) else "#measures"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _exceeds(one: Measurement, external: bool) -> str:

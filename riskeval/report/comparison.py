@@ -16,7 +16,7 @@ from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count, formatted, plural, yes_or_no
 from synthpop.microdata.pages.page import write_for
-from synthpop.microdata.pages.page_facts import Svg, card, table
+from synthpop.microdata.pages.page_facts import Svg, card
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
@@ -195,7 +195,7 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
     return [
         card("Original", count(table["records"].iloc[0]), "records"),
         card("Releases", str(len(table) - 1), kinds),
-        card("Meet every limit", str(n_within), "of the releases"),
+        card("No objection found", str(n_within), "of the releases, by what was tried"),
         card(
             "On the Pareto front", str(front), "no other release has less risk without less utility"
         ),
@@ -214,14 +214,12 @@ def _first(comparison: Comparison) -> str:
 
 
 def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, Any]:
-    """One row per release: limits, risk by two intruders before and after, utility, front."""
+    """One row a release: verdict, risk before and after by two intruders, utility, Pareto front."""
     first = maps[0]
     rows = []
     row: Any
     for row in first.frame[first.frame["kind"] != "original"].itertuples():
-        of_release = comparison.measures[comparison.measures["release"] == row.release]
-        exceeded = of_release.loc[[within is False for within in of_release["within"]], "title"]
-        asked = joined_by("; ", exceeded) or gettext("none")
+        judged = gettext(comparison.verdicts[row.release].level)
         risks = [
             joined_by(
                 " → ",
@@ -233,18 +231,12 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
             for item in maps
         ]
         use = tables.values_text(comparison, first.utility, row.release)
-        rows.append((row.release, gettext(row.kind), asked, *risks, use, yes_or_no(row.pareto)))
+        rows.append((row.release, gettext(row.kind), judged, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
-    heads = [message("Risk: {title}", title=lower(item.risk_title)) for item in maps]
-    head = (
-        "Release",
-        "Kind",
-        message("Limits exceeded"),
-        *heads,
-        message("{word}: {title}", word=message(word), title=lower(first.utility_title)),
-        message("Pareto front"),
-    )
-    return table(head, rows, text_columns=3)
+    heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
+    head = ("Release", "Kind", "Verdict", *heads, f"{word}: {lower(first.utility_title)}",
+            message("Pareto front"))  # fmt: skip
+    return {"caption": "", "head": head, "text_columns": 3, "rows": rows}
 
 
 def _decision_note(comparison: Comparison, maps: list[RiskUtilityMap]) -> str:

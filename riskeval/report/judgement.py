@@ -14,6 +14,7 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.synthetic_risk import title_of
 from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
+from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
@@ -27,15 +28,10 @@ if TYPE_CHECKING:
     from riskeval.attacks.synthetic_risk import SyntheticRisk
 
 MOST_FINDINGS = 5
-NO_HOLDOUT = message(
-    "Without a hold-out nothing tells the risk of having taken part from what the keys tell about "
-    "anybody. Give persons of the same population who were not in the original."
-)
-NO_STRANGERS = message(
+NO_STRANGERS = (
     "The hold-out holds no strangers: its records are in the original too, or the synthetic file "
     "tells more about them. Give persons of the same kind who took part in neither."
 )
-HIGHER = "higher"
 FOUND = "{what}: {value} of the original, {usual} of strangers"
 GUESSED = "{what}: {value}, where guessing reaches {usual}"
 
@@ -175,22 +171,8 @@ def _identical(risk: SyntheticRisk) -> AttackNumber | None:
 
 
 def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
-    """Return the three rows: participants against strangers, copies, and what was attacked.
-
-    The first is "higher" where an excess over strangers is clear even as the most striking of all
-    attacks, "signs" where it is clear for an attack by itself.
-    """
-    first = str(risk.summary()).splitlines()[0]
-    seen: tuple[str, ...] = (message("no difference seen"), "good", first, "#attacks")
-    if risk.above_together:
-        seen = (HIGHER, "bad", first, "#attacks")
-    elif risk.above:
-        seen = ("signs", "look", first, "#attacks")
-    elif risk.no_strangers:
-        seen = (message("no verdict"), "look", NO_STRANGERS if external else first)
-    elif risk.table["excess"].isna().all():
-        seen = (message("no verdict"), "none", NO_HOLDOUT)
-    rows = [verdict("Participants and strangers", *seen), _copies(risk, external)]
+    """Return the three rows: the verdict, copies, and what was attacked."""
+    rows = [verdict_row(risk.verdict, external, "#attacks"), _copies(risk, external)]
     if risk.skipped:
         names = join(_title(*item) for item in risk.skipped)
         rows.append(

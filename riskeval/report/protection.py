@@ -142,8 +142,9 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
 def _steps(session: ProtectionSession, external: bool) -> dict[str, Any]:
     head = ["Step", "Method", "Arguments", "Seed", "Cells", "Records"]
     rows = []
-    for row in session.history().to_dict("records"):
-        seed = "–" if pd.isna(row["seed"]) else str(row["seed"])
+    for row, step in zip(session.history().to_dict("records"), session.steps, strict=True):
+        hidden = gettext("secret") if step.seed is not None else "–"
+        seed = hidden if pd.isna(row["seed"]) else str(row["seed"])
         inside = () if external else (row["arguments"], seed)
         changed = [None if pd.isna(row[name]) else row[name] for name in ("cells", "records")]
         counts = (rounded(x) if external else count(x) for x in changed)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from riskeval.measures.request import Limits
+from riskeval.measures.k_anonymity import VISIBLE
 from riskeval.report.advice import advice
 from riskeval.report.values import limit_text, shown, visible
+from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
-from riskeval.shared.show import lower
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import rounded
@@ -37,15 +36,12 @@ AMOUNTS = {
     "before, {b} now.",
 }
 UNNAMED = "Unchanged and not named as keys, though nearly every record has its own value: {names}."
-RISK_LIMITS = {
-    "global_risk": "global_risk", "household_risk": "global_risk",
-    "record_risk": "record_risk", "largest_household_risk": "record_risk",
-}  # fmt: skip
-"""Number -> its field of `Limits`; persons in households are judged as persons are."""
+RISK_LIMITS = ("global_risk", "household_risk", "record_risk", "largest_household_risk")
+"""Risks of persons and of households that identity disclosure is judged by."""
 
 
 def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
-    """Return the rows of the summary: identity, rare keys, attributes, amounts, and the cost.
+    """Return the rows: the verdict, identity, rare keys, attributes, amounts, and the cost.
 
     Expected re-identifications, records that are not diverse, amounts near the truth and records
     that amounts link are compared: "lower" from a tenth less. A row is green only where the risk
@@ -56,8 +52,12 @@ def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, s
     """
     if not session.steps:
         none = message("No step is in effect: the file is the original.")
-        return [verdict("Identity disclosure", "unchanged", "look", none, "#risk")]
+        return [
+            verdict_row(session.verdict(), external, "#risk"),
+            verdict("Identity disclosure", "unchanged", "look", none, "#risk"),
+        ]
     rows = [
+        verdict_row(session.verdict(), external, "#risk"),
         _identity(session, external), _rare_keys(session, external),
         *_attributes(session, external), *_amounts(session, external),
     ]  # fmt: skip
@@ -92,11 +92,11 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
             "; "
             + message(
                 "the {risk} is above {limit}",
-                risk=lower(one.title),
+                risk=one.title.lower(),
                 limit=formatted(one.limit, "g"),
             )
         )
-        for one in map(with_limit, session.risk().measurements["current"].values())
+        for one in session.risk().measurements["current"].values()
         if one.info.name in RISK_LIMITS and one.within is False
     ]
     word, level = _direction(before, after, not over)
@@ -106,13 +106,6 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
         reason += f" ({change(after / before - 1, 0)})"
     reason = joined_by("", [reason, *over])
     return verdict("Identity disclosure", word, level, f"{reason}.", "#risk")
-
-
-def with_limit(one: Measurement) -> Measurement:
-    """Return mean and highest risks of records and households with the limits of `Limits`."""
-    if one.info.name not in RISK_LIMITS or one.limit is not None:
-        return one
-    return replace(one, limit=getattr(Limits(), RISK_LIMITS[one.info.name]))
 
 
 def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
@@ -129,7 +122,16 @@ def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
         reason += ", " + message(
             "{again} once values that follow from the file are filled in", again=again
         )
+    again = before_and_now(session, "below_3_visible", external)[1]
+    if again != BLANK:
+        reason += "; " + message(
+            "{again} match fewer than 3 on the values that they show", again=again
+        )
+    n_visible = float(risks["current"].get("below_3_visible", n_rare))
+    limit = VISIBLE * len(session.original_frame)
     word, level = (message("none left"), "good") if n_rare == 0 else (message("some left"), "look")
+    if n_rare == 0 and n_visible > limit:
+        word, level = "visible alone", "look"
     return verdict("Rare keys", word, level, f"{reason}.", "#risk")
 
 
@@ -198,7 +200,7 @@ def before_and_now(session: ProtectionSession, name: str, external: bool) -> lis
 def worst_rows(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     """Return the limits that the current file exceeds, and risks that went up."""
     both = session.risk().measurements
-    current = [with_limit(one) for one in both["current"].values()]
+    current = list(both["current"].values())
     findings = [
         finding(
             message(

@@ -21,6 +21,7 @@ from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, formatted, join, number, plural
+from synthpop.microdata.roles.microdata import Microdata
 
 if TYPE_CHECKING:
     from riskeval.measures.individual_result import IndividualRisk
@@ -133,17 +134,18 @@ def risk_measurements(
     count where they are right, as in the check of local suppression.
     """
     from riskeval.measures.assess import file_measurements
+    from riskeval.measures.request import Limits
 
     measured = file_measurements(
-        file,
-        roles.keys,
-        weights=roles.weights,
-        household=roles.household,
-        sensitive=roles.sensitive,
+        Microdata(
+            file, keys=roles.keys, weight=roles.weights, household=roles.household,
+            sensitive=roles.sensitive,
+        ),
         kind="perturbed",
+        limits=Limits(),
         options={"recovery": recovery_arguments(original, file, roles)},
         numbers=numbers,
-    )
+    )  # fmt: skip
     numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
     return [*measured, *(_risk_of_numbers(original, file, numeric) if numeric else ())]
 

@@ -45,7 +45,7 @@ class SessionVerbs(ABC):
 
     def local_suppression(
         self,
-        keys: Sequence[str] = ...,
+        keys: Sequence[str] | None = ...,
         *,
         k: int = ...,
         importance: Sequence[int] | Mapping[str, int] | None = ...,
@@ -87,13 +87,13 @@ class SessionVerbs(ABC):
         """Run ``riskeval.protect.minimal_generalization`` on the current file; see there."""
 
     def mondrian(
-        self, keys: Sequence[str] = ..., *, k: int, household: str | None = ...
+        self, keys: Sequence[str] | None = ..., *, k: int, household: str | None = ...
     ) -> Protected:
         """Run ``riskeval.protect.mondrian`` on the current file; see there."""
 
     def local_recoding(
         self,
-        keys: Sequence[str] = ...,
+        keys: Sequence[str] | None = ...,
         *,
         k: int = ...,
         hierarchies: Mapping[str, Any] | None = ...,
@@ -123,7 +123,7 @@ class SessionVerbs(ABC):
     def record_swap(
         self,
         *,
-        household: str = ...,
+        household: str | None = ...,
         hierarchy: Sequence[str],
         similar: Sequence[str] | Sequence[Sequence[str]],
         risk_keys: Sequence[str] = ...,
@@ -149,7 +149,7 @@ class SessionVerbs(ABC):
 
     def microaggregate(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         k: int = ...,
         method: Literal[
@@ -180,7 +180,7 @@ class SessionVerbs(ABC):
 
     def add_noise(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
         | NoiseMethod
@@ -198,7 +198,7 @@ class SessionVerbs(ABC):
 
     def rank_swap(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         p: float | None = ...,
         strata: str | Sequence[str] | None = ...,
@@ -229,7 +229,7 @@ class SessionVerbs(ABC):
 
     def mv_top_code(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         alpha: float = ...,
         covariance: str = ...,

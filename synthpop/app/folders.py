@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from synthpop.app.project import FILE, Project, data_files, folder_of, load
 from synthpop.app.state import STORED
-from synthpop.microdata.formats.atomic import is_temporary
+from synthpop.microdata.formats.atomic import is_temporary, sync
 from synthpop.microdata.formats.places import file_hash
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.message import message
@@ -116,7 +116,9 @@ def unpack(source: Path, folder: Path, limit: int) -> Project:
                 faults.add("file", what, hint="Open it in a new tab of the browser.")
         faults.raise_if_any()
         for name in names:
+            sync(staging / name)
             (staging / name).replace(folder / name)
+        sync(folder)
     return project
 
 

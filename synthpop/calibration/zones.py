@@ -86,6 +86,39 @@ class ZoneHouseholds(Result):
         order = np.argsort(-self.controls["relative_gap"].abs().to_numpy(), kind="stable")
         return self.controls.iloc[order[:n]]
 
+    def fit(self) -> pd.DataFrame:
+        """Return how near the totals of each margin are, as population syntheses are reported.
+
+        One row a margin: totals, exact (gap below one half), within_1, within_5, within_10 (shares
+        of totals above zero whose relative gap is at most so many percent), largest (gap), srmse
+        (root mean squared gap over the mean total; Pritchard and Miller 2012,
+        doi:10.1007/s11116-011-9367-4) and r2 (of achieved against target totals).
+        """
+        rows = []
+        for margin, part in self.controls.groupby("margin", sort=False):
+            target, gap = part["target"].to_numpy(), part["gap"].to_numpy()
+            relative = np.abs(gap[target > 0]) / target[target > 0]
+            spread = float(((target - target.mean()) ** 2).sum())
+            shares = {
+                f"within_{p}": float((relative <= p / 100).mean()) if len(relative) else np.nan
+                for p in (1, 5, 10)
+            }
+            squared, mean = float((gap**2).sum()), float(target.mean())
+            row = {"margin": margin, "totals": len(part), "exact": int((np.abs(gap) < 0.5).sum())}
+            srmse = np.sqrt(squared / len(part)) / mean if mean else np.nan
+            r2 = 1 - squared / spread if spread else np.nan
+            rows.append(
+                {**row, **shares, "largest": float(np.abs(gap).max()), "srmse": srmse, "r2": r2}
+            )
+        return pd.DataFrame(rows)
+
+    def copies(self) -> pd.DataFrame:
+        """Return one row a zone: its households, and how many different ones of the survey."""
+        households = self.survey.frame.drop_duplicates(ALLOTTED)
+        by_zone = households.groupby(self.zone, sort=False, observed=True)[COUNT]
+        table = by_zone.agg(households="sum", different="size")
+        return table.assign(most=by_zone.max()).reset_index()
+
     def conflict(self) -> str:
         """Name the totals that cannot be met together, those that are missed most first."""
         table = self.controls

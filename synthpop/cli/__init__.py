@@ -31,6 +31,7 @@ def demo(
     workers: options.Workers = "1",
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("synthpop-demo"),
     scale: Annotated[float, typer.Option(help="Factor on the size of the population.")] = 1.0,
+    key: options.KeyFile = None,
 ) -> None:
     """Run the main job on the embedded survey and write a report with figures.
 
@@ -43,7 +44,7 @@ def demo(
     check(faults, {"--seed": Whole(0), "--scale": POSITIVE}, {"--seed": seed, "--scale": scale})
     faults.raise_if_any()
     plan = demo_runfile(seed=seed, scale=scale)
-    run_plan(plan, place(out), workers_option(workers), "synthpop demo")
+    run_plan(plan, place(out), workers_option(workers), "synthpop demo", key)
 
 
 @app.command()
@@ -53,10 +54,13 @@ def run(
     workers: options.Workers = "1",
     out: options.Out = None,
     anywhere: options.Anywhere = False,
+    key: options.KeyFile = None,
 ) -> None:
     """Simulate the population that a run file describes and write a report.
 
-    A run that was stopped resumes: run it again. The run file writes below its own folder; give
+    Persons and households are drawn from a secret key, kept in run.key in the folder: keep it in
+    the office. A run that was stopped resumes with it: run it again. The run file writes below its
+    own folder; give
     --anywhere where you trust it to write elsewhere.
 
     Example: synthpop run survey.toml --seed 1 --workers processes:4
@@ -72,7 +76,7 @@ def run(
     named = plan.run.out and place(plan.run.out, plan.folder)
     folder = place(out) if out else named or file.with_suffix("")
     check_targets(plan, folder, out_is_given=out is not None, anywhere=anywhere)
-    run_plan(plan, folder, workers_option(workers), f"synthpop run {file.name}")
+    run_plan(plan, folder, workers_option(workers), f"synthpop run {file.name}", key)
 
 
 @app.command()

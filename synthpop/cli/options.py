@@ -13,6 +13,10 @@ from synthpop.microdata.runs.command import SafeCsv as SafeCsv
 from synthpop.microdata.runs.command import Workers as Workers
 
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key", help="Key file to draw with, to repeat a run; without one a new key."),
+]
 Allocation = Literal["proportional", "power"]
 Out = Annotated[Path | None, typer.Option(help="Folder to write to.")]
 Folder = Annotated[Path, typer.Argument(help="Folder of a population.")]

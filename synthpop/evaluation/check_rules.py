@@ -19,6 +19,7 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.roles.microdata import Microdata
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.chunks import NumberedFrames, map_portions
 from synthpop.population.population import Population
@@ -134,8 +135,8 @@ def _table(
     """Return the persons, members of a household in one block, and the column of their ids."""
     if isinstance(data, Population):
         return data, data.manifest.roles.household
-    if isinstance(data, Survey):
-        return data.frame, data.roles.household
+    if isinstance(data, Microdata):
+        return data.frame, household or data.roles.household
     faults = Faults("check_rules")
     if not isinstance(data, pd.DataFrame):
         what = f"is a {type(data).__name__}"

@@ -15,9 +15,10 @@ from synthpop.evaluation.holdout import FoldScores, assign_households, subsample
 from synthpop.microdata.frame.block import Sample
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import percent, plural
-from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.roles.survey import Survey, as_survey
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.stages.continuous.stage import Continuous
 from synthpop.stages.recipe import check_recipe, make_layout, make_sample, split_recipe, storable
@@ -209,14 +210,13 @@ def cross_validate(
     seed = resolve_seed(seed)
     named = labelled(candidates)
     check_options(named, name, folds, draws, smallest_probability)
-    if isinstance(survey, Survey):
-        survey = storable(survey)
+    survey = storable(as_survey(survey))
     steps = steps_before(survey, named.values()) if before is None else list(before)
     sample = _prepared(survey, name, named, steps, seed)
     n_households = len(sample.offsets) - 1
     n_units = len(np.unique(sample.unit_of_persons))
     if folds > n_units:
-        unit = "household" if sample.units is None else "primary sampling unit"
+        unit = "household" if sample.units is None else message("primary sampling unit")
         what = f"{plural(folds, 'fold')} of {plural(n_units, unit)}"
         raise InputError.of("cross-validation", "folds", what, f"Give at most one fold a {unit}.")
     streams = Streams(seed)

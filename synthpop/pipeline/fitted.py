@@ -22,6 +22,7 @@ from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.engines import Workers
 from synthpop.microdata.runs.output import listener_of
+from synthpop.microdata.statistics.secret_key import Key, secret_key
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.pipeline.fingerprint import (
     check_arguments,
@@ -118,12 +119,13 @@ class FittedPipeline(FittedRecipe):
         if strata is None:
             return survey
         rows = np.isin(self.sample.strata[back], self._wanted(strata))
-        return Survey(survey.frame[rows], **survey.roles.named())
+        return survey.with_frame(survey.frame[rows])
 
     def simulate(
         self,
         *,
         seed: int | None = None,
+        key: Key | None = None,
         scale: float = 1.0,
         strata: Sequence[Any] | str | None = None,
         out: Place | str | None = None,
@@ -137,6 +139,12 @@ class FittedPipeline(FittedRecipe):
         ----------
         seed : int, optional
             Default: the seed of the fit.
+        key : bytes, hexadecimal text or path of a ``run.key``, optional
+            16 to 64 secret bytes, from which all draws of persons and households come; the seed
+            alone then undoes nothing, and both together give the same bytes again. Without one: a
+            population in a folder has that of the folder, or a fresh one from the operating system;
+            one in memory draws from the seed alone, the same in every call, for teaching and
+            studies: it is not to be released.
         scale : float
             Factor on the weights: 0.1 makes a population of a tenth of the size. Known totals of
             the country are scaled with it; those of a population of this scale stay as they are.
@@ -146,7 +154,10 @@ class FittedPipeline(FittedRecipe):
         out : path, optional
             Folder to write Parquet to, block by block; a run that was stopped resumes there. On a
             disk, or in object storage: ``s3://bucket/folder`` (see `open_population`).
-            Without it the population is held in memory. A recipe with population stages
+            The key is written to ``run.key`` in the folder, mode 0600, with the seeds, which the
+            manifest does not have; a run resumes with it. It stays in the office, as does the
+            folder: ``synthpop release`` makes the one that may leave.
+            Without `out` the population is held in memory. A recipe with population stages
             (`Distribute`, `Anneal`) needs whole strata in memory: a few at a time where all of them
             work within the strata (``within`` or ``split``), with the households of other strata
             that cells lack (``split_upper``), else everybody. Stopped before its end, it goes on
@@ -174,6 +185,8 @@ class FittedPipeline(FittedRecipe):
         faults = Faults("simulate")
         with faults.gathering():
             check_run(workers, out, on_event)
+        with faults.gathering():
+            key = secret_key(key)
         seed, wanted, every, plans = self._planned(faults, seed, scale, strata, rows_per_block)
         counts = household_table(self.models[0], plans)
         of_weights, _ = scales_of(self.prepared, scale)
@@ -181,23 +194,26 @@ class FittedPipeline(FittedRecipe):
         layout, levels = sized(self.layout, every), self.sample.strata_levels
         stop = self.places[0] if self.places else None
         recipe = Recipe(
-            self.stages, self.models, layout, levels, Streams(seed), self.rules, stop,
+            self.stages, self.models, layout, levels, Streams(seed, key), self.rules, stop,
             dictionary_of(self.survey.frame),
         )  # fmt: skip
         identity = identity_of(self, seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
         fitted, listener = at_scale(self, scale), listener_of(on_event)
-        run = Run(fitted, recipe, plans, identity, workers, listener, tuple(notes))
         if out is None:
+            sealed = identity.sealed_with(key)
+            run = Run(fitted, recipe, plans, sealed, workers, listener, tuple(notes))
             whole = bool(self.population_stages)
             return run.finished(None, seed, rows_per_block) if whole else run.in_memory()
         root = place(out)
         check_described(self.learned)
-        with claim(root, identity) as token:
+        with claim(root, identity, key) as held:
+            recipe = replace(recipe, streams=Streams(seed, held.key))
+            run = Run(fitted, recipe, plans, held.identity, workers, listener, tuple(notes))
             if self.population_stages:
                 return run.finished(root, seed, rows_per_block)
-            return run.to_folder(root, token)
+            return run.to_folder(root, held.token)
 
     def refit(
         self,
@@ -242,6 +258,7 @@ class FittedPipeline(FittedRecipe):
         refit: str | None = None,
         margins: Sequence[Margin] | Margin | None = None,
         seed: int | None = None,
+        key: Key | None = None,
         scale: float = 1.0,
         strata: Sequence[Any] | str | None = None,
         out: Place | str | None = None,
@@ -266,6 +283,8 @@ class FittedPipeline(FittedRecipe):
         seed : int, optional
             Default: the seed of the fit. Replicate k has the seed that `replicate_seed` makes of
             it: the same whatever `n` is, and in its manifest.
+        key : bytes, hexadecimal text or path of a ``run.key``, optional
+            See `simulate`; without one each replicate in a folder has a key of its own.
         out : path, optional
             Folder; replicate k goes to ``out/replicate-000k``. Each resumes as any other run;
             those that are finished are not learned again.
@@ -305,9 +324,11 @@ class FittedPipeline(FittedRecipe):
         if refit is not None:
             with faults.gathering():
                 check_design(self.survey)
+        with faults.gathering():
+            key = secret_key(key)
         seed, *_ = self._planned(faults, seed, scale, strata, rows_per_block)
         root = None if out is None else place(out)
-        options: dict[str, Any] = {"scale": scale, "strata": strata}
+        options: dict[str, Any] = {"scale": scale, "strata": strata, "key": key}
         options["rows_per_block"] = rows_per_block
         if refit is not None:
             task = BootstrapReplicates(self, self.refit, seed, known, options, root)

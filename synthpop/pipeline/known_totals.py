@@ -264,7 +264,5 @@ def _with_columns(
 
 def _with_weights(survey: Survey, weights: np.ndarray) -> Survey:
     """Return the survey with other weights of persons and, with them, of households."""
-    roles = survey.roles.named()
-    frame = survey.frame.assign(**{survey.roles.weight: weights})
-    roles.pop("household_weight", None)
-    return Survey(frame, **roles)
+    alone = survey.with_roles(household_weight=None)
+    return alone.with_column(survey.roles.weight, weights)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as dataclass_field
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,10 +28,11 @@ from synthpop.microdata.messages.events import Listener
 from synthpop.microdata.messages.text import number as number_text
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.microdata.runs.engines import Workers, threads
+from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.pipeline.simulate import Recipe
 from synthpop.pipeline.whole_strata import WholeStrata
-from synthpop.population.manifest import FinishRecord, StepRecord
+from synthpop.population.manifest import FinishRecord, StepRecord, SurveyStepRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import read_manifest, read_record
@@ -44,6 +45,8 @@ from synthpop.stages.population_stages import (
     as_lists,
     from_lists,
 )
+
+RecordT = TypeVar("RecordT", StepRecord, SurveyStepRecord)
 
 ALL = "all"
 PERSONS_AT_ONCE = 1_000_000  # of small strata that are in memory together
@@ -217,8 +220,9 @@ class PopulationSteps:
     ) -> tuple[WholeStrata, PartCounts]:
         """Run one step on whole strata."""
         stage, seed = self.stages[number], seed_of(self.seed, self.stages, number)
+        streams = Streams(seed, self.recipe.streams.key)
         run = PopulationRun(
-            state.household, threads(self.workers), seed, self.listener, part, outside
+            state.household, threads(self.workers), streams, self.listener, part, outside
         )
         finished = stage.finish(state.frame(), run)
         state = state.after(finished, self.counts[number].n_units, self.largest_id)
@@ -263,13 +267,19 @@ class PopulationSteps:
             changes = _moved(stage.label, counts.then, final)
             steps.append(replace(step, **json_values(changes, lambda _: None)))
         summary = f"finished in memory: {plural(n_persons, 'person')}"
-        return FinishRecord(summary, n_persons, n_households, tuple(steps))
+        records = without_seeds(steps, self.recipe.streams.key)
+        return FinishRecord(summary, n_persons, n_households, records)
 
 
 def _added(before: pd.DataFrame | None, cells: pd.DataFrame) -> pd.DataFrame:
     if before is None:
         return cells
     return cells.assign(achieved=before["achieved"] + cells["achieved"])
+
+
+def without_seeds(records: Sequence[RecordT], key: SecretKey | None) -> tuple[RecordT, ...]:
+    """Return records of steps as a manifest has them: without seeds where there is a key."""
+    return tuple(records if key is None else (replace(record, seed=None) for record in records))
 
 
 def _step(label: str, record: Mapping[str, Any]) -> StepRecord:

@@ -17,6 +17,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.engines import Workers, map_blocks
 from synthpop.microdata.runs.identity import digest
+from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import fingerprint, margin_to_dict, replicate_seed, stage_to_dict
@@ -24,6 +25,8 @@ from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.population.folders import MANIFEST
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
+from synthpop.population.run_identity import sealed_values
+from synthpop.population.run_key import key_of_run
 from synthpop.population.storage import read_manifest
 from synthpop.variance.resampling import rescaled_bootstrap
 
@@ -76,7 +79,7 @@ class BootstrapReplicates:
         """Return the population of one replicate; a finished one is read from its folder."""
         root = None if self.out is None else self.out / f"replicate-{number:04d}"
         record = self.record(number)
-        stored = None if root is None else finished_replicate(root, record)
+        stored = None if root is None else finished_replicate(root, record, self.options["key"])
         if stored is not None:
             return number, stored
         refitted = replace(self._refitted(number), replicate=record)
@@ -118,7 +121,7 @@ def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
     for name in {roles.weight, roles.household_weight or roles.weight}:
         weights = frame[name].to_numpy(dtype=np.float64)
         frame = frame.assign(**{name: weights * factors[rows]})
-    return Survey(frame.reset_index(drop=True), **roles.named())
+    return survey.with_frame(frame)
 
 
 def check_design(survey: Survey) -> None:
@@ -137,15 +140,19 @@ def check_design(survey: Survey) -> None:
     faults.raise_if_any()
 
 
-def finished_replicate(root: Place, record: dict[str, Any]) -> Population | None:
+def finished_replicate(
+    root: Place, record: dict[str, Any], given: SecretKey | None = None
+) -> Population | None:
     """Return the finished population of a folder, None where there is nothing or a part of it.
 
-    Raises OutputError: the folder holds another replicate.
+    Raises OutputError: the folder holds another replicate, or has lost its key.
     """
     if not (root / MANIFEST).exists():
         return None
     manifest = read_manifest(root)
-    if manifest.identity.replicate != json_values(record):
+    key = key_of_run(root, given, manifest.identity)
+    expected = json_values(record if key is None else sealed_values(record, key))
+    if manifest.identity.replicate != expected:
         raise OutputError(f"{root} holds another run. Choose another folder, or remove this one.")
     return open_population(root) if manifest.complete else None
 

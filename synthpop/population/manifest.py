@@ -112,7 +112,7 @@ class StepRecord:
     summary: str
     converged: bool  # all margins are met within the tolerance
     tolerance: float
-    seed: int
+    seed: int | None  # None where the draws come from a secret key
     gap: float  # sum of absolute differences to the known totals
     margins: Mapping[str, list[Any]]  # table of cells, column -> values
     moved_later: float = 0.0  # sum of absolute changes of these totals by later steps
@@ -131,11 +131,11 @@ class StepRecord:
         """Return the record that `to_dict` described."""
         number = (int, float, type(None))
         kinds: dict[str, Any] = {
-            "stage": str, "summary": str, "converged": bool, "tolerance": number, "seed": int,
+            "stage": str, "summary": str, "converged": bool, "tolerance": number,
             "gap": number, "margins": dict, "moved_later": number, "details": dict,
         }  # fmt: skip
         values = checked_values("steps", data, kinds)
-        return cls(**values, cells_at_the_end=data.get("cells_at_the_end"))
+        return cls(**values, seed=data.get("seed"), cells_at_the_end=data.get("cells_at_the_end"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -298,12 +298,12 @@ class Population(Result):
         """Return what the population is, in a few sentences."""
         identity, sample = self.manifest.identity, self.manifest.sample
         text = message(
-            "Synthetic population of {persons} in {households}, simulated with seed {seed} "
-            "from a sample of {sample}.",
-            persons=plural(self.n_persons, "person"),
-            households=plural(self.n_households, "household"),
-            seed=identity.seed,
-            sample=plural(sample.n_persons, "person"),
+            "Synthetic population of {n_persons} in {n_households}, simulated with {value} "
+            "from a sample of {n_persons_2}.",
+            n_persons=plural(self.n_persons, "person"),
+            n_households=plural(self.n_households, "household"),
+            value="a secret key" if identity.sealed else f"seed {identity.seed}",
+            n_persons_2=plural(sample.n_persons, "person"),
         )
         if identity.replicate is not None:
             record = identity.replicate

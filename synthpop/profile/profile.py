@@ -142,24 +142,12 @@ class _Profiler(ColumnReader):
             if item.use == "continuous" or n == self.age or (n in coded and self._is_number(n))
         ]
         for name in coded:
-            for other in numbers:
-                values = self.numbers[other]
-                fewer = self.codes[name].max() < self.codes[other].max()
-                if values is None or not fewer or columns[other].use == "derive":
-                    continue
-                limits = dependence.class_limits(self.frame[name], values)
-                if limits is None:
-                    continue
-                use, why = "derive", message("classes of {column}", column=other)
-                if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
-                    use, why = (
-                        message("left out"),
-                        message("{why}, missing for some persons who have one", why=why),
-                    )
-                else:
-                    self.derived[name] = {"breaks": limits[0], "labels": limits[1]}
-                columns[name] = replace(columns[name], use=use, why=why, detail=other)
-                break
+            self._mark_classes(columns, name, numbers)
+        for name in [n for n in coded if columns[n].use == "derive"]:
+            if columns[columns[name].detail].use in ("derive", "left out"):  # found out after it
+                del self.derived[name]
+                columns[name] = self._plain(name)
+                self._mark_classes(columns, name, numbers)
         for name in [n for n in coded if columns[n].use == "categorical"]:
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
                 if self._is_number(other) or self.frame[[name, other]].isna().any(axis=None):
@@ -172,6 +160,29 @@ class _Profiler(ColumnReader):
                     why = message("a function of {column}", column=other)
                     columns[name] = replace(columns[name], use="derive", why=why, detail=other)
                     break
+
+    def _mark_classes(
+        self, columns: dict[str, ColumnProfile], name: str, numbers: list[str]
+    ) -> None:
+        """Mark a category that is classes of a number."""
+        for other in numbers:
+            values = self.numbers[other]
+            fewer = self.codes[name].max() < self.codes[other].max()
+            if values is None or not fewer or columns[other].use in ("derive", "left out"):
+                continue
+            limits = dependence.class_limits(self.frame[name], values)
+            if limits is None:
+                continue
+            use, why = "derive", message("classes of {column}", column=other)
+            if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
+                use, why = (
+                    message("left out"),
+                    message("{why}, missing for some persons who have one", why=why),
+                )
+            else:
+                self.derived[name] = {"breaks": limits[0], "labels": limits[1]}
+            columns[name] = replace(columns[name], use=use, why=why, detail=other)
+            return
 
     def _is_number(self, name: str) -> bool:
         return self.numbers[name] is not None

@@ -206,6 +206,8 @@ def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
     """Return how the run can be repeated, as pairs of a name and a value."""
     identity, sample = population.manifest.identity, population.manifest.sample
     seed = gettext("kept in the internal report") if external else str(identity.seed)
+    if identity.sealed:
+        seed = gettext("kept with the secret key of the run")
     survey = message(
         "{persons} persons in {households} households, weight {weight}",
         persons=count(sample.n_persons),

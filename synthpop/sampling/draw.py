@@ -190,7 +190,7 @@ def draw_sample(
     sampler = prepare(population, design, household=household, columns=columns)
     survey = sampler.draw(Streams(seed).at("sample"))
     survey.frame.attrs["seed"] = seed
-    survey.library = library_of(population)
+    survey = survey.in_library(library_of(population))
     return survey
 
 

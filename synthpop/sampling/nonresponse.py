@@ -51,7 +51,7 @@ class MissingUnits:
         keep = ~affected_rows(self, survey.frame, rng)
         if not keep.any():
             raise InputError.of(self.name, "rate", "nobody answered", "Lower it.")
-        return Survey(survey.frame[keep], **survey.roles.named())
+        return survey.with_frame(survey.frame[keep])
 
 
 @dataclass(frozen=True)
@@ -98,4 +98,4 @@ class MissingItems:
             if hit is None or not self.together:
                 hit = affected_rows(self, survey.frame, rng)
             frame[column] = frame[column].mask(hit)
-        return Survey(frame, **survey.roles.named())
+        return survey.with_frame(frame)

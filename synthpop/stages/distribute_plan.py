@@ -87,9 +87,9 @@ class AreaPlan:
             what = f"totals of all areas are 0, but the data have {count_text(present[k])} persons"
             faults.add(self.controls.label(int(k)), what, hint="Correct the table.")
 
-    def run(self, workers: int, seed: int, listener: Listener) -> Distributed:
+    def run(self, workers: int, streams: Streams, listener: Listener) -> Distributed:
         """Allot the households region by region."""
-        table, controls, streams = self.table, self.controls, Streams(seed)
+        table, controls = self.table, self.controls
         matrix = controls.matrix(table.index)
         numbers = [int(number) for number in np.unique(table.region)]
 
@@ -109,7 +109,7 @@ class AreaPlan:
             converged=all(region.converged for region in regions.values()),
             tolerance=self.search.tolerance,
             proposals=sum(region.proposals for region in regions.values()),
-            seed=seed,
+            seed=streams.seed,
         )
 
     def _region(self, number: int, matrix: Any, rng: np.random.Generator) -> _Region:

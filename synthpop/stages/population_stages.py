@@ -18,6 +18,7 @@ from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener, silent
 from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import Stage
 
@@ -69,7 +70,7 @@ class PopulationRun:
 
     household: str | None  # column of household ids
     workers: int  # regions side by side, in threads
-    seed: int
+    streams: Streams
     listener: Listener = silent
     part: bool = False  # on whole regions of a population instead of all of it
     outside: OutsideDonors | None = None  # for a step with a `donor_region`

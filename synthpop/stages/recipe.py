@@ -314,7 +314,7 @@ def storable(survey: Survey) -> Survey:
         return survey  # a fault, which the check of the recipe notes
     roles = survey.roles
     frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
-    return survey if frame is survey.frame else Survey(frame, **roles.named())
+    return survey if frame is survey.frame else survey.with_frame(frame)
 
 
 def extended(sample: Sample, stage: BlockStage, model: Any, first: bool) -> Sample:

@@ -15,7 +15,8 @@ from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import plural
-from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.roles.microdata import Microdata
+from synthpop.microdata.roles.survey import as_survey
 from synthpop.microdata.statistics.design_variance import sampled_units, t_quantile
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.variance.bootstrap_plan import (
@@ -219,7 +220,7 @@ def bootstrap(
         {"replicates": Whole(2, MOST_TIMES), "level": SHARE},
         {"replicates": replicates, "level": level},
     )
-    survey = data if isinstance(data, Survey) else None
+    survey = as_survey(data) if isinstance(data, Microdata) else None
     if survey is not None:
         data, weights = survey.frame, survey.roles.weight if weights is None else weights
         if any(value is not None for value in (strata, cluster, fpc)):

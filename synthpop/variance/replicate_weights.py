@@ -254,8 +254,8 @@ def _calibrated(survey: Survey, weights: np.ndarray, margins: Sequence[Any]) -> 
 
     is_used = weights > 0
     roles = survey.roles
-    frame = survey.frame[is_used].reset_index(drop=True)
-    part = Survey(frame.assign(**{roles.weight: weights[is_used]}), **roles.named())
+    frame = survey.frame[is_used].assign(**{roles.weight: weights[is_used]})
+    part = survey.with_frame(frame)
     result = np.zeros(len(weights))
     equal = roles.household is not None
     result[is_used] = calibrate(part, list(margins), household_equal=equal).weights

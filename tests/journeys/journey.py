@@ -185,3 +185,20 @@ def merged(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 def minimal() -> Pipeline:
     """The least that simulates a category and an amount: no option at all."""
     return Pipeline([Structure(["age", "rb090"]), Categorical("pl030"), Continuous("netIncome")])
+
+
+def assert_an_answer(value: Any) -> None:
+    """A file is written, a population has persons, a sentence has words."""
+    assert value is not None
+    if isinstance(value, Path):
+        assert value.exists()
+    elif isinstance(value, synthpop.Population | Survey):
+        assert value.n_persons > 0
+    elif isinstance(value, str):
+        assert value
+    elif isinstance(value, list):
+        assert value
+        for one in value:
+            assert_an_answer(one)
+    elif hasattr(value, "summary"):
+        assert value.summary()

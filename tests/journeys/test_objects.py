@@ -15,7 +15,7 @@ import pytest
 from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
 from synthpop import FittedPipeline, Population, Survey
-from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf
+from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf, assert_an_answer
 
 SHOWN = ("__repr__", "_repr_html_")
 """What a console and a notebook do with an object."""
@@ -167,20 +167,3 @@ def test_a_verb_answers(
     it = getattr(journey_of(recipe, source), OBJECTS[cls])
     assert_an_answer(CALLS[cls][verb](it, tmp_path))
     plt.close("all")
-
-
-def assert_an_answer(value: Any) -> None:
-    """A file is written, a population has persons, a sentence has words."""
-    assert value is not None
-    if isinstance(value, Path):
-        assert value.exists()
-    elif isinstance(value, Population | Survey):
-        assert value.n_persons > 0
-    elif isinstance(value, str):
-        assert value
-    elif isinstance(value, list):
-        assert value
-        for one in value:
-            assert_an_answer(one)
-    elif hasattr(value, "summary"):
-        assert value.summary()

@@ -48,7 +48,7 @@ MEANINGS = {
 def tcap(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: str | None = None,
     *,
     tau: float = 1.0,

@@ -37,7 +37,7 @@ TWO_WAY = (5, 0.8)
 def disco(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: str | None = None,
     *,
     holdout: Any = None,

@@ -152,7 +152,7 @@ def excess_sentence(one: Excess | None, unit: str) -> str:
 def replicated_uniques(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     *,
     holdout: Any = None,
     missing: str = "wildcard",

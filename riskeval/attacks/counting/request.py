@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.attacks.counting.key_tables import CrossTable, count_keys
 from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_files, over_units
-from riskeval.attacks.request import AttackRequest, read_request
+from riskeval.attacks.request import AttackRequest, keys_and_targets, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.values import number_groups, quantile_breaks
@@ -125,13 +125,14 @@ def read_counting(
     name: str,
     original: Any,
     release: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None,
     target: str | None = None,
     *,
     n_targets: int,
     **options: Unpack[CountingOptions],
 ) -> CountingRequest:
     """Check the arguments of a counting measure."""
+    keys, target = keys_and_targets(original, keys, target)
     n_groups, holdout = options.get("n_groups"), options["holdout"]
     draws, confidence = options["draws"], options["confidence"]
     of_targets = () if n_targets else ("members", "categorical")

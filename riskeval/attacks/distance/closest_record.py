@@ -20,7 +20,7 @@ from riskeval.attacks.distance.files import (
 from riskeval.attacks.distance.space import TINY, Space
 from riskeval.attacks.entry import COMPARED, AttackEntry, run_compared
 from riskeval.attacks.numbers import OUTSIDE, AttackNumber, beside
-from riskeval.attacks.request import as_sentences, read_request
+from riskeval.attacks.request import as_sentences, keys_and_targets, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, corrected, excess
 from riskeval.shared.files import drawn_rows
@@ -155,7 +155,7 @@ class DistanceScreen(TableResult):
 def distance_screen(
     original: Any,
     synthetic: Any,
-    variables: Scenario | Sequence[str] | str,
+    variables: Scenario | Sequence[str] | str | None = None,
     *,
     holdout: Any = None,
     household: str | None = None,
@@ -214,6 +214,7 @@ def distance_screen(
     1.0
     """
     faults = Faults("distance_screen")
+    variables, _ = keys_and_targets(original, variables, None)
     request = read_request(
         "distance_screen", variables, household=household, categorical=categorical,
         honoured=HONOURED,

@@ -112,7 +112,7 @@ def _mean_with_interval(mean: float, lower: float, upper: float) -> str:
 def scenario_replicates(
     sample: Any,
     populations: Iterable[Any],
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: Sequence[str] | str | None = None,
     *,
     accuracy: Sequence[float] | float | None = None,

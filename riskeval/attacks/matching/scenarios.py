@@ -291,7 +291,7 @@ def story_of(scenario: int, category: bool, model: str) -> str:
 def intruder_scenarios(
     sample: Any,
     population: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: Sequence[str] | str | None = None,
     *,
     accuracy: Sequence[float] | float | None = None,

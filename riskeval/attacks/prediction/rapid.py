@@ -29,7 +29,13 @@ from riskeval.attacks.prediction.model import (
     UnitsAtRisk,
 )
 from riskeval.attacks.prediction.rapid_result import Rapid
-from riskeval.attacks.request import AttackRequest, check_file, check_request, read_request
+from riskeval.attacks.request import (
+    AttackRequest,
+    check_file,
+    check_request,
+    keys_and_targets,
+    read_request,
+)
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, corrected, excess
 from riskeval.attacks.strangers import overlap_of
@@ -61,7 +67,7 @@ PARAMETERS = {
 def rapid(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: str | None = None,
     *,
     model: Any = "panel",
@@ -153,9 +159,10 @@ def rapid(
     (1.0, 0.0)
     """
     faults = Faults("rapid")
+    keys, target = keys_and_targets(original, keys, target)
     request = read_request(
-        "rapid", keys, target, household=household, members=members, categorical=categorical,
-        honoured=HONOURED, n_targets=1,
+        "rapid", keys, target, household=household, members=members,
+        categorical=categorical, honoured=HONOURED, n_targets=1,
     )  # fmt: skip
     tolerances = tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,)
     limits = request.accuracy or tolerances

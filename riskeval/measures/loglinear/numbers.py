@@ -50,10 +50,7 @@ def of_loglinear(result: Any, request: AssessRequest) -> list[Measurement]:
 def _run_loglinear(request: AssessRequest) -> Any:
     from riskeval.measures.loglinear.model import loglinear_risk
 
-    return loglinear_risk(
-        request.frame, request.keys,
-        **request.arguments("loglinear", weights=request.weights, household=request.household),
-    )  # fmt: skip
+    return loglinear_risk(request.file, **request.arguments("loglinear"))
 
 
 MEASURE = Measure(

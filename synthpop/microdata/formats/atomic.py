@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -40,12 +41,17 @@ def replacing(
         return
     target = Path(path)
     draft = target.with_name(temporary_name(target.name))
-    created = False
+    descriptor, created = -1, False
     try:
         make_folder(target.parent)
+        if rename is None:  # a folder sweeps by itself
+            _sweep_one(target)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        os.close(os.open(draft, flags, PRIVATE if private else SHARED))
+        descriptor = os.open(draft, flags, PRIVATE if private else SHARED)
         created = True
+        try_lock(descriptor)
+        if os.name != "posix":  # there an open file cannot be renamed
+            os.close(descriptor)
         yield draft
         if rename is not None:
             target = target.with_name(rename(draft))
@@ -58,9 +64,24 @@ def replacing(
             raise
         raise write_error(target, problem, remaining) from None
     finally:
+        if descriptor >= 0 and os.name == "posix":
+            os.close(descriptor)
         if created:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
+
+
+def _sweep_one(target: Path) -> None:
+    """Remove what killed writers of a file left: nobody holds it any more."""
+    for path in target.parent.glob(".*.tmp"):
+        if os.name == "posix" and is_temporary(path, re.escape(target.name[:LONGEST_NAME])):
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+                try:
+                    if try_lock(descriptor):
+                        path.unlink()
+                finally:
+                    os.close(descriptor)
 
 
 @contextmanager
@@ -134,3 +155,23 @@ def relative_path(file: Path, folder: Path) -> str:
         return os.path.relpath(file, folder)
     except ValueError:
         return str(file.resolve())
+
+
+def try_lock(descriptor: int) -> bool:
+    """Return whether no other process holds the file; it is held until it is closed."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # behind the text, which others may read
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a file system without locks: unique temporary names must do
+        return True
+    return True

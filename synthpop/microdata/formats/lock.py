@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from synthpop.microdata.formats.atomic import make_folder, write_text
+from synthpop.microdata.formats.atomic import make_folder, try_lock, write_text
 from synthpop.microdata.formats.places import BucketPath, Place
 from synthpop.microdata.messages.errors import OutputError
 
@@ -98,7 +98,7 @@ def _open_locked(path: Path, token: str) -> int | None:
     """Return the open lock file, or None where another process holds it."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        if not _lock(descriptor):
+        if not try_lock(descriptor):
             os.close(descriptor)
             return None
         try:
@@ -110,25 +110,6 @@ def _open_locked(path: Path, token: str) -> int | None:
             os.write(descriptor, f"{os.getpid()} {token}".encode())
             return descriptor
         os.close(descriptor)  # its last holder removed the file between our two steps
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # behind the text, which others may read
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:  # a file system without locks: unique temporary names must do
-        return True
-    return True
 
 
 def _holder(path: Path) -> str:

@@ -55,7 +55,11 @@ def unhashable_fault(name: str, values: pd.Series, where: np.ndarray) -> Fault:
     return Fault(name, f"holds values of the kind {kind}", rows, len(where), hint)
 
 
-def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+Codes = tuple[np.ndarray, tuple[Any, ...]]
+"""A column coded: the position of each value in the levels, -1 where it is missing."""
+
+
+def encode(values: pd.Series | np.ndarray) -> Codes:
     """Code one column; the position of each value in the levels, -1 where it is missing.
 
     A categorical keeps the order of its categories (unused ones included); any other column has its
@@ -154,11 +158,15 @@ def run_starts(values: np.ndarray) -> np.ndarray:
 
 def encode_keys(frame: pd.DataFrame, keys: Sequence[str]) -> CodedKeys:
     """Code several columns of a frame (see `encode`); columns must exist."""
-    pairs = [encode(frame[key]) for key in keys]
-    codes = np.empty((len(frame), len(keys)), dtype=np.int32)
-    for j, (column, _) in enumerate(pairs):
+    return side_by_side(keys, [encode(frame[key]) for key in keys], len(frame))
+
+
+def side_by_side(names: Sequence[str], columns: Sequence[Codes], n: int) -> CodedKeys:
+    """Put coded columns of n rows into one matrix."""
+    codes = np.empty((n, len(names)), dtype=np.int32)
+    for j, (column, _) in enumerate(columns):
         codes[:, j] = column
-    return CodedKeys(tuple(keys), codes, tuple(levels for _, levels in pairs))
+    return CodedKeys(tuple(names), codes, tuple(levels for _, levels in columns))
 
 
 def cell_ids(codes: np.ndarray, sizes: Sequence[int] | None = None) -> tuple[np.ndarray, int]:

@@ -53,9 +53,12 @@ from synthpop.stages.population_stages import cell_counts
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_stages, small_survey
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning"
-)
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning"
+    ),
+    pytest.mark.usefixtures("one_key"),
+]
 
 BASE = [Structure(["age", "sex"]), Categorical("status", predictors=["sex"])]
 ROWS = 400

@@ -1,0 +1,190 @@
+"""The README as its reader follows it: its code word for word, then the calls that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import riskeval
+import synthpop
+import synthpop.cli
+from riskeval import utility
+from synthpop import Categorical, Margin, SimpleRandom, Survey, indicators
+from tests.console import call
+from tests.journeys.journey import (
+    BLOCK,
+    KEYS,
+    README,
+    SCALE,
+    SOURCES,
+    Journey,
+    JourneyOf,
+    assert_an_answer,
+)
+
+TEXT = README.read_text(encoding="utf-8")
+
+
+def test_the_blocks_run_and_print_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "readme"}
+    for number, block in enumerate(BLOCK.findall(TEXT), 1):
+        exec(compile(block, f"README block {number}", "exec"), names)
+    (said,) = re.findall(r"^print\(population\)  # (.*), \.\.\.$", TEXT, re.MULTILINE)
+    assert str(names["population"]).startswith(said)
+
+
+def sexes(it: Journey) -> Margin:
+    """Known totals of men and women."""
+    sums = pd.Series(it.survey.weights).groupby(it.survey.frame["rb090"].astype(str)).sum()
+    return Margin(sums.rename("total").reset_index())
+
+
+def mean_age(survey: Survey) -> float:
+    """An estimator of a study."""
+    return float(np.average(survey.frame["age"], weights=survey.weights))
+
+
+def searched(it: Journey) -> Any:
+    """Search for plans with each number of the risk of a session as a limit."""
+    session = it.session
+    for name in session.risk().table.index:
+        assert riskeval.search_plans(session, limits={name: 1.0}, plans=1).summary()
+    return riskeval.search_plans(session, plans=2)
+
+
+def exported(it: Journey) -> str:
+    """Write a population to every format."""
+    folder = it.folder / "exported"
+    it.fitted.simulate(scale=SCALE, out=folder)
+    for suffix in FORMATS:
+        written(synthpop.cli.main, it, "export", folder, "--to", f"people{suffix}")
+        assert len(synthpop.read_table(it.folder / f"people{suffix}")) == it.population.n_persons
+    return written(synthpop.cli.main, it, "sample", folder, "-n", 20, "--out", "sample.sav")
+
+
+def written(main: Callable[[], object], it: Journey, *arguments: object) -> str:
+    """Run a command in the folder of the journey, and return what it says."""
+    done = call(main, *arguments, cwd=it.folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def in_other_libraries(it: Journey) -> list[Any]:
+    """Hand in a table of polars, Arrow and DuckDB."""
+    arrow = pa.Table.from_pandas(it.survey.frame)
+    tables = (pl.from_arrow(arrow), arrow, duckdb.from_arrow(arrow))
+    return [riskeval.assess(table, keys=KEYS, weights="rb050") for table in tables]
+
+
+FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".xlsx", ".sav", ".zsav", ".dta", ".xpt", ".rds")
+CALLS: dict[str, Callable[[Journey], Any]] = {
+    'fitted.replicates(n, refit="bootstrap")': lambda it: synthpop.estimate_over_replicates(
+        lambda frame, weights: np.average(frame["age"], weights=weights),
+        it.fitted.replicates(2, refit="bootstrap", scale=SCALE),
+    ),
+    "cross_validate": lambda it: synthpop.cross_validate(
+        it.learned_from,
+        "pl030",
+        {
+            "age": Categorical("pl030", predictors=["age_class"]),
+            "sex": Categorical("pl030", predictors=["rb090"]),
+        },
+    ),
+    'household="enterprise"': lambda it: Survey(
+        it.survey.frame.rename(columns={"db030": "enterprise"}),
+        **{**it.survey.roles.named(), "household": "enterprise"},
+    ),
+    'fitted.simulate(strata=["Capital"])': lambda it: it.fitted.simulate(strata=["Capital"]),
+    "fitted.replicates(5)": lambda it: list(it.fitted.replicates(5, scale=SCALE)),
+    "Survey(frame, weight=None)": lambda it: Survey(it.survey.frame, weight=None),
+    "calibrate(survey, [Margin(table), ...])": lambda it: synthpop.calibrate(
+        it.survey, [sexes(it)]
+    ),
+    "assess_fit(survey, population)": lambda it: synthpop.assess_fit(it.survey, it.population),
+    "write_report": lambda it: synthpop.write_report(
+        it.folder / "written.html", it.survey, it.population
+    ),
+    "draw_sample": lambda it: synthpop.draw_sample(it.population, SimpleRandom(20)),
+    "simulate_study": lambda it: synthpop.simulate_study(
+        it.population, SimpleRandom(20), [mean_age], repetitions=2
+    ),
+    "indicators.gini": lambda it: indicators.gini(it.survey.frame["eqIncome"], it.survey.weights),
+    "indicators.at_risk_of_poverty": lambda it: indicators.at_risk_of_poverty(
+        it.survey.frame["eqIncome"], it.survey.weights, by=it.survey.frame["rb090"]
+    ),
+    "indicators.bootstrap": lambda it: indicators.bootstrap(
+        lambda frame, weights: indicators.gini(frame["eqIncome"], weights),
+        it.survey,
+        replicates=20,
+    ),
+    "riskeval.assess(data, keys=..., weights=...)": lambda it: riskeval.assess(
+        it.survey.frame, keys=KEYS, weights="rb050"
+    ),
+    "riskeval.assess_synthetic": lambda it: riskeval.assess_synthetic(
+        it.survey, it.population, KEYS, ["pb190", "netIncome"]
+    ),
+    "riskeval.Scenario": lambda it: riskeval.intruder_scenarios(
+        it.survey, it.population, riskeval.Scenario(KEYS, "netIncome")
+    ),
+    "riskeval.utility.information_loss": lambda it: utility.information_loss(
+        it.survey.frame, it.session.data, ["netIncome", "py010n"]
+    ),
+    "utility.propensity": lambda it: utility.propensity(it.survey, it.population, KEYS),
+    "riskeval.compare": lambda it: riskeval.compare(
+        it.survey, {"synthetic": it.population}, keys=KEYS
+    ),
+    "riskeval.ProtectionSession": lambda it: it.session.risk(),
+    "riskeval.search_plans": searched,
+    "riskeval.recover": lambda it: riskeval.recover(
+        it.session.local_suppression().data, household="db030"
+    ),
+    "riskeval.copied_values": lambda it: riskeval.copied_values(
+        it.survey, it.population, [*KEYS, "netIncome"]
+    ),
+    "read_survey": lambda it: it.survey,
+    "synthpop export": exported,
+    "In another library": in_other_libraries,
+}
+"""What the table of the README names -> how a reader calls it."""
+ELSEWHERE = {
+    **dict.fromkeys(
+        ("synthpop calibrate", "riskeval assess", "riskeval compare", "riskeval protect"),
+        "commands with a run file: `test_run_files.py` and `test_risk_files.py`",
+    ),
+    "synthpop sample": "is run with synthpop export",
+    "Anneal": "a stage of `test_run_files.py`",
+    "Distribute": "a stage of `test_run_files.py`",
+    **dict.fromkeys(
+        ('out="s3://bucket/folder"', "gs://", "abfs://"),
+        "needs a server: `tests/synthpop/population/test_object_storage.py`",
+    ),
+}
+"""What it names and this file does not run -> where it is."""
+
+
+def test_everything_that_the_table_names_is_called() -> None:
+    table = TEXT[TEXT.index("| you want to | use |") : TEXT.index("## Documentation and help")]
+    named = set(re.findall(r"`([^`]+)`", table))
+    assert named - {*CALLS, *ELSEWHERE} == set()
+    assert not ELSEWHERE.keys() & CALLS.keys()
+    assert 'fitted.replicates(n, refit="bootstrap")' in TEXT
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_of_the_readme_answers(name: str, source: str, journey_of: JourneyOf) -> None:
+    assert_an_answer(CALLS[name](journey_of("readme", source)))
+    plt.close("all")
