@@ -30,7 +30,7 @@ class ZoneFolder:
     ----------
     survey : Survey
         Persons of the seed with the columns of their household, and one column for each control.
-    geography : DataFrame, one row a zone
+    geography : DataFrame, one row per zone
         The geographies, the largest first.
     margins : list of Margin
     within : str

@@ -51,7 +51,7 @@ class Bootstrap(Result):
     level : float
     interval_method : str
     calibrated : bool
-        Whether the weights were calibrated anew in each replicate.
+        Whether the weights were calibrated again in each replicate.
     n_units : int
         Units that were resampled.
     degrees_of_freedom : int
@@ -102,7 +102,7 @@ class Bootstrap(Result):
         return self.to_frame()[["lower", "upper"]]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return estimate, standard error and interval, one row a label."""
+        """Return estimate, standard error and interval, one row per label."""
         return pd.DataFrame(
             {
                 "estimate": self.estimates,
@@ -116,7 +116,7 @@ class Bootstrap(Result):
 
     def summary(self) -> str:
         """Return what the numbers mean."""
-        kind = "calibrated anew" if self.calibrated else "not calibrated anew"
+        kind = "calibrated again" if self.calibrated else "not calibrated again"
         low, high = self.intervals[0]
         text = (
             f"Estimate {self.estimates[0]:.4g}, standard error {np.sqrt(self.variances[0]):.3g}, "

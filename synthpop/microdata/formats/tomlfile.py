@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from synthpop.microdata.formats.toml_lines import locator
 from synthpop.microdata.messages.budget import check_budget
 from synthpop.microdata.messages.errors import Faults, InputError, RunFileError, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count
 
 
@@ -48,7 +49,9 @@ def read_toml(path: Path | str) -> Document:
     except FileNotFoundError:
         faults.add(str(file), "there is no such file", hint="Check the path.")
     except OSError as problem:
-        faults.add(str(file), f"cannot be read: {problem.strerror or problem}")
+        faults.add(
+            str(file), message("cannot be read: {reason}", reason=problem.strerror or problem)
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         hint = ""
         if any(word in str(problem) for word in ("escape", "Unescaped", "hex value")):
@@ -59,7 +62,11 @@ def read_toml(path: Path | str) -> Document:
     except InputError as problem:
         faults.found += problem.faults
     except ValueError as problem:  # a path with NUL, a number of thousands of digits
-        faults.add(str(file), f"cannot be read: {problem}", hint="Check path and numbers.")
+        faults.add(
+            str(file),
+            message("cannot be read: {reason}", reason=problem),
+            hint="Check path and numbers.",
+        )
     raise RunFileError(faults.subject, faults.found)
 
 

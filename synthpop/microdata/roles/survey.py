@@ -13,6 +13,7 @@ import pandas as pd
 from synthpop.microdata.frame.checks import check_weights
 from synthpop.microdata.frame.dataset import with_storable_levels
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, plural
 from synthpop.microdata.roles.microdata import NOT_ASKED, SEVERAL, Microdata, Roles, some_names
 from synthpop.microdata.statistics.design_variance import SampledUnits, sampled_units
@@ -33,7 +34,7 @@ class Survey(Microdata):
 
     Parameters
     ----------
-    data : DataFrame, Arrow table or Population, one row a person
+    data : DataFrame, Arrow table or Population, one row per person
         See `Population.survey` for one with the roles that it has.
     weight : str or None
         Column of person weights: positive, finite, never missing. None, to be said explicitly:
@@ -289,9 +290,11 @@ class Survey(Microdata):
     def summary(self) -> str:
         """Return what the survey holds, in a sentence."""
         total = float(self.weights.sum())
-        return (
-            f"Survey of {plural(self.n_persons, 'person')} in "
-            f"{plural(self.n_households, 'household')}, standing for {count(total)} persons."
+        return message(
+            "Survey of {persons} in {households}, standing for {n} persons.",
+            persons=plural(self.n_persons, "person"),
+            households=plural(self.n_households, "household"),
+            n=count(total),
         )
 
 
