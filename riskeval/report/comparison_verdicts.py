@@ -39,7 +39,7 @@ def verdict_rows(
     texts = [said("{name}: {reasons}", name=name, reasons=_reasons(verdicts[name], external))
              for name in names if verdicts[name].evidence]  # fmt: skip
     limits = verdict(
-        "ReleaseVerdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
+        "Verdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
         if worst < len(LEVELS) - 1 else "good",
         ". ".join([*("; ".join(parts),), *texts[:MOST_FINDINGS]]) + ".", "#limits",
     )  # fmt: skip

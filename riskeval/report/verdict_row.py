@@ -22,4 +22,4 @@ def verdict_row(judged: ReleaseVerdict, external: bool, link: str = "") -> dict[
         reason = reason or "Numbers of single records, which are not shown, exceed their limits."
     if judged.not_tried:
         reason += " " + said("Not tried or not measured: {n}.", n=len(judged.not_tried))
-    return verdict("ReleaseVerdict", judged.level, COLOURS[judged.level], reason, link)
+    return verdict("Verdict", judged.level, COLOURS[judged.level], reason, link)
