@@ -40,7 +40,7 @@ def verdict_rows(
     texts = [message("{name}: {reasons}", name=name, reasons=_reasons(verdicts[name], external))
              for name in names if verdicts[name].evidence]  # fmt: skip
     limits = verdict(
-        "ReleaseVerdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
+        "Verdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
         if worst < len(LEVELS) - 1 else "good",
         ". ".join([*(joined_by("; ", parts),), *texts[:MOST_FINDINGS]]) + ".", "#limits",
     )  # fmt: skip
