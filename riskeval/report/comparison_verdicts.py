@@ -42,7 +42,7 @@ def verdict_rows(
     limits = verdict(
         "Verdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
         if worst < len(LEVELS) - 1 else "good",
-        ". ".join([*(joined_by("; ", parts),), *texts[:MOST_FINDINGS]]) + ".", "#limits",
+        joined_by(". ", [joined_by("; ", parts), *texts[:MOST_FINDINGS]]) + ".", "#limits",
     )  # fmt: skip
     front = int(first.frame["pareto"].sum())
     word, level = (message("a choice"), "look") if front > 1 else ("clear", "none")
