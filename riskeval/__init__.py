@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from riskeval.session.search import search_plans as search_plans
     from riskeval.session.session import ProtectionSession as ProtectionSession
     from synthpop.microdata.frame.native import like as like
+    from synthpop.microdata.messages.budget import budget as budget
     from synthpop.microdata.messages.errors import ConvergenceWarning as ConvergenceWarning
     from synthpop.microdata.messages.errors import GuaranteeError as GuaranteeError
     from synthpop.microdata.messages.errors import InputError as InputError

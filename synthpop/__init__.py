@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from synthpop.microdata.frame.dictionary import dictionary_of as dictionary_of
     from synthpop.microdata.frame.dictionary import with_dictionary as with_dictionary
     from synthpop.microdata.frame.native import like as like
+    from synthpop.microdata.messages.budget import budget as budget
     from synthpop.microdata.messages.errors import ConvergenceWarning as ConvergenceWarning
     from synthpop.microdata.messages.errors import GuaranteeError as GuaranteeError
     from synthpop.microdata.messages.errors import InputError as InputError

@@ -33,6 +33,7 @@ from tests.small import small_survey
 
 PEOPLE = pd.DataFrame({"age": np.arange(60) % 7, "sex": ["f", "m"] * 30, "income": np.arange(60.0)})
 NEWER = PEOPLE.assign(income=PEOPLE["income"] + 1)
+KEY = bytes(range(32))
 QUICK = 25  # states of each kind that the quick tests look at
 
 
@@ -139,12 +140,12 @@ def fitted() -> FittedPipeline:
 
 
 def simulated(folder: Path) -> Any:
-    return fitted().simulate(out=folder / "p")
+    return fitted().simulate(out=folder / "p", key=KEY)
 
 
 @cache
 def fitted_in_parts() -> FittedPipeline:
-    people = fitted().simulate().frame()
+    people = fitted().simulate(key=KEY).frame()
     total = people.groupby(["region", "sex"], observed=True).size().rename("total").reset_index()
     exchange = Anneal(Margin(total), split="region", tolerance=0.2, max_proposals=200)
     return Pipeline([Structure(["age", "sex"]), exchange]).fit(small_survey(40), seed=7)
@@ -153,7 +154,7 @@ def fitted_in_parts() -> FittedPipeline:
 def simulated_in_parts(folder: Path) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postprocess, "PERSONS_AT_ONCE", 1)
-        return fitted_in_parts().simulate(out=folder / "p")
+        return fitted_in_parts().simulate(out=folder / "p", key=KEY)
 
 
 def damaged(folder: Path) -> None:

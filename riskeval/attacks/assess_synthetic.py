@@ -31,6 +31,7 @@ from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check, check_choice
 from synthpop.microdata.runs.chunks import open_chunks
 from synthpop.microdata.statistics.streams import resolve_seed
@@ -141,7 +142,9 @@ def assess_synthetic(
             grouped, groups = inputs.with_groups() if ATTACKS[name].exact_keys else (inputs, ())
             result = ATTACKS[name].run(grouped, target)
         except InputError as error:
-            skipped[name, target] = "; ".join(str(fault).rstrip(".") for fault in error.faults)
+            skipped[name, target] = joined_by(
+                "; ", (str(fault).rstrip(".") for fault in error.faults)
+            )
             continue
         results[name, target] = result
         note = _note(name, inputs, result, groups)
@@ -165,7 +168,7 @@ def assess_synthetic(
 def _lacking(inputs: AttackInput, name: str) -> str:
     """Return why an attack cannot run; empty where it can."""
     if ATTACKS[name].needs_holdout and inputs.holdout is None:
-        return "it needs a hold-out"
+        return message("it needs a hold-out")
     if not inputs.keys and ATTACKS[name].exact_keys:
         return "both files code every key differently"
     return ""
@@ -201,10 +204,11 @@ def _no_strangers(inputs: AttackInput, nearer: Sequence[str]) -> str:
     """Say why persons of the hold-out cannot stand for strangers; empty where nothing shows it."""
     names = (*inputs.keys, *inputs.targets)
     shared = overlap_of(inputs.original, inputs.holdout, names, inputs.categorical)
-    about_holdout = (
-        f"the synthetic file tells more about the hold-out than about the original "
-        f"({', '.join(nearer)}), as one made from the hold-out does, or one whose hold-out "
-        "holds persons of another kind"
+    about_holdout = message(
+        "the synthetic file reveals more about the hold-out than about the original "
+        "({nearer}), as would a file made from the hold-out, or one whose hold-out "
+        "contains a different kind of persons",
+        nearer=", ".join(nearer),
     )
     return joined(shared, about_holdout if nearer else "")
 
@@ -306,8 +310,14 @@ def _note(name: str, inputs: AttackInput, result: Any, groups: Sequence[str]) ->
     fields = inputs.left_out(ATTACKS[name].honours)
     only_first = inputs.replicates and not ATTACKS[name].replicates
     return joined(
-        f"{', '.join(fields)} of the scenario left aside" if fields else "",
-        "the first synthetic file alone" if only_first else "",
-        f"{', '.join(groups)} compared in {inputs.n_groups} groups" if groups else "",
+        message("{fields} of the scenario ignored", fields=", ".join(fields)) if fields else "",
+        message("the first synthetic file alone") if only_first else "",
+        message(
+            "{groups} compared in {n_groups} groups",
+            groups=", ".join(groups),
+            n_groups=inputs.n_groups,
+        )
+        if groups
+        else "",
         *getattr(result, "notes", ()),
     )

@@ -13,6 +13,7 @@ from riskeval.attacks.scenario import Scenario, check_roles, to_scenario
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.frames import as_names, listed_names
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.roles.microdata import Microdata
 
@@ -53,7 +54,7 @@ class AttackRequest:
     @property
     def footnote(self) -> str:
         """The story as a last sentence; empty when there is none."""
-        return f" Scenario: {self.story}" if self.story else ""
+        return " " + message("Scenario: {story}", story=self.story) if self.story else ""
 
 
 def read_request(
@@ -158,4 +159,4 @@ def check_households(faults: Faults, frame: pd.DataFrame, name: str, role: str) 
 
 def as_sentences(notes: Sequence[str]) -> str:
     """Return notes as sentences that follow a summary."""
-    return "".join(f" {note[0].upper()}{note[1:]}." for note in dict.fromkeys(notes))
+    return joined_by("", (" " + sentence(note) for note in dict.fromkeys(notes)))

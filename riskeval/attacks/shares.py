@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskeval.attacks.clusters import variance_of_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.intervals import newcombe
 
 FEW = 25
@@ -64,21 +65,25 @@ class Excess:
     def verdict(self) -> str:
         """Say in a few words how the original stands to the hold-out."""
         if self.is_above:
-            return "above the hold-out"
+            return message("above the hold-out")
         if self.overlap:
-            return "no verdict: the hold-out holds no strangers"
-        return "below the hold-out" if self.is_below else "not clearly above the hold-out"
+            return message("no verdict: the hold-out contains no strangers")
+        return (
+            message("below the hold-out")
+            if self.is_below
+            else message("not clearly above the hold-out")
+        )
 
     @property
     def caution(self) -> str:
         """Say why the hold-out cannot stand for strangers; empty where nothing shows it."""
         if self.overlap:
-            why = ", which hides a part of the excess" if self.is_above else ""
-            return f"{'Caution' if self.is_above else 'No verdict'}: {self.overlap}{why}."
+            why = (", " + message("which hides part of the excess")) if self.is_above else ""
+            return f"{'Caution' if self.is_above else message('No verdict')}: {self.overlap}{why}."
         if self.is_below:
-            return (
-                "No verdict: the release tells more about the hold-out than about the original, as "
-                "one made from the hold-out does."
+            return message(
+                "No verdict: the release reveals more about the hold-out than about the "
+                "original, as would a file made from the hold-out."
             )
         return ""
 

@@ -12,8 +12,9 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.synthetic_verdict import synthetic_verdict
 from riskeval.verdict.verdict import Finding, ReleaseVerdict
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.messages.text import formatted, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,7 @@ class SyntheticRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
+        One row per number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
         `lower`, `upper` (interval of the value), `baseline`, `against` (what the baseline is),
         `excess`, `excess_lower`, `excess_upper` (success on the original beyond that on the
         hold-out), `above_among_all` (whether the excess is clear even as the most striking of all
@@ -80,10 +81,17 @@ class SyntheticRisk(TableResult):
         if screen is None or screen.copied is None or not screen.copied.is_above:
             return ""
         outside = screen.baseline == "hold-out"
-        against = "strangers do" if outside else "the original records do among themselves"
-        return (
-            f"{percent(screen.identical, 1)} of the synthetic records equal an original one, where "
-            f"{percent(screen.identical_baseline, 1)} of {against}"
+        against = (
+            message("strangers do")
+            if outside
+            else message("of the original records among themselves")
+        )
+        return message(
+            "{identical} of the synthetic records equal an original one, compared with "
+            "{identical_baseline} of {against}",
+            identical=percent(screen.identical, 1),
+            identical_baseline=percent(screen.identical_baseline, 1),
+            against=against,
         )
 
     @property
@@ -92,10 +100,17 @@ class SyntheticRisk(TableResult):
         screen = self.results.get(("distance_screen", ""))
         if screen is None or screen.nearer is None or not screen.nearer.is_above:
             return ""
-        others = "strangers" if screen.baseline == "hold-out" else "the original records themselves"
-        return (
-            f"{percent(screen.close, 1)} of the synthetic records are as near to an original one "
-            f"as only {percent(screen.close_baseline, 1)} of {others} are"
+        others = (
+            "strangers"
+            if screen.baseline == "hold-out"
+            else message("the original records themselves")
+        )
+        return message(
+            "{close} of the synthetic records are as near to an original one as only "
+            "{close_baseline} of {others} are",
+            close=percent(screen.close, 1),
+            close_baseline=percent(screen.close_baseline, 1),
+            others=others,
         )
 
     def title(self, attack: str, target: str) -> str:
@@ -116,15 +131,22 @@ class SyntheticRisk(TableResult):
             lines.append(f"{self.no_strangers}.")
         if self.dropped:
             lines.append(
-                f"Left out, since no value of the original stands in the synthetic file: "
-                f"{', '.join(self.dropped)}."
+                message(
+                    "Left out, since no value of the original stands in the synthetic file: "
+                    "{dropped}.",
+                    dropped=", ".join(self.dropped),
+                )
             )
         if self.story:
             lines.append(self.story)
         for row in self.table.to_dict("records"):
             text = f"{title_of(row['attack'], row['target'])}: {row['measure']} {row['value']:.3g}"
             if not np.isnan(row["lower"]):
-                text += f" ({row['lower']:.3g} to {row['upper']:.3g})"
+                text += " " + message(
+                    "({lower} to {upper})",
+                    lower=formatted(row["lower"], ".3g"),
+                    upper=formatted(row["upper"], ".3g"),
+                )
             if row["against"]:
                 text += f"; {row['against']}: {row['baseline']:.3g}"
             if row["reading"]:
@@ -133,15 +155,20 @@ class SyntheticRisk(TableResult):
         for (attack, target), why in self.notes.items():
             lines.append(f"{title_of(attack, target)}: {why}.")
         for (attack, target), why in self.skipped.items():
-            lines.append(f"{title_of(attack, target)} was left out: {why}.")
+            lines.append(
+                message("{attack} was left out: {why}.", attack=title_of(attack, target), why=why)
+            )
         lines.append(
-            "No number proves the file safe: each tells one story of an intruder, and none of "
-            "these measures has a published threshold. Compare with the baselines, with the "
-            "original, and with other ways to make the file."
+            message(
+                "No number proves the file safe: each tells one story of an intruder, and none "
+                "of these measures has a published threshold. Compare with the baselines, with "
+                "the original, and with other ways to make the file."
+            )
         )
-        return "\n".join(lines)
+        return joined_by("\n", lines)
 
 
 def title_of(attack: str, target: str) -> str:
     """Return the name of an attack, with its target where it has one."""
-    return ATTACKS[attack].title + (f" on {target}" if target else "")
+    title = message(ATTACKS[attack].title)
+    return message("{attack} on {target}", attack=title, target=target) if target else title

@@ -10,7 +10,7 @@ import numpy as np
 from riskeval.attacks.counting.copies import CopiedValues
 from riskeval.attacks.shares import Excess
 from riskeval.verdict.verdict import EXCEEDED, STOP, UNKNOWN, Finding, ReleaseVerdict, verdict_of
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import percent
 
 LARGE = 0.1
@@ -30,16 +30,17 @@ def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVer
     """Return the verdict on a `SyntheticRisk`, and on what the file gives away by itself."""
     found = [*copy_evidence(risk), *file_evidence]
     together = risk.above_together
-    open_ends = [f"{name} is coded differently in both files: the attacks ran without it"
+    open_ends = [message(
+"{name} is coded differently in both files: the attacks ran without it", name=name)
                  for name in risk.dropped]  # fmt: skip
     open_ends += [f"{risk.title(*job)}: {why}" for job, why in risk.skipped.items()]
     judged = ~risk.table["excess"].isna()
     if together:
         rows = risk.table[risk.table["above_among_all"]]
         lower = float(rows["excess_lower"].max())
-        text = said(
+        text = message(
             "it tells more about persons of the original than about strangers ({attacks})",
-            attacks="; ".join(together),
+            attacks=joined_by("; ", together),
         )  # fmt: skip
         found.append(Finding(
             "more than about strangers", text, STOP if lower >= LARGE else EXCEEDED, lower, 0.0,
@@ -47,14 +48,14 @@ def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVer
             assumed="an intruder knows the keys, and the hold-out holds strangers",
         ))  # fmt: skip
     elif risk.above:
-        open_ends.append(said(
+        open_ends.append(message(
             "whether weaker signs are chance, as one of {n} attacks may show: {attacks}",
-            n=len(risk.results), attacks="; ".join(risk.above),
+            n=len(risk.results), attacks=joined_by("; ", risk.above),
         ))  # fmt: skip
     if not risk.results:
-        found.append(Finding("no attack", said("no attack could be run"), UNKNOWN))
+        found.append(Finding("no attack", message("no attack could be run"), UNKNOWN))
     elif not judged.any():
-        found.append(Finding("no hold-out", said(
+        found.append(Finding("no hold-out", message(
             "without a hold-out nothing tells the risk of having taken part from what the keys "
             "tell about anybody"), UNKNOWN))  # fmt: skip
     if risk.no_strangers:
@@ -88,10 +89,10 @@ def copied_value_evidence(copied: CopiedValues) -> list[Finding]:
             continue
         if not _is_clear(row["copied"], row["n"], row["by_chance"], copied.excess.get(row["kind"])):
             continue
-        text = said(
+        text = message(
             "of {n} {unit} of the original with {what}, {share} have it in the file to the letter, "
             "where chance explains {chance}",
-            n=row["n"], unit=copied.unit, what=said(WHAT[row["kind"]]),
+            n=row["n"], unit=copied.unit, what=message(WHAT[row["kind"]]),
             share=percent(row["rate"], 1), chance=percent(row["by_chance"], 1),
         )  # fmt: skip
         found.append(

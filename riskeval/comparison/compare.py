@@ -37,13 +37,14 @@ from riskeval.comparison.result import Comparison
 from riskeval.comparison.worst_risk import worst_risk
 from riskeval.measures.request import Limits
 from riskeval.shared.files import check_level, check_numbers_of
-from riskeval.shared.measurement import Measurement
+from riskeval.shared.measurement import Measurement, text_frame
 from riskeval.shared.show import ORIGINAL
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.roles.microdata import Microdata, as_file
 from synthpop.microdata.runs.output import listener_of
@@ -235,12 +236,16 @@ def _result(
         worst = worst_risk(ones, of_original)
         ones[worst.key] = worst
     for key, one in utilities.items():
-        of_original[key] = Measurement(one.info, one.info.perfect, one.target, note="by definition")
+        of_original[key] = Measurement(
+            one.info, one.info.perfect, one.target, note=message("by definition")
+        )
     known = {key: one for ones in by_release.values() for key, one in ones.items()}
     for ones in by_release.values():
         for key, one in known.items():
             if key not in ones:
-                ones[key] = Measurement(one.info, np.nan, one.target, note="not measured here")
+                ones[key] = Measurement(
+                    one.info, np.nan, one.target, note=message("not measured here")
+                )
     verdicts = {
         of.release.name: release_verdict(
             of.release.kind, of.evidence, by_release[of.release.name].values()
@@ -248,10 +253,12 @@ def _result(
         for of in measured
         if of.release.name != ORIGINAL
     }
-    measures = pd.DataFrame(
-        [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
+    rows = [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
+    measures = text_frame(
+        rows, tuple(rows[0]), "title", "against", "limit_source", "meaning", "source", "note"
     )
-    infos = pd.DataFrame([_info(of.release, of.changes) for of in measured])
+    of_files = [_info(of.release, of.changes) for of in measured]
+    infos = text_frame(of_files, tuple(of_files[0]), "notes")
     wide = measures.pivot(index="release", columns="name", values="value")
     wide = wide.reindex(index=infos["release"], columns=list(dict.fromkeys(measures["name"])))
     wide.columns.name = None
@@ -263,7 +270,7 @@ def _result(
         measures=measures.reset_index(drop=True),
         overlaps=_stacked([of.overlaps for of in measured], OVERLAPS),
         regressions=_stacked([of.regressions for of in measured], REGRESSIONS),
-        shared=pd.DataFrame([row for of in measured for row in of.shared], columns=list(COLUMNS)),
+        shared=text_frame([row for of in measured for row in of.shared], COLUMNS, "how"),
         releases=infos,
         roles={
             "keys": request.keys, "numeric": request.numeric, "sensitive": request.sensitive,
@@ -311,7 +318,7 @@ def _row(release: str, one: Measurement) -> dict[str, Any]:
         "limit_source": one.limit_source if one.limit is not None else "",
         "meaning": one.info.meaning,
         "source": one.info.source,
-        "note": one.note or ("not defined on these data" if np.isnan(value) else ""),
+        "note": one.note or (message("not defined on these data") if np.isnan(value) else ""),
     }
 
 
@@ -324,6 +331,6 @@ def _info(release: ReleaseFile, changes: list[str]) -> dict[str, Any]:
         "records": len(release.frame),
         "linkable": release.rows is not None,
         "weighted": release.weights is not None,
-        "notes": "; ".join(release.notes),
+        "notes": joined_by("; ", release.notes),
         "few_changes": ", ".join(changes),
     }

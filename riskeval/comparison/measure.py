@@ -40,7 +40,7 @@ class MeasuredRelease:
     measurements: list[Measurement]  # risks before utility
     overlaps: pd.DataFrame
     regressions: pd.DataFrame
-    shared: list[dict[str, Any]]  # one row a variable: see `Aligned`
+    shared: list[dict[str, Any]]  # one row per variable: see `Aligned`
     changes: list[str]  # variables that changed in few records
     evidence: tuple[Finding, ...] = ()  # what speaks against the release beside its numbers
 

@@ -15,7 +15,7 @@ from riskeval.verdict.amounts import amount_evidence
 from riskeval.verdict.file import file_evidence
 from riskeval.verdict.verdict import Finding, ReleaseVerdict, verdict_of
 from synthpop.microdata.messages.errors import InputError
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent
 
 FEW_VALUES = 30
@@ -65,7 +65,7 @@ def release_verdict(
     found, risks = list(evidence), []
     for one in measured:
         if one.info.name == "identical" and one.within is False:
-            text = said(
+            text = message(
                 "{share} of the records equal a record of the original, where {usual} would by "
                 "chance", share=percent(one.value, 1), usual=percent(one.baseline, 1),
             )  # fmt: skip
@@ -75,7 +75,7 @@ def release_verdict(
         elif one.info.group != "utility":
             risks.append(one)
     open_ends = [
-        f"{one.title}: {one.note or 'could not be measured'}" for one in risks
+        one.title + ": " + (one.note or message("could not be measured")) for one in risks
         if np.isnan(one.value) and one.limit is None and one.info.name in NEEDED
     ]  # fmt: skip
     return verdict_of(found, risks, not_tried=open_ends)

@@ -14,9 +14,10 @@ from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
 from synthpop.microdata.frame.native import library_of
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.parameters import is_number as is_finite_number
-from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.messages.text import count, formatted, plural
 from synthpop.microdata.roles.microdata import Microdata, read_weights
 
 KINDS = ("perturbed", "synthetic")
@@ -88,9 +89,10 @@ class ReleaseFile:
         """Return the same with further files of the method."""
         if not others:
             return self
-        note = (
-            f"numbers are means of {len(others) + 1} files; estimates and coefficients one by one "
-            "are those of the first"
+        note = message(
+            "numbers are means of {n} files; estimates and coefficients one by one are "
+            "those of the first",
+            n=len(others) + 1,
         )
         return replace(self, replicates=tuple(others), notes=(*self.notes, note))
 
@@ -157,7 +159,7 @@ def read_release(
         return None
     kind = release.kind or ("perturbed" if rows is not None else "synthetic")
     if release.kind is None:
-        notes.append(f"taken as {kind}")
+        notes.append(message("taken as {kind}", kind=message(kind)))
         if kind == "synthetic" and len(frame) < len(original.frame):
             notes.append(
                 "fewer records than the original, and no labels or identifier that link them: if "
@@ -214,7 +216,7 @@ def _check_levels(faults: Faults, name: str, levels: Any, original: pd.DataFrame
 
 def _weights(faults: Faults, name: str, frame: pd.DataFrame, weights: Any) -> np.ndarray | None:
     if not isinstance(weights, str):
-        return read_weights(faults, frame, weights, f"weights of {name}")
+        return read_weights(faults, frame, weights, message("weights of {name}", name=name))
     if not check_columns(faults, frame, [weights], f"weights of {name}"):
         return None
     return check_weights(faults, frame[weights], f"{weights} of {name}")
@@ -245,8 +247,13 @@ def _rows(
                 notes.append("the records of the original in another order, found by their values")
                 return matched
         if not asked or alike < ALIKE:
-            text = f"rows agree with those of the original by {alike:.2f} (0: chance, 1: all)"
-            notes.append(f"linked as asked, though {text}" if asked else text)
+            text = message(
+                "rows agree with those of the original by {x} (0: chance, 1: all)",
+                x=formatted(alike, ".2f"),
+            )
+            notes.append(
+                message("linked as requested, although {text}", text=text) if asked else text
+            )
         if not asked and alike < ALIKE:
             return None
         notes += [how] if how else []
@@ -260,12 +267,14 @@ def _rows(
     ):
         linked = _by_labels(faults, name, original.labels, labels)
         if linked is None or _agrees(original, linked, frame, release):
-            notes.append("linked by the labels of the index")
+            notes.append(message("linked by the labels of the index"))
             return linked
-        notes.append("not linked: its labels are those of other records of the original")
+        notes.append(message("not linked: its labels are those of other records of the original"))
         return None
     if release.linkable:
-        records = f"{plural(len(frame), 'record')} against {count(n_records)}"
+        records = message(
+            "{n} against {n_records}", n=plural(len(frame), "record"), n_records=count(n_records)
+        )
         hint = "Name the records with identifier, or do not call it linkable."
         faults.add(name, f"{records} cannot be linked row by row", hint=hint)
     return None
@@ -298,7 +307,7 @@ def _in_either_order(
     by_label = agreement(ordered, frame, original.variables)
     if by_label <= alike:
         return in_order
-    return rows.astype(np.int64), "linked by the labels of the index", by_label
+    return rows.astype(np.int64), message("linked by the labels of the index"), by_label
 
 
 def match_shuffled(x: pd.DataFrame, y: pd.DataFrame, variables: Sequence[str]) -> np.ndarray | None:
@@ -346,7 +355,7 @@ def _by_labels(
 ) -> np.ndarray | None:
     if original is None or released is None:
         return None
-    for labels, file in ((original, "the original"), (released, name)):
+    for labels, file in ((original, message("the original")), (released, name)):
         if not labels.is_unique:
             faults.add(name, f"records of {file} do not have names of their own")
     if faults:

@@ -15,6 +15,7 @@ from riskeval.shared.show import ORIGINAL, shown
 from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import percent, plural
@@ -31,11 +32,11 @@ class Comparison(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a release, the original first: `kind`, `family`, `parameter`, `records`,
-        `linkable`, and one column a number, named as in `measures` (sensitive variables after a
+        One row per release, the original first: `kind`, `family`, `parameter`, `records`,
+        `linkable`, and one column per number, named as in `measures` (sensitive variables after a
         colon: ``disco: health``).
     measures : DataFrame
-        One row a release and number: `release`, `group` ("risk" or "utility"), `part` ("file
+        One row per release and number: `release`, `group` ("risk" or "utility"), `part` ("file
         risk", "link risk", "attribution risk" or "utility"), `measure`, `target`, `name`, `title`,
         `value`, `unit`, `records` (that a share refers to), `baseline`, `against`, `lower`,
         `upper`, `better` ("low" or "high"), `limit`, `within` (None where nothing is asked or the
@@ -43,16 +44,16 @@ class Comparison(TableResult):
         `single` (whether it is that of one record), `limit_source`, `meaning`, `source`, `note`
         (why there is no value, or how it was obtained).
     overlaps : DataFrame
-        One row a release, estimate and domain ("all" first): `records` (of the original in the
+        One row per release, estimate and domain ("all" first): `records` (of the original in the
         domain, with a value), `safe` (whether external readers may see it), `original`,
         `released`, `relative` (percent), the four bounds, `overlap`, `note`.
     regressions : DataFrame
-        One row a release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
+        One row per release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
     shared : DataFrame
-        One row a release and variable: `role`, `compared`, `how`, `levels_original`,
+        One row per release and variable: `role`, `compared`, `how`, `levels_original`,
         `levels_release`, `levels_shared`.
     releases : DataFrame
-        One row a release: `release`, `kind`, `family`, `parameter`, `records`, `linkable`,
+        One row per release: `release`, `kind`, `family`, `parameter`, `records`, `linkable`,
         `weighted`, `notes`, `few_changes` (variables that changed in so few records that utility
         numbers would tell a value; external pages leave the numbers of this release out).
     roles : dict
@@ -219,39 +220,62 @@ class Comparison(TableResult):
         """Say what was compared, which limits are met, and what is on the Pareto front."""
         n = len(self.table) - 1
         lines = [
-            f"{'1 release was' if n == 1 else f'{n} releases were'} compared with an original of "
-            f"{plural(self.table['records'].iloc[0], 'record')} on the keys "
-            f"{', '.join(self.roles['keys'])}."  # type: ignore[arg-type]
+            message(
+                "{n} compared with an original of {records} on the keys {keys}.",
+                n=plural(n, "release was", "releases were"),
+                records=plural(self.table["records"].iloc[0], "record"),
+                keys=", ".join(self.roles["keys"]),
+            )  # type: ignore[arg-type]
         ]
         if self.no_strangers:
-            lines.append(f"Risks beyond strangers give no verdict: {self.no_strangers}.")
+            lines.append(
+                message(
+                    "Risks compared with strangers give no verdict: {no_strangers}.",
+                    no_strangers=self.no_strangers,
+                )
+            )
         lines += [self._sentence(str(name)) for name in self.table.index]
         lines.append(self.risk_utility_map().summary())
         unmeasured = self.measures[self.measures["value"].isna()]
         if len(unmeasured):
             lines.append(
-                f"{len(unmeasured)} numbers could not be measured; the reasons are in notes. "
-                "No number proves a file safe: each describes one intruder."
+                message(
+                    "{unmeasured} numbers could not be measured; the reasons are in notes. No "
+                    "number proves a file safe: each describes one intruder.",
+                    unmeasured=len(unmeasured),
+                )
             )
-        return "\n".join(lines)
+        return joined_by("\n", lines)
 
     def _sentence(self, name: str) -> str:
         rows = self.measures[self.measures["release"] == name]
         if name == ORIGINAL:
             asked = rows[rows["within"].notna()]
             exceeded = asked[~asked["within"].astype(bool)]
-            text = f"{name}: {len(asked) - len(exceeded)} of {plural(len(asked), 'limit')} met"
+            text = message(
+                "{name}: {asked} of {n} met",
+                name=name,
+                asked=len(asked) - len(exceeded),
+                n=plural(len(asked), "limit"),
+            )
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
-            return text + (f" (exceeded: {'; '.join(texts)})." if texts else ".")
+            return text + (
+                (" " + message("(exceeded: {texts}).", texts=joined_by("; ", texts)))
+                if texts
+                else "."
+            )
         worst = rows[rows["measure"] == "worst_risk"].iloc[0]
         text = f"{name}: {self.verdicts[name].summary().rstrip('.')}"
         if worst["value"] == worst["value"]:
-            text += (
-                f"; the worst intruder finds {percent(worst['value'], 1)} of what the original "
-                f"tells ({worst['note']})"
+            text += "; " + message(
+                "the worst intruder finds {value} of what the original tells ({note})",
+                value=percent(worst["value"], 1),
+                note=worst["note"],
             )
         if self.table.loc[name, "kind"] == "synthetic" and not rows["applies"].all():
-            text += "; k-anonymity and individual risk do not apply to synthetic records"
+            text += "; " + message(
+                "k-anonymity and individual risk do not apply to synthetic records"
+            )
         if rows["note"].str.contains(EMPTY, regex=False).any():
             text += f"; {EMPTY}"
         not_compared = self.shared[
@@ -259,5 +283,5 @@ class Comparison(TableResult):
         ]
         if len(not_compared):
             reasons = [f"{row.variable} {row.how}" for row in not_compared.itertuples()]
-            text += f"; not compared: {'; '.join(reasons)}"
+            text += "; " + message("not compared: {reasons}", reasons=joined_by("; ", reasons))
         return text + "."

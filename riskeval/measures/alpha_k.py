@@ -17,9 +17,10 @@ from riskeval.measures.sensitive_groups import category_notes, check_sensitive
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Between, Whole, check
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, formatted, percent, plural
 from synthpop.microdata.roles.microdata import as_file
 
 
@@ -62,20 +63,44 @@ class AlphaKAnonymity(Result):
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `f` and `share`."""
+        """One row per record: `f` and `share`."""
         return pd.DataFrame({"f": self.f, "share": self.share})
 
     def summary(self) -> str:
         """Return how many records violate either condition."""
         text = (
-            f"({self.alpha:g}, {self.k})-anonymity {'holds' if self.holds else 'does not hold'}: "
-            f"{count(self.n_rare)} of {count(len(self.f))} records are in groups of fewer than "
-            f"{self.k}, and {count(self.n_dominated)} in groups in which one value of "
-            f"{self.sensitive} has more than {percent(self.alpha, 0)} of the records. The most "
-            f"dominant value of a group has {percent(self.largest_share, 1)}. Alpha and k are "
-            "chosen by the office (Wong et al. 2006)."
+            message(
+                "({alpha}, {k})-anonymity holds: {n_rare} of {n} records are in groups of "
+                "fewer than {k}, and {n_dominated} in groups in which one value of {sensitive} "
+                "has more than {alpha_2} of the records. The most dominant value of a group "
+                "has {largest_share}. Alpha and k are chosen by the office (Wong et al. 2006).",
+                alpha=formatted(self.alpha, "g"),
+                k=self.k,
+                n_rare=count(self.n_rare),
+                n=count(len(self.f)),
+                n_dominated=count(self.n_dominated),
+                sensitive=self.sensitive,
+                alpha_2=percent(self.alpha, 0),
+                largest_share=percent(self.largest_share, 1),
+            )
+            if self.holds
+            else message(
+                "({alpha}, {k})-anonymity does not hold: {n_rare} of {n} records are in groups "
+                "of fewer than {k}, and {n_dominated} in groups in which one value of "
+                "{sensitive} has more than {alpha_2} of the records. The most dominant value "
+                "of a group has {largest_share}. Alpha and k are chosen by the office (Wong et "
+                "al. 2006).",
+                alpha=formatted(self.alpha, "g"),
+                k=self.k,
+                n_rare=count(self.n_rare),
+                n=count(len(self.f)),
+                n_dominated=count(self.n_dominated),
+                sensitive=self.sensitive,
+                alpha_2=percent(self.alpha, 0),
+                largest_share=percent(self.largest_share, 1),
+            )
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library
@@ -172,9 +197,13 @@ def of_dominance(result: ByVariable, request: AssessRequest) -> list[Measurement
             one.largest_share,
             target=name,
             limit=one.alpha,
-            limit_source="as asked",
-            note=f"{plural(one.n_violating, 'record violates', 'records violate')} "
-            f"({one.alpha:g}, {one.k})-anonymity",
+            limit_source=message("as asked"),
+            note=message(
+                "{n_violating} ({alpha}, {k})-anonymity",
+                n_violating=plural(one.n_violating, "record violates", "records violate"),
+                alpha=formatted(one.alpha, "g"),
+                k=one.k,
+            ),
         ).noted(*one.notes)
         for name, one in result.by_variable.items()
     ]

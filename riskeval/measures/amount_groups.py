@@ -12,6 +12,7 @@ from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import percent, plural
 
@@ -46,9 +47,11 @@ class AmountGroups(Result):
                  for name, rows in self.disclosed.items()]  # fmt: skip
         if not texts:
             return "No sensitive variable is an amount."
-        return (
-            f"Records of which everybody with the same key has the same amount within "
-            f"{percent(self.close, 0)}: {'; '.join(texts)}."
+        return message(
+            "Records of which everybody with the same key has the same amount within "
+            "{close}: {texts}.",
+            close=percent(self.close, 0),
+            texts=joined_by("; ", texts),
         )
 
 

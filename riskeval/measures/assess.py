@@ -23,6 +23,7 @@ from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, MicrodataError
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check_choice
 from synthpop.microdata.messages.text import count, plural
 from synthpop.microdata.roles.microdata import Microdata, as_file
@@ -151,7 +152,10 @@ def _verdict(
         k=request.limits.k or 3,
     )  # fmt: skip
     found += recovery_evidence(results.get("recovery"))
-    left_out = [f"{MEASURES[name].title} was left out: {why}" for name, why in skipped.items()]
+    left_out = [
+        message("{title} was left out: {why}", title=MEASURES[name].title, why=why)
+        for name, why in skipped.items()
+    ]
     open_ends = [*left_out, *columns_not_tried(request.frame, roles)]
     return verdict_of(found, measurements, not_tried=open_ends)
 
@@ -282,7 +286,7 @@ def _lacking(request: AssessRequest, measure: Measure) -> str:
     }
     for need in measure.needs:
         if not available[need]:
-            return f"it needs {NEEDS[need]}."
+            return message("it needs {needs}.", needs=message(NEEDS[need]))
     return ""
 
 

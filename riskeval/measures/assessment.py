@@ -12,6 +12,7 @@ from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
 from riskeval.shared.measurement import Measurement
 from riskeval.verdict.verdict import ReleaseVerdict
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import plural
@@ -29,7 +30,7 @@ class Assessment(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a number: ``measure`` (name in the registry), ``number`` (its title), ``name``,
+        One row per number: ``measure`` (name in the registry), ``number`` (its title), ``name``,
         ``target``, ``value``, ``unit``, ``records``, ``lower`` and ``upper`` (where the number has
         a range), ``limit``, ``within`` (True, False, or None where nothing is asked), ``meaning``,
         ``note``, ``limit_source`` and ``source``.
@@ -68,13 +69,16 @@ class Assessment(TableResult):
         """Return the verdict, then the sentence of each measure."""
         lines = [
             self.verdict.summary(),
-            f"{plural(self.n_records, 'record')}, for intruders who know {', '.join(self.keys)} "
-            "and no more.",
+            message(
+                "{n_records}, for intruders who know {keys} and no more.",
+                n_records=plural(self.n_records, "record"),
+                keys=", ".join(self.keys),
+            ),
         ]
         for name, result in self.results.items():
             lines.append(f"{MEASURES[name].title}: {result.summary()}")
         lines += [f"{text.rstrip('.')}." for text in self.verdict.not_tried]
-        return "\n".join(lines)
+        return joined_by("\n", lines)
 
     def to_markdown(self) -> str:
         """Return a summary page: each measure with its question, numbers and sentence.

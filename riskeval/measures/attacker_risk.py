@@ -20,9 +20,10 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.codes import cell_ids, observed_patterns, recode_to
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.messages.text import count, formatted, number, percent, plural
 from synthpop.microdata.roles.microdata import Microdata, as_file
 
 THRESHOLD = 0.2
@@ -36,7 +37,7 @@ class AttackerRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row an intruder: `attacker`, `highest` (of a record), `mean` (over records), `above`
+        One row per intruder: `attacker`, `highest` (of a record), `mean` (over records), `above`
         (records with a risk above the threshold), `share_above`. The risk of the marketer, who
         matches everybody, is the mean; the other columns are missing there.
     prosecutor, journalist : float64, shape (n,)
@@ -73,25 +74,39 @@ class AttackerRisk(TableResult):
         highest, mean, above = (
             self.table[name].to_numpy(dtype=np.float64) for name in ("highest", "mean", "above")
         )
-        text = (
-            "An intruder who knows that somebody is in the file (prosecutor) links the most "
-            f"exposed of {plural(len(self.f), 'record')} with probability {number(highest[0])}; "
-            f"{count(int(above[0]))} are above {self.threshold:g}. One who looks for anybody "
-            f"(journalist) reaches {number(highest[1])}, with {count(int(above[1]))} above. One "
-            f"who matches the whole file (marketer) is right for {percent(mean[2])} of the records."
+        text = message(
+            "An intruder who knows that somebody is in the file (prosecutor) links the "
+            "most exposed of {n} with probability {highest}; {n_2} are above {threshold}. "
+            "One who looks for anybody (journalist) reaches {highest_2}, with {n_3} above. "
+            "One who matches the whole file (marketer) is right for {mean} of the records.",
+            n=plural(len(self.f), "record"),
+            highest=number(highest[0]),
+            n_2=count(int(above[0])),
+            threshold=formatted(self.threshold, "g"),
+            highest_2=number(highest[1]),
+            n_3=count(int(above[1])),
+            mean=percent(mean[2]),
         )
         if self.source == "file":
             return text + (
-                " Without a population or weights the file counts as the population, so that "
-                "journalist and prosecutor are the same."
+                " "
+                + message(
+                    "Without a population or weights the file counts as the population, so that "
+                    "journalist and prosecutor are the same."
+                )
             )
-        how = "estimated from the weights" if self.source == "weights" else "counted"
-        text += (
-            f" Persons of the population are {how}: the rarest key of the file belongs to "
-            f"{number(self.k_map)} of them (k-map)."
+        how = message("estimated from the weights") if self.source == "weights" else "counted"
+        text += " " + message(
+            "Persons of the population are {how}: the rarest key of the file belongs to "
+            "{k_map} of them (k-map).",
+            how=how,
+            k_map=number(self.k_map),
         )
         if self.n_unmatched:
-            text += f" {plural(self.n_unmatched, 'record')} match nobody of the population."
+            text += " " + message(
+                "{n_unmatched} match nobody in the population.",
+                n_unmatched=plural(self.n_unmatched, "record"),
+            )
         return text
 
 
@@ -242,10 +257,20 @@ def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measureme
     measured = [request.measured(PROSECUTOR, result.prosecutor.max())]
     if result.source == "file":
         return measured
-    how = "counted in the population" if result.source == "population" else "from the weights"
+    how = (
+        message("counted in the population")
+        if result.source == "population"
+        else message("from the weights")
+    )
     above = result.table.set_index("attacker")["above"]["journalist"]
     measured += [
-        request.measured(JOURNALIST, above, note=f"threshold {result.threshold:g}; {how}"),
+        request.measured(
+            JOURNALIST,
+            above,
+            note=message(
+                "threshold {threshold}; {how}", threshold=formatted(result.threshold, "g"), how=how
+            ),
+        ),
         request.measured(K_MAP, result.k_map, note=how),
     ]
     if result.source == "population":

@@ -23,6 +23,7 @@ from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.codes import Codes
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, percent, plural
 from synthpop.microdata.roles.microdata import as_file
@@ -62,24 +63,31 @@ class BetaLikeness(Result):
         return int((self.gain > beta * (1 + 1e-12)).sum())
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `gain`."""
+        """One row per record: `gain`."""
         return pd.DataFrame({"gain": self.gain})
 
     def summary(self) -> str:
         """Return the largest gain and what it means."""
         records = plural(self.n_above_log, "record")
         enhanced = (
-            "Enhanced beta-likeness holds: no gain is above -log of the share in the file."
+            message("Enhanced beta-likeness holds: no gain is above -log of the share in the file.")
             if self.enhanced
-            else f"For {records} the gain is above -log of the share in the file, so enhanced "
-            "beta-likeness does not hold."
+            else message(
+                "For {n} the gain is above -log of the share in the file, so enhanced "
+                "beta-likeness does not hold.",
+                n=records,
+            )
         )
-        text = (
-            f"Knowing the keys raises the probability of a value of {self.sensitive} by at most "
-            f"{percent(self.beta, 1)} of what it is in the file (beta = {number(self.beta)}). "
-            f"{enhanced} The limit is a decision of the office (Cao and Karras 2012)."
+        text = message(
+            "Knowing the keys raises the probability of a value of {sensitive} by at most "
+            "{beta} of its share in the file (beta = {value}). {enhanced} The limit is a "
+            "decision of the office (Cao and Karras 2012).",
+            sensitive=self.sensitive,
+            beta=percent(self.beta, 1),
+            value=number(self.beta),
+            enhanced=enhanced,
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library

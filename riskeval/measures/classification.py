@@ -17,6 +17,7 @@ import pandas as pd
 from riskeval.measures.counts import counts_of
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, plural, short_percent
@@ -59,7 +60,7 @@ class ClassificationRisk(Result):
     n: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a non-zero entry: ``released_size``, ``original_size``, ``records``."""
+        """Return one row per non-zero entry: ``released_size``, ``original_size``, ``records``."""
         values = self.matrix.to_numpy()
         i, j = np.nonzero(values)
         return pd.DataFrame(
@@ -73,15 +74,26 @@ class ClassificationRisk(Result):
     def summary(self) -> str:
         """Return what the measures mean, in sentences."""
         n_minimal = round(self.minimal * self.n)
-        how = f"{self.weights} weights" if isinstance(self.weights, str) else "the given weights"
-        return (
-            f"Classification risk: {count(n_minimal)} of {count(self.n)} records "
-            f"({short_percent(self.minimal)}) are unique on the keys both before and after masking "
-            f"(minimal risk {number(self.minimal)}). An intruder who knows the keys of everybody "
-            f"and guesses inside each group is right for {short_percent(self.maximal)} of the "
-            f"records (maximal risk {number(self.maximal)}). With {how} the risk is "
-            f"{number(self.weighted)}. There "
-            "is no published threshold: compare releases of the same file."
+        how = (
+            f"{self.weights} weights"
+            if isinstance(self.weights, str)
+            else message("the given weights")
+        )
+        return message(
+            "Classification risk: {n_minimal} of {n} records ({minimal}) are unique on the "
+            "keys both before and after masking (minimal risk {minimal_risk}). An intruder "
+            "who knows everybody's keys and guesses within each group is right for "
+            "{maximal} of the records (maximal risk {maximal_risk}). With {how} the risk "
+            "is {weighted}. There is no published threshold: compare releases of the same "
+            "file.",
+            n_minimal=count(n_minimal),
+            n=count(self.n),
+            minimal=short_percent(self.minimal),
+            minimal_risk=number(self.minimal),
+            maximal=short_percent(self.maximal),
+            maximal_risk=number(self.maximal),
+            how=how,
+            weighted=number(self.weighted),
         )
 
 

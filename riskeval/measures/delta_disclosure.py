@@ -14,6 +14,7 @@ from riskeval.measures.request import AssessRequest, ByVariable
 from riskeval.measures.sensitive_groups import category_notes, check_sensitive
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
 from synthpop.microdata.roles.microdata import as_file
@@ -46,18 +47,21 @@ class DeltaDisclosure(Result):
 
     def summary(self) -> str:
         """Return delta and what it means."""
-        text = (
-            f"Within groups of equal keys the share of a value of {self.sensitive} that occurs "
-            f"there is at most {number(np.exp(self.delta))} times its share in the file, or that "
-            f"part of it (delta = {number(self.delta)})."
+        text = message(
+            "Within groups of equal keys the share of a value of {name} that occurs there "
+            "is at most {x} times its share in the file, or that part of it (delta = {d}).",
+            name=self.sensitive,
+            x=number(np.exp(self.delta)),
+            d=number(self.delta),
         )
         if self.n_absent:
-            text += (
-                f" {plural(self.n_absent, 'record')} are in groups in which some value does not "
-                "occur: whoever knows the keys can exclude it, and delta-disclosure privacy in the "
-                "strict sense does not hold for any delta."
+            text += " " + message(
+                "{n_absent} are in groups in which some value does not occur: whoever knows "
+                "the keys can exclude it, and delta-disclosure privacy in the strict sense "
+                "does not hold for any delta.",
+                n_absent=plural(self.n_absent, "record"),
             )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 def delta_disclosure(
@@ -134,7 +138,7 @@ def of_log_ratios(result: ByVariable, request: AssessRequest) -> list[Measuremen
     return [
         request.measured(
             DELTA, one.delta, target=name,
-            note=f"{plural(one.n_absent, 'record')} in groups that lack a value",
+            note=message("{n} in groups that lack a value", n=plural(one.n_absent, 'record')),
         ).noted(*one.notes)
         for name, one in result.by_variable.items()
     ]  # fmt: skip

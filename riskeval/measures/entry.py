@@ -9,6 +9,7 @@ from typing import Any
 from riskeval.measures.request import AssessRequest, ByVariable
 from riskeval.shared.measurement import Direction, MeasureInfo, Measurement, Unit
 from synthpop.microdata.messages.entries import NamedEntry
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 
 PERSONS = ("original", "perturbed")
@@ -78,14 +79,17 @@ def missing_note(request: AssessRequest, treatment: str) -> str:
     """Say how missing keys were treated, where there are any."""
     if not (request.counts.keys.codes < 0).any():
         return ""
-    return f"missing keys: {TREATED[treatment]}"
+    return message("missing keys: {treatment}", treatment=message(TREATED[treatment]))
 
 
 def k_limit(k: int, request: AssessRequest) -> dict[str, Any]:
     """Return the limit of violations of k-anonymity where this k was asked for."""
     if k != request.limits.k:
         return {}
-    return {"limit": 0.0, "limit_source": f"k = {k}, as asked; {PRACTICE}"}
+    return {
+        "limit": 0.0,
+        "limit_source": message("k = {k}, as asked; {practice}", k=k, practice=message(PRACTICE)),
+    }
 
 
 def run_on(name: str, measure: Callable[..., Result]) -> Callable[[AssessRequest], Result]:

@@ -83,7 +83,7 @@ def frequency_counts(
 
 UNIQUE = person_risk(
     "below_2", "Unique records", "records",
-    "records that are the only one of the file with their key", "Templ 2017, section 3.2",
+    "sample uniques on the key variables", "Templ 2017, section 3.2",
 )  # fmt: skip
 DISTINCT = person_risk(
     "distinct_keys", "Distinct keys", "records", "different combinations of the keys",

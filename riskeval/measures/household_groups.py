@@ -11,6 +11,7 @@ from riskeval.keys.table import KeyTable
 from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, plural
 
@@ -47,10 +48,14 @@ class HouseholdGroups(Result):
 
     def summary(self) -> str:
         """Say how many records a single household stands behind."""
-        return (
-            f"Counted in households, {count(self.n_few)} of {plural(len(self.records), 'record')} "
-            f"are shared by fewer than {self.k}; of {count(self.n_alone)} the {self.k} or more "
-            "records with the same key are all of one household, whom it singles out."
+        return message(
+            "Counted in households, {n_few} of {n} are shared by fewer than {k}; of "
+            "{n_alone} the {k} or more records with the same key are all of one household, "
+            "whom it singles out.",
+            n_few=count(self.n_few),
+            n=plural(len(self.records), "record"),
+            k=self.k,
+            n_alone=count(self.n_alone),
         )
 
 

@@ -17,6 +17,7 @@ from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import number, plural
 from synthpop.microdata.roles.microdata import FROM_FILE, Microdata, file_with_said_weights
@@ -267,22 +268,24 @@ def risk_of_request(request: AssessRequest) -> IndividualRisk:
 def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[Measurement]:
     """Individual and household risk; persons and households are judged by the same limits."""
     limits = request.limits
-    note = "" if result.weighted else "no weights: the file counts as the whole population"
+    note = "" if result.weighted else message("no weights: the file counts as the whole population")
     mean: dict[str, Any] = {
         "limit": limits.global_risk,
-        "limit_source": "0.01 is sdcMicro's default" if limits.global_risk == 0.01 else "as asked",
+        "limit_source": message("0.01 is sdcMicro's default")
+        if limits.global_risk == 0.01
+        else message("as asked"),
         "note": note,
     }
     largest: dict[str, Any] = {
         "limit": limits.record_risk,
-        "limit_source": "0.09: European Medicines Agency, Policy 0070"
+        "limit_source": message("0.09: European Medicines Agency, Policy 0070")
         if limits.record_risk == 0.09
-        else "as asked",
+        else message("as asked"),
         "note": note,
     }
     benchmark = result.benchmark
-    reach = ", which no risk can reach" if benchmark > 1 else ""
-    text = f"benchmark {number(benchmark)}{reach}"
+    reach = (", " + message("which no risk can reach")) if benchmark > 1 else ""
+    text = message("benchmark {benchmark}{reach}", benchmark=number(benchmark), reach=reach)
     measured = [
         request.measured(EXPECTED, result.expected_reidentifications, note=note),
         request.measured(GLOBAL_RISK, result.global_risk, **mean),

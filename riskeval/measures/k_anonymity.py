@@ -19,6 +19,7 @@ from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
@@ -61,7 +62,7 @@ class KAnonymity(Result):
         return np.flatnonzero(self.f < k * (1 - 1e-12))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a k: `violations`, `share` of the records and `weighted_violations`."""
+        """One row per k: `violations`, `share` of the records and `weighted_violations`."""
         n = max(len(self.f), 1)
         frame = pd.DataFrame({"violations": self.violations}).rename_axis("k")
         frame["share"] = frame["violations"] / n
@@ -74,25 +75,36 @@ class KAnonymity(Result):
         n = len(self.f)
         names = ", ".join(self.counts.keys.names)
         violations = [
-            f"{count_text(count)} of {count_text(n)} records ({percent(count / max(n, 1))}) "
-            f"violate {k}-anonymity"
+            message(
+                "{count} of {n} records ({count_2}) violate {k}-anonymity",
+                count=count_text(count),
+                n=count_text(n),
+                count_2=percent(count / max(n, 1)),
+                k=k,
+            )
             for k, count in self.violations.items()
         ]
-        text = (
-            f"{'; '.join(violations)}: fewer than k records of the file share their key ({names})."
+        text = message(
+            "{violations}: fewer than k records of the file share their key ({names}).",
+            violations=joined_by("; ", violations),
+            names=names,
         )
         if n_blank(self.counts) == n > 0:
-            text += (
-                " Every key of every record is missing: the file says nothing on these keys, and "
-                "no record can be rare."
+            text += " " + message(
+                "Every key of every record is missing: nothing is disclosed through these "
+                "keys, and no record can be rare."
             )
         elif self.has_holes:
             text = self._visible_sentence() + text
         else:
-            text += f" The file as a whole is {self.k}-anonymous."
+            text += " " + message("The file as a whole is {k}-anonymous.", k=self.k)
         return text + (
-            " Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
-            "k-anonymity says nothing about the population or about what a group has in common."
+            " "
+            + message(
+                "Offices commonly require k = 3 or 5 (SDC practice guide of the World Bank); "
+                "k-anonymity says nothing about the population or about what the records of a "
+                "group have in common."
+            )
         )
 
     @property
@@ -102,14 +114,31 @@ class KAnonymity(Result):
 
     def _visible_sentence(self) -> str:
         blank = n_blank(self.counts)
-        text = f"{plural(blank, 'record has', 'records have')} every key missing. " if blank else ""
-        visible = "; ".join(
-            f"{count_text(count)} violate {k}-anonymity"
-            for k, count in self.visible_violations.items()
+        text = (
+            (
+                message(
+                    "{blank} every key missing.", blank=plural(blank, "record has", "records have")
+                )
+                + " "
+            )
+            if blank
+            else ""
+        )
+        visible = joined_by(
+            "; ",
+            (
+                message("{count} violate {k}-anonymity", count=count_text(count), k=k)
+                for k, count in self.visible_violations.items()
+            ),
         )
         return (
-            f"{text}On the values that they show, {visible}. Where a missing key matches every "
-            "value, "
+            message(
+                "{text}On the values that they show, {visible}. Where a missing key matches "
+                "every value",
+                text=text,
+                visible=visible,
+            )
+            + ", "
         )
 
 
@@ -204,19 +233,21 @@ def below(k: int) -> MeasureInfo:
     if k == 2:
         return UNIQUE
     return person_risk(
-        f"below_{k}", f"Violations of {k}-anonymity", "records",
-        f"records whose key fewer than {k} records share", "Samarati and Sweeney 1998",
+        f"below_{k}", message("Violations of {k}-anonymity", k=k), "records",
+        message("records whose key fewer than {k} records share", k=k), "Samarati and Sweeney 1998",
     )  # fmt: skip
 
 
 @cache
 def visible(k: int) -> MeasureInfo:
     """Return what violations of k-anonymity on the values that records show are."""
-    alone = "alone" if k == 2 else f"matched by fewer than {k} records"
-    title = f"Violations of {k}-anonymity on the values shown"
+    alone = message("alone") if k == 2 else message("matched by fewer than {k} records", k=k)
+    title = message("Violations of {k}-anonymity on the values shown", k=k)
     return person_risk(
         f"below_{k}_visible", "Alone on the values they show" if k == 2 else title, "records",
-        f"records that are {alone} on the values that they show, where holes of others hide nobody",
+        message(
+"records that are {alone} on the values that they show, where holes of others "
+"hide nobody", alone=alone),
         "Samarati and Sweeney 1998",
     )  # fmt: skip
 
@@ -230,7 +261,9 @@ def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement
         limit = k_limit(k, request)
         measured.append(request.measured(below(k), count, note=note, **limit))
         if result.has_holes and blank < len(result.f):
-            text = f"{plural(blank, 'record has', 'records have')} every key missing"
+            text = message(
+                "{blank} every key missing", blank=plural(blank, "record has", "records have")
+            )
             most = int(VISIBLE * len(result.f))
             shown: dict[str, Any] = {"limit": most, "limit_source": VISIBLE_SOURCE} if limit else {}
             measured.append(
@@ -239,7 +272,9 @@ def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement
                 )
             )
         elif blank:
-            text = "every key of every record is missing: the file says nothing on these keys"
+            text = message(
+                "every key of every record is missing: nothing is disclosed through these keys"
+            )
             measured[-1] = measured[-1].noted(text)
     return measured
 

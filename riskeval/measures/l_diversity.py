@@ -30,10 +30,11 @@ from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.codes import MISSING, first_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.roles.microdata import as_file
 
 MISSING_SENSITIVE = ("category", "ignore")
@@ -69,7 +70,7 @@ class LDiversity(Result):
 
     @property
     def l(self) -> pd.DataFrame:  # noqa: E743 - the letter of the literature
-        """Smallest value over all records: one row a sensitive variable, one column a kind."""
+        """Smallest value over all records: one row per sensitive variable, one column per kind."""
         table = {
             name: [self.per_record[f"{name}_{kind}"].min() for kind in KINDS]
             for name in self.sensitive
@@ -92,21 +93,32 @@ class LDiversity(Result):
         n = len(self.per_record)
         sentences = []
         keys = ", ".join(self.keys)
-        none = " (or none)" if self.missing_sensitive == "ignore" else ""
+        none = (" " + message("(or none)")) if self.missing_sensitive == "ignore" else ""
         for name in self.sensitive:
             same = self.violations(2)[name]
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0
             sentences.append(
-                f"{name}: for {count_text(same)} of {count_text(n)} records "
-                f"({percent(same / max(n, 1))}) all records with the same {keys} have the same "
-                f"value{none}, so the key alone discloses it; the smallest distinct l of the file "
-                f"is {smallest:g}."
+                message(
+                    "{name}: for {same} of {n} records ({share}) all records with the same {keys} "
+                    "have the same value{none}, so the key alone discloses it; the smallest "
+                    "distinct l of the file is {smallest}.",
+                    name=name,
+                    same=count_text(same),
+                    n=count_text(n),
+                    share=percent(same / max(n, 1)),
+                    keys=keys,
+                    none=none,
+                    smallest=formatted(smallest, "g"),
+                )
             )
-        text = " ".join(sentences) + (
-            " Distinct l = 2 is the least that protects anything (Machanavajjhala et al. 2007); "
-            "how much more is needed is a decision of the office."
+        text = joined_by(" ", sentences) + (
+            " "
+            + message(
+                "Distinct l = 2 is the least that protects anything (Machanavajjhala et al. "
+                "2007); how much more is needed is a decision of the office."
+            )
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library
@@ -270,9 +282,11 @@ def of_diversity(result: LDiversity, request: AssessRequest) -> list[Measurement
                 result.violations(least)[name],
                 target=name,
                 limit=None if request.limits.l is None else 0.0,
-                limit_source=f"l = {least:g}; 2 is the least that protects (Machanavajjhala et al. "
-                "2007)",
-                note=f"fewer than {least:g} values",
+                limit_source=message(
+                    "l = {least}; 2 is the least that protects (Machanavajjhala et al. 2007)",
+                    least=formatted(least, "g"),
+                ),
+                note=message("fewer than {n} values", n=formatted(least, "g")),
             ).noted(note)
         )
         smallest = float(values.min()) if len(values) else 0.0

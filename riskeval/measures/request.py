@@ -12,6 +12,7 @@ import pandas as pd
 from riskeval.measures.counts import FrequencyCounts
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.roles.microdata import Microdata
 
@@ -124,4 +125,4 @@ class ByVariable(Result):
 
     def summary(self) -> str:
         """Return the sentences of the single results."""
-        return " ".join(one.summary() for one in self.by_variable.values())
+        return joined_by(" ", [one.summary() for one in self.by_variable.values()])

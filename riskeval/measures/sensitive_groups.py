@@ -13,6 +13,7 @@ from riskeval.keys.table import KeyTable
 from synthpop.microdata.frame.codes import first_rows, number_rows
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.roles.microdata import Microdata
 
@@ -131,9 +132,12 @@ def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, 
         distinct = int(frame[name].nunique())
         if is_number(frame[name]) and distinct > MOST_CODES:
             notes.append(
-                f"The {count_text(distinct)} distinct numbers of {name} count as one category "
-                "each: near values count as different. Group an amount into classes first "
-                "(pandas.cut)."
+                message(
+                    "The {distinct} distinct numbers of {name} count as one category each: near "
+                    "values count as different. Group an amount into classes first (pandas.cut).",
+                    distinct=count_text(distinct),
+                    name=name,
+                )
             )
     return tuple(notes)
 

@@ -23,6 +23,7 @@ from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weight
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Between, OneOf, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, percent, plural
@@ -90,7 +91,7 @@ class Suda(Result):
         return (self.smallest_msu > 0) & (self.smallest_msu < len(self.keys))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record.
+        """Return one row per record.
 
         ``score``, ``dis_score``, ``n_msu``, ``smallest_msu`` and ``<key>_contribution``.
         """
@@ -114,32 +115,52 @@ class Suda(Result):
         n = len(self.score)
         singled = int((self.n_msu > 0).sum())
         if singled == 0:
-            return (
-                f"SUDA: none of {count(n)} records is unique on any combination of up to "
-                f"{self.max_size} of {len(self.keys)} keys."
+            return message(
+                "SUDA: none of {n} records is unique on any combination of up to {m} of {q} keys.",
+                n=count(n),
+                m=self.max_size,
+                q=len(self.keys),
             )
         shares = self.attribute_contribution["contribution"].to_numpy()
         largest = "" if np.isnan(shares).any() else self.keys[shares.argmax()]
-        by = f" Most of it comes from {largest}." if largest else ""
+        by = (" " + message("Most of it comes from {largest}.", largest=largest)) if largest else ""
         special = int(self.special.sum())
         fewer = (
-            f" For {plural(special, 'record')} of them fewer than all keys do (special uniques)."
+            (
+                " "
+                + message(
+                    "For {special} of them fewer than all keys do (special uniques).",
+                    special=plural(special, "record"),
+                )
+            )
             if len(self.keys) > 1
             else ""
         )
         match = (
-            "The file is the population: a unique match is right."
+            message("The file is the population: a unique match is right.")
             if self.dis_fraction == 1
-            else f"A unique match of an intruder in this file is right with probability "
-            f"{number(self.dis)} (DIS, if the file holds {percent(self.dis_fraction, 3)} of the "
-            "population); the highest DIS-SUDA score of a record is "
-            f"{number(self.dis_score.max())}."
+            else message(
+                "A unique match of an intruder in this file is right with probability {dis} "
+                "(DIS, if the file holds {dis_fraction} of the population); the highest "
+                "DIS-SUDA score of a record is {max}.",
+                dis=number(self.dis),
+                dis_fraction=percent(self.dis_fraction, 3),
+                max=number(self.dis_score.max()),
+            )
         )
-        return (
-            f"SUDA: {count(singled)} of {count(n)} records are singled out by a combination of at "
-            f"most {self.max_size} of {len(self.keys)} keys, through "
-            f"{count(int(self.n_msu.sum()))} minimal combinations.{fewer}{by} {match} Scores rank "
-            "records; there is no published threshold."
+        return message(
+            "SUDA: {singled} of {n} records are singled out by a combination of at most "
+            "{max_size} of {keys} keys, through {combinations} minimal "
+            "combinations.{fewer}{by} {match} Scores rank records; there is no published "
+            "threshold.",
+            singled=count(singled),
+            n=count(n),
+            max_size=self.max_size,
+            keys=len(self.keys),
+            combinations=count(int(self.n_msu.sum())),
+            fewer=fewer,
+            by=by,
+            match=match,
         )
 
 
@@ -350,15 +371,15 @@ def of_suda(result: Suda, request: AssessRequest) -> list[Measurement]:
     """Special uniques and the highest score."""
     note = missing_note(request, result.missing)
     fraction = (
-        "a census"
+        message("a census")
         if result.dis_fraction == 1
-        else f"sampling fraction {percent(result.dis_fraction)}"
+        else message("sampling fraction {p}", p=percent(result.dis_fraction))
     )
     return [
         request.measured(
             SPECIAL,
             int(result.special.sum()),
-            note=f"of {plural(int((result.n_msu > 0).sum()), 'unique record')}",
+            note=message("of {n}", n=plural(int((result.n_msu > 0).sum()), "unique record")),
         ).noted(note),
         request.measured(DIS, result.dis_score.max(initial=0.0), note=fraction),
     ]

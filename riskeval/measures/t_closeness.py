@@ -24,6 +24,7 @@ from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.frames import is_number, n_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
 from synthpop.microdata.roles.microdata import as_file
@@ -68,18 +69,25 @@ class TCloseness(Result):
     def summary(self) -> str:
         """Return the largest distance and what it means."""
         largest = [
-            f"{name} ({kind} distance): at most {number(self.per_record[name].max())}"
+            message(
+                "{name} ({kind} distance): at most {max}",
+                name=name,
+                kind=message(kind),
+                max=number(self.per_record[name].max()),
+            )
             for name, kind in self.distance.items()
             if len(self.per_record)
         ]
-        text = (
-            f"The file satisfies t-closeness with t = {number(self.t)}: within any group of "
-            "records that share the keys, the distribution of the sensitive value differs from "
-            "that of the file by at most this earth mover's distance (0: nothing is learned; 1: "
-            f"everything). By variable: {'; '.join(largest)}. There is no agreed limit: it is a "
-            "decision of the office (Li et al. 2007)."
+        text = message(
+            "The file satisfies t-closeness with t = {t}: within any group of records that "
+            "share the keys, the distribution of the sensitive value differs from that of "
+            "the file by at most this earth mover's distance (0: nothing is learned; 1: "
+            "everything). By variable: {largest}. There is no agreed limit: it is a "
+            "decision of the office (Li et al. 2007).",
+            t=number(self.t),
+            largest=joined_by("; ", largest),
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library
@@ -165,9 +173,13 @@ def _scale_notes(frame: pd.DataFrame, kinds: Mapping[str, str], distance: Any) -
         guessed = distance is None and kind == "ordered" and is_number(frame[name])
         if guessed and 2 < n_values <= MOST_CODES:
             notes.append(
-                f"{name} holds {n_values} distinct numbers and was taken as an amount "
-                '(ordered distance). If they are codes of categories, give distance="equal" or '
-                "make the column categorical."
+                message(
+                    "{name} holds {n} distinct numbers and was taken as an amount (ordered "
+                    'distance). If they are codes of categories, give distance="equal" or make the '
+                    "column categorical.",
+                    name=name,
+                    n=n_values,
+                )
             )
     unordered = [name for name, kind in kinds.items() if kind == "equal"]
     return (*notes, *category_notes(frame, unordered))
@@ -243,7 +255,7 @@ def _distances(
             _check_hierarchy(faults, frame[name], name, kind)
         elif kind not in ("equal", "ordered"):
             hint = did_you_mean(kind, ["equal", "ordered", "a hierarchy"])
-            faults.add("distance", f"{kind!r} is not allowed", hint=hint)
+            faults.add("distance", message("{value} is not allowed", value=repr(kind)), hint=hint)
         by_variable[name] = kind
     return by_variable
 
@@ -281,8 +293,8 @@ def of_closeness(result: TCloseness, request: AssessRequest) -> list[Measurement
             float(result.per_record[name].max()) if len(result.per_record) else 0.0,
             target=name,
             limit=request.limits.t,
-            limit_source="as asked",
-            note=f"{kind} distance",
+            limit_source=message("as asked"),
+            note=message("{kind} distance", kind=message(kind)),
         ).noted(note, *result.notes)
         for name, kind in result.distance.items()
     ]

@@ -20,6 +20,7 @@ from riskeval.measures.uniqueness_models import pitman_uniques, snb_uniques, zay
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, number, percent, plural
 from synthpop.microdata.roles.microdata import as_file
@@ -35,7 +36,7 @@ class PopulationUniqueness(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a method ("pitman", "zayatz", "snb"): ``population_uniques`` (persons of the
+        One row per method ("pitman", "zayatz", "snb"): ``population_uniques`` (persons of the
         population alone with their key), ``share`` of the population, ``sample_uniques`` (how
         many of the sample uniques are population uniques: tau_1), ``probability`` (that a sample
         unique is a population unique) and ``note``. NaN where a method has no solution.
@@ -79,21 +80,33 @@ class PopulationUniqueness(TableResult):
     def summary(self) -> str:
         """Return the estimate of the chosen method and why it was chosen."""
         why = (
-            "the sampling fraction is at most 0.1"
+            message("the sampling fraction is at most 0.1")
             if self.fraction <= SMALL_FRACTION
-            else "the sampling fraction is above 0.1 and it is the smaller of two estimates"
+            else message(
+                "the sampling fraction is above 0.1 and it is the smaller of two estimates"
+            )
         )
         return (
-            f"About {count(self.population_uniques)} of {count(self.population_size)} persons "
-            f"({percent(self.population_uniques / self.population_size, 3)}) are alone in the "
-            f"population with their {', '.join(self.keys)}. Of the "
-            f"{plural(self.n_sample_uniques, *ALONE)} of the file about {number(self.tau1)} are "
-            f"such persons: an intruder who finds them can be sure. Method: {self.chosen}, since "
-            f"{why} (rule of Dankar et al. 2012); the three methods range from "
-            f"{number(self.tau1_range[0])} to {number(self.tau1_range[1])} such records, so take "
-            "the number as an order of magnitude."
+            message(
+                "About {population_uniques} of {population_size} persons ({share}) are unique "
+                "in the population on {keys}. Of the {n_sample_uniques} of the file about "
+                "{tau1} are such population uniques, for which a match is certain. Method: "
+                "{chosen}, since {why} (rule of Dankar et al. 2012); the three methods range "
+                "from {low} to {high} such records, so take the number as an order of "
+                "magnitude.",
+                population_uniques=count(self.population_uniques),
+                population_size=count(self.population_size),
+                share=percent(self.population_uniques / self.population_size, 3),
+                keys=", ".join(self.keys),
+                n_sample_uniques=plural(self.n_sample_uniques, *ALONE),
+                tau1=number(self.tau1),
+                chosen=self.chosen,
+                why=why,
+                low=number(self.tau1_range[0]),
+                high=number(self.tau1_range[1]),
+            )
             if self.n_records
-            else "The file is empty: nobody is unique."
+            else message("The file is empty: nobody is unique.")
         )
 
 
@@ -175,10 +188,10 @@ def _estimate(
     notes = dict.fromkeys(METHODS, "")
     if uniques == 0:
         estimates = dict.fromkeys(METHODS, 0.0)
-        notes = dict.fromkeys(METHODS, "no record is unique")
+        notes = dict.fromkeys(METHODS, message("no record is unique"))
     elif fraction >= 1:
         estimates = dict.fromkeys(METHODS, float(uniques))
-        notes = dict.fromkeys(METHODS, "the file is the population")
+        notes = dict.fromkeys(METHODS, message("the file is the population"))
     else:
         estimates = {
             "pitman": pitman_uniques(counts, population),
@@ -187,7 +200,7 @@ def _estimate(
         }
         for method, value in estimates.items():
             if not np.isfinite(value):
-                notes[method] = "the likelihood or the moments have no solution"
+                notes[method] = message("the likelihood or the moments have no solution")
     # the rule of Dankar et al. (2012)
     chosen = "snb" if estimates["snb"] <= estimates["zayatz"] else "zayatz"
     if fraction <= SMALL_FRACTION:
@@ -228,9 +241,12 @@ def of_uniqueness(result: PopulationUniqueness, request: AssessRequest) -> list[
     if not result.n_records:
         return []
     low, high = result.tau1_range
-    note = (
-        f"method {result.chosen}; the three methods give {number(low)} to {number(high)}; "
-        f"{plural(result.n_sample_uniques, *ALONE)}"
+    note = message(
+        "method {chosen}; the three methods give {low} to {high}; {n_sample_uniques}",
+        chosen=result.chosen,
+        low=number(low),
+        high=number(high),
+        n_sample_uniques=plural(result.n_sample_uniques, *ALONE),
     )
     missing = missing_note(request, "own-category")
     measured = request.measured(POPULATION_UNIQUES, result.tau1, lower=low, upper=high, note=note)

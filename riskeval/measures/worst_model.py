@@ -14,6 +14,7 @@ from riskeval.measures.individual_result import IndividualRisk
 from riskeval.measures.request import AssessRequest
 from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 from riskeval.shared.measurement import Measurement
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
 
@@ -57,8 +58,11 @@ class WorstModel(Result):
             {
                 "assumption": [
                     "the population of each key is what its weights say",
-                    f"a record alone in the file is alone in the population with probability "
-                    f"{number(self.probability)}",
+                    message(
+                        "a record alone in the file is alone in the population with probability "
+                        "{probability}",
+                        probability=number(self.probability),
+                    ),
                 ],
                 "expected": [float(self.by_weights.sum()), self.expected],
                 "highest": [float(rows.max(initial=0.0)) for rows in (self.by_weights, self.risk)],
@@ -69,16 +73,20 @@ class WorstModel(Result):
         """Return what an intruder finds by either model."""
         n = int(self.alone.sum())
         if not n:
-            return (
+            return message(
                 "No record is alone on the values that it shows: the models of population "
-                f"uniqueness add nothing to {number(self.by_weights.sum())} expected correct links."
+                "uniqueness add nothing to {sum} expected correct links.",
+                sum=number(self.by_weights.sum()),
             )
-        return (
-            f"{plural(n, 'record is', 'records are')} alone on the values shown. By their weights "
-            f"{number(self.by_weights.sum())} correct links are expected; by the most pessimistic "
-            "model of population uniqueness, in which such a record is alone in the population "
-            f"with probability {number(self.probability)}, {number(self.expected)}. Limits are "
-            "judged by the larger number."
+        return message(
+            "{n} alone on the values shown. By their weights {sum} correct links are "
+            "expected; by the most pessimistic model of population uniqueness, in which "
+            "such a record is alone in the population with probability {probability}, "
+            "{expected}. Limits are judged by the larger number.",
+            n=plural(n, "record is", "records are"),
+            sum=number(self.by_weights.sum()),
+            probability=number(self.probability),
+            expected=number(self.expected),
         )
 
 
@@ -143,7 +151,7 @@ def _run_worst_model(request: AssessRequest) -> WorstModel:
 def of_worst_model(result: WorstModel, request: AssessRequest) -> list[Measurement]:
     """Expected links and risks by the worst of the models, judged by the limits of the risks."""
     limits = request.limits
-    note = f"{plural(int(result.alone.sum()), 'record')} alone on the values shown"
+    note = message("{n} alone on the values shown", n=plural(int(result.alone.sum()), "record"))
     source = "as for the individual risk"
     return [
         request.measured(WORST_EXPECTED, result.expected, note=note),

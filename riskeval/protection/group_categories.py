@@ -13,6 +13,7 @@ from riskeval.protection.result import Protected, categorical_column, protected
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.microdata import as_file
 
@@ -23,7 +24,7 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     column : str
         A categorical, text, whole-number or bool column.
     groups : mapping
@@ -89,8 +90,12 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
         method="group_categories",
         parameters={"column": column, "groups": listed},
         notes=[
-            f"{column} has {plural(len(dict.fromkeys(targets)), 'category', 'categories')}, had "
-            f"{len(levels)}."
+            message(
+                "{column} has {n}, previously {levels}.",
+                column=column,
+                n=plural(len(dict.fromkeys(targets)), "category", "categories"),
+                levels=len(levels),
+            )
         ],
         details={"counts": released[column].value_counts(sort=False)},
     )

@@ -14,6 +14,7 @@ from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import extremes, first_rows
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.microdata import Microdata, as_file
@@ -55,15 +56,21 @@ class HouseholdRoles:
     def notes(self) -> list[str]:
         """Name columns that few households keep from being household variables."""
         return [
-            f"{name} is treated as a variable of persons, because members differ in "
-            f"{self.named(numbers)}; declare it in household_variables where that is an error."
+            message(
+                "{name} is treated as a person-level variable, because members differ in "
+                "{numbers}; declare it in household_variables if that is an error.",
+                name=name,
+                numbers=self.named(numbers),
+            )
             for name, numbers in self.nearly.items()
         ]
 
     def named(self, numbers: np.ndarray) -> str:
         """Say how many households these are, and the ids of the first of them."""
         ids: list[Any] = self.ids.to_numpy()[self.first[numbers]].tolist()
-        shown = ", ".join(map(str, ids[:SHOWN])) + (", ..." if len(ids) > SHOWN else "")
+        shown = ", ".join(map(str, ids[:SHOWN])) + (
+            (", ..." + message("")) if len(ids) > SHOWN else ""
+        )
         return f"{plural(len(ids), 'household')} ({self.column} {shown})"
 
 

@@ -24,7 +24,7 @@ from synthpop.microdata.roles.microdata import as_file
 def household_file(
     data: Any, household: str | None = None, *, variables: str | Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Return one row a household with the variables that its members share.
+    """Return one row per household with the variables that its members share.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
     ----------
     data : DataFrame or Arrow table, n persons
     households : DataFrame, Arrow table or Protected
-        One row a household: the id, and columns that replace those of `data` (or are added).
+        One row per household: the id, and columns that replace those of `data` (or are added).
     household : str
         Column of ids in both.
 

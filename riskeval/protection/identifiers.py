@@ -16,6 +16,7 @@ from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count
 from synthpop.microdata.roles.microdata import as_file
 
@@ -107,7 +108,7 @@ def create_new_id(
         method="create_new_id",
         parameters={"column": column, "within": by or None, "also": list(also)},
         seed=streams.seed,
-        notes=[f"{count(len(distinct))} identifiers were renumbered at random."],
+        notes=[message("{n} identifiers were renumbered at random.", n=count(len(distinct)))],
     )
 
 

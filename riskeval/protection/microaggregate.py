@@ -41,6 +41,7 @@ from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.roles.microdata import Microdata, as_file
@@ -83,7 +84,7 @@ def microaggregate(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns
         "gower" takes any columns; a column of numbers counts as numbers there, so make codes
         categorical first.
@@ -135,7 +136,7 @@ def microaggregate(
     Returns
     -------
     Protected
-        ``details``: ``groups`` (group of each record, -1 for none; one column a variable for the
+        ``details``: ``groups`` (group of each record, -1 for none; one column per variable for the
         methods that take each for itself), ``group_sizes`` (number of groups by size),
         ``information_loss`` (100 SSE / SST on standardised variables, records without missing
         values).
@@ -386,7 +387,7 @@ def _verified(
             least.append(int(combinations.size().min()))
         what = "each released combination of values is shared by at least {} records."
     if not least:
-        return ["There was nothing to group."]
+        return [message("There was nothing to group.")]
     smallest = min(least)
     if smallest < job.k:  # nothing is claimed that does not hold
         raise AssertionError(f"a group of {smallest} records was released, k is {job.k}")

@@ -15,6 +15,7 @@ from riskeval.protection.result import Protected, categorical_column, protected
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.microdata import as_file
@@ -97,8 +98,14 @@ def mondrian(
         method="mondrian",
         parameters={"keys": names, "k": k, "household": household},
         notes=[
-            f"{plural(len(sizes), 'region')} of {sizes.min()} to {plural(sizes.max(), 'record')}; "
-            f"counted anew, every combination of the keys has at least {k} records.",
+            message(
+                "{n} of {min} to {n_2}; recounted, every combination of the keys has at "
+                "least {k} records.",
+                n=plural(len(sizes), "region"),
+                min=sizes.min(),
+                n_2=plural(sizes.max(), "record"),
+                k=k,
+            ),
             *([] if homes is None else homes.notes()),
         ],
         details={
@@ -207,7 +214,7 @@ def _text(inside: np.ndarray, levels: tuple[Any, ...], dash: str | None) -> str 
         text = f"{levels[filled[0]]}{dash}{levels[filled[-1]]}"
     else:
         text = ", ".join(str(levels[code]) for code in filled)
-    return f"{text} or missing" if len(filled) < len(inside) else text
+    return message("{text} or missing", text=text) if len(filled) < len(inside) else text
 
 
 METHOD = ProtectionMethod(

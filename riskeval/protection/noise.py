@@ -27,6 +27,7 @@ from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.text import plural
@@ -78,7 +79,7 @@ def add_noise(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns
     method : str or NoiseMethod
         With X the data, S their covariance, a the `level` and m the mean:
@@ -211,7 +212,11 @@ def _with_noise(
     reals = all(str(released[name].dtype).lower() == "float64" for name in names)
     strict = not keep_zeros and integers == "real" and reals
     notes += _verified(job, moment, stated, values[complete], after[complete], strict)
-    notes += [f"Zeros of {', '.join(keep_zeros)} stayed zero."] if keep_zeros else []
+    notes += (
+        [message("Zeros of {keep_zeros} stayed zero.", keep_zeros=", ".join(keep_zeros))]
+        if keep_zeros
+        else []
+    )
     return protected(
         frame,
         released,
@@ -256,7 +261,7 @@ def _noisy(
 
     x, n = values[complete], int(complete.sum())
     if n < 2:
-        return values.copy(), _covariance(x), ["There was nothing to add noise to."]
+        return values.copy(), _covariance(x), [message("There was nothing to add noise to.")]
     new = values.copy()
     before = _covariance(x)
     if isinstance(job.noise, RommNoise):
@@ -264,15 +269,25 @@ def _noisy(
         new[complete] = rotated(x, job.level, job.noise.rows_together, rng)
         return new, before, incomplete_notes(values)
     cloud = scatter(x, job.covariance)
-    notes = [f"Classical covariance: {cloud.fallback}."] if cloud.fallback else []
+    notes = (
+        [message("Classical covariance: {fallback}.", fallback=cloud.fallback)]
+        if cloud.fallback
+        else []
+    )
     if isinstance(job.noise, OutlierNoise):
         noise = _noise(values, complete, job.level * cloud.covariance, names, job)
         robust = scatter(x, "robust")
         far = np.zeros(len(values), dtype=bool)
         far[complete] = squared_distances(x, robust) > chi2.ppf(job.noise.cutoff, x.shape[1])
         new[far] += noise[far]
-        notes += [f"Classical distances: {robust.fallback}."] if robust.fallback else []
-        sentence = f"{int(far.sum())} outlying records of {n} got noise."
+        notes += (
+            [message("Classical distances: {fallback}.", fallback=robust.fallback)]
+            if robust.fallback
+            else []
+        )
+        sentence = message(
+            "{noisy} outlying records of {n} received noise.", noisy=int(far.sum()), n=n
+        )
         sentence += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
         return new, None, [*notes, sentence, *incomplete_notes(values)]
     share = cloud.covariance
@@ -342,9 +357,10 @@ def _verified(
         return []
     ratio = np.diag(moment["covariance_after"])[varying] / variances[varying]
     expected = np.diag(stated)[varying] / variances[varying]
-    text = (
-        f"Variances are {_range(ratio)} times the original ones, {_range(expected)} times were "
-        f"stated"
+    text = message(
+        "Variances are {ratio} times the original ones; {expected} times were expected",
+        ratio=_range(ratio),
+        expected=_range(expected),
     )
     if (job.method == "romm" or job.moments == "exact") and strict:
         scale = np.sqrt(np.outer(variances, variances))
@@ -352,13 +368,18 @@ def _verified(
         shift = np.abs(after.mean(axis=0) - before.mean(axis=0))[varying]
         if off.max() > 1e-6 or (shift / np.sqrt(variances[varying])).max() > 1e-6:
             raise AssertionError(f"the covariance is off by {off.max():.3g}")
-        return [f"{text}; means and the whole covariance were checked afterwards to a millionth."]
+        return [
+            message(
+                "{text}; means and the whole covariance were checked afterwards to a millionth.",
+                text=text,
+            )
+        ]
     return [f"{text}."]
 
 
 def _range(values: np.ndarray) -> str:
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else message("{low} to {high}", low=low, high=high)
 
 
 METHOD = ProtectionMethod(

@@ -28,8 +28,9 @@ from synthpop.microdata.frame.codes import cell_ids, encode, encode_keys, first_
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Method
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import formatted, plural
 from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.streams import Streams
 
@@ -188,25 +189,37 @@ def _perturbed(
 ) -> tuple[np.ndarray, _Drawn]:
     """Return new codes of all records and what was drawn; add sentences about it to `notes`."""
     homes = job.homes
-    if homes is not None and name in homes.variables:  # one row a household, then copied
+    if homes is not None and name in homes.variables:  # one row per household, then copied
         rows = homes.first_filled(codes >= 0)
-        notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
+        notes.append(
+            message("{name}: once for each of {n}.", name=name, n=plural(len(homes), "household"))
+        )
         drawn = _column(codes[rows], levels, rows, name, job)
         new = np.where(codes < 0, -1, drawn.codes[homes.number])
     else:
         drawn = _column(codes, levels, np.arange(len(codes)), name, job)
         new = drawn.codes
-    notes.append(f"{name}: {drawn.expected:.1f} changes were expected.")
+    notes.append(
+        message(
+            "{column}: {n} changes were expected.", column=name, n=formatted(drawn.expected, ".1f")
+        )
+    )
     if keeps_frequencies(job.plan[name][0]):
-        what = "frequencies" if job.weight is None else "weighted frequencies"
-        notes.append(f"Its {what} are kept in expectation (largest gap {drawn.gap:.1g}).")
+        what = "frequencies" if job.weight is None else message("weighted frequencies")
+        notes.append(
+            message(
+                "Its {what} are kept in expectation (largest gap {gap}).",
+                what=what,
+                gap=formatted(drawn.gap, ".1g"),
+            )
+        )
     return new, drawn
 
 
 def _column(
     codes: np.ndarray, levels: tuple[Any, ...], of_record: np.ndarray, name: str, job: _Job
 ) -> _Drawn:
-    """Perturb a column, given by one row a record or a household (`of_record`)."""
+    """Perturb a column, given by one row per record or a household (`of_record`)."""
     kind, pairs = job.plan[name]
     labels, groups = job.strata[0], job.strata[1][of_record]
     weight = None if job.weight is None else job.weight[of_record]

@@ -23,6 +23,7 @@ from synthpop.microdata.frame.codes import cell_ids
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import percent
 from synthpop.microdata.roles.microdata import Microdata
@@ -149,11 +150,18 @@ def record_swap(
         parameters=request.parameters(),
         seed=streams.seed,
         notes=[
-            f"{count_text(n_swapped)} of {count_text(len(homes))} households were swapped "
-            f"({percent(n_swapped / max(len(homes), 1))}, {percent(rate)} asked for); "
-            f"{count_text(int(must.sum()))} had to be, {count_text(len(alone))} of them "
-            "found no similar household elsewhere.",
-            "Every area has as many households as before.",
+            message(
+                "{n_swapped} of {n} households were swapped ({share}, {rate} requested); "
+                "{required} had to be, and {unpaired} of them found no similar household "
+                "elsewhere.",
+                n_swapped=count_text(n_swapped),
+                n=count_text(len(homes)),
+                share=percent(n_swapped / max(len(homes), 1)),
+                rate=percent(rate),
+                required=count_text(int(must.sum())),
+                unpaired=count_text(len(alone)),
+            ),
+            message("Every area has as many households as before."),
         ],
         details={
             "swaps": pd.DataFrame(swaps)[partner >= 0].reset_index(drop=True),

@@ -37,7 +37,7 @@ def release_file(
     seed: int | None = None,
     dictionary: Dictionary | None = None,
 ) -> Any:
-    """Return a file as it may leave the house.
+    """Return a file as it may leave the office.
 
     Categories that no record has, the index, and everything in ``attrs`` but the dictionary are
     gone; the order of the records is random; identifiers are new random numbers. Of the dictionary

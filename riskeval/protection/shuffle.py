@@ -19,6 +19,7 @@ from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.microdata.roles.microdata import as_file
@@ -48,7 +49,7 @@ def shuffle(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     formula : str
         ``"income + savings ~ age + sex + age:sex"``: confidential numeric columns on the left,
         columns that stay on the right; ``~ 1`` for none. Names, ``+`` and ``:`` only; nothing is
@@ -157,7 +158,7 @@ def _shuffled(
     frame: pd.DataFrame, model: Formula, formula: str, method: str, streams: Streams,
     household_scores: tuple[np.ndarray, ...], keep_signs: Sequence[str],
 ) -> Protected:  # fmt: skip
-    """Shuffle the responses of a model, one row a unit, with household scores before and after."""
+    """Shuffle the responses of a model, one row per unit; household scores before and after."""
     responses = [factor.column for factor in model.responses]
     values = numbers(frame, responses)
     columns, continuous = design(Faults("shuffle"), frame, model)
@@ -184,9 +185,12 @@ def _shuffled(
         parameters={"formula": formula, "method": method, "seed": streams.seed},
         seed=streams.seed,
         notes=[
-            "Every variable has exactly the values it had (checked afterwards).",
-            f"The other variables explain of the ranks: {listed}; the more, the nearer the "
-            "released values are to the true ones.",
+            message("Every variable has exactly the values it had (checked afterwards)."),
+            message(
+                "The other variables explain of the ranks: {listed}; the more, the nearer the "
+                "released values are to the true ones.",
+                listed=listed,
+            ),
         ],
         details={"explained": share},
     )

@@ -28,6 +28,7 @@ from riskeval.recovery.result import read_back_text
 from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, plural
 from synthpop.microdata.roles.microdata import as_file
 
@@ -175,7 +176,7 @@ def local_suppression(
     else:
         outcome = outcome_of(codes, job.suppress(codes, None), attack, {})
     hidden = (outcome.codes < 0) & (codes >= 0)
-    # 3. Count anew, and say what holds
+    # 3. Count again, and say what holds
     smallest = job.verified(outcome.released, strict=not plan.withstands)
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
     return protected(
@@ -267,14 +268,31 @@ def _promise(plan: SuppressionPlan, below: int) -> str:
     """Say how many records each combination of keys matches."""
     wanted = []
     for subset, k in plan.wanted.items():
-        keys = "all keys" if subset == len(plan.keys) else f"every {subset} of the keys"
+        keys = (
+            message("all keys")
+            if subset == len(plan.keys)
+            else message("every {subset} of the keys", subset=subset)
+        )
         wanted.append(
-            f"{k} records on {' and '.join(subset) if isinstance(subset, tuple) else keys}"
+            message(
+                "{k} records on {subset}",
+                k=k,
+                subset=" and ".join(subset) if isinstance(subset, tuple) else keys,
+            )
         )
     within = f" within {', '.join(plan.strata)}" if plan.strata else ""
-    who = f"all records but {count(below)} match" if below else "every record matches"
-    text = f"Counted anew, {who} at least {' and '.join(wanted)}{within}"
-    return f"{text} (missing values: {plan.missing})."
+    who = (
+        message("all records but {below} match", below=count(below))
+        if below
+        else message("every record matches")
+    )
+    text = message(
+        "Recounted, {who} at least {wanted}{within}",
+        who=who,
+        wanted=" and ".join(wanted),
+        within=within,
+    )
+    return message("{text} (missing values: {missing}).", text=text, missing=plan.missing)
 
 
 def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: int) -> list[str]:
@@ -289,9 +307,12 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
             return first
         return [
             *first,
-            f"But {read_back_text(recovery, 'suppressed value')}, and "
-            f"{plural(below, 'record is', 'records are')} below again then: give household and "
-            "weights, or drop these columns.",
+            message(
+                "But {recovery}, and {below} below again then: give household and weights, or "
+                "drop these columns.",
+                recovery=read_back_text(recovery, "suppressed value"),
+                below=plural(below, "record is", "records are"),
+            ),
         ]
     return [*first, *withstanding_notes(outcome, below)]
 
@@ -299,17 +320,27 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
 def withstanding_notes(outcome: Outcome, below: int) -> list[str]:
     """Say whether a result holds after the attack, for how many records not and why."""
     notes = [
-        "This holds after an attack that fills holes from members, rows, weights, columns and the "
-        "order of the file."
+        message(
+            "This holds after an attack that fills holes from members, rows, weights, "
+            "columns and the order of the file."
+        )
     ]
     if below:
         notes = [
-            f"For {plural(below, 'record')} no suppression helps: every key that is left follows "
-            "from other parts of the file. Drop or coarsen what tells them, or name it as linked."
+            message(
+                "For {below} no suppression helps: every remaining key follows from other "
+                "parts of the file. Drop or coarsen the columns that reveal them, or declare "
+                "them as linked.",
+                below=plural(below, "record"),
+            )
         ]
     for key, tellers in outcome.tellers.items():
         notes.append(
-            f"Where {key} follows from {join(sorted(tellers))}, other keys were suppressed instead."
+            message(
+                "Where {key} follows from {tellers}, other keys were suppressed instead.",
+                key=key,
+                tellers=join(sorted(tellers)),
+            )
         )
     return notes
 
@@ -328,12 +359,22 @@ def _household_notes(
     still_rare = rare_households(
         outcome.believed[:, columns], homes, shared, plan.k, codes[:, columns]
     )
-    text = (
-        f"{plural(rare, 'household')} matched fewer than {plan.k} households on "
-        f"{join(plan.household_keys)}"
+    text = message(
+        "{rare} matched fewer than {k} households on {household_keys}",
+        rare=plural(rare, "household"),
+        k=plan.k,
+        household_keys=join(plan.household_keys),
     )
     exception = " (too few have their size)" if still_rare else ""
-    return [f"{text}; {count(still_rare)} still do{exception}.", *homes.notes()]
+    return [
+        message(
+            "{text}; {still_rare} still do{exception}.",
+            text=text,
+            still_rare=count(still_rare),
+            exception=exception,
+        ),
+        *homes.notes(),
+    ]
 
 
 METHOD = ProtectionMethod(

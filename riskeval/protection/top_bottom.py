@@ -17,6 +17,7 @@ from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice, is_number
 from synthpop.microdata.messages.text import plural, short_percent
 from synthpop.microdata.roles.microdata import as_file
@@ -41,7 +42,7 @@ def top_bottom_code(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     column : str
         A numeric column or an ordered categorical one.
     upper, lower : number or category, optional
@@ -105,12 +106,17 @@ def top_bottom_code(
             weight = shares if weight is None else weight * shares
         released[column], used = _coded_ends(values, upper, lower, replacement, weight)
     notes = [
-        f"Values {side} {limit} became {used[end]}."
+        message("Values {side} {limit} became {used}.", side=side, limit=limit, used=used[end])
         for side, end, limit in (("above", "upper", upper), ("below", "lower", lower))
         if limit is not None
     ]
     if str(released[column].dtype) != str(values.dtype):
-        notes.append(f"{column} holds reals now, because a replacement is not whole.")
+        notes.append(
+            message(
+                "{column} now contains real numbers, because a replacement is not whole.",
+                column=column,
+            )
+        )
     released, touched, sums = sums_kept(frame, released, [column], order.components)
     sizes = magnitude_note(frame, released, [column])
     return protected(
@@ -218,7 +224,11 @@ def _check_limits(
         known = [(name, limit) for name, limit in limits if limit in levels]
         for name, limit in limits:
             if (name, limit) not in known:
-                faults.add(name, f"{limit!r} is not a category", hint=did_you_mean(limit, levels))
+                faults.add(
+                    name,
+                    message("{value} is not a category", value=repr(limit)),
+                    hint=did_you_mean(limit, levels),
+                )
         if replacement is not None:
             faults.add(
                 "replacement",

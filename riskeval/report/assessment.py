@@ -16,6 +16,7 @@ from riskeval.shared.measurement import Measurement
 from riskeval.verdict.verdict import STOP, over_limit
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import capitalised, joined_by, message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.pages.charts import value_bar
@@ -112,7 +113,7 @@ def assessment_facts(assessment: Assessment, external: bool) -> dict[str, Any]:
         "sensitive": ", ".join(assessment.sensitive),
         "numeric": ", ".join(assessment.numeric),
         "rows": _rows(assessment, measurements, external),
-        "sorts": [] if external else [("over", "value over limit")],
+        "sorts": [] if external else [("over", message("value over limit"))],
         "riskiest": None if external else riskiest_records(risk),
         "contributions": None if external else _contributions(assessment),
         "sizes": None if external else _msu_sizes(assessment),
@@ -133,7 +134,7 @@ def _cards(
     return [
         card("Records", rounded(n) if external else count(n), "in the file"),
         *(
-            card(one.title, shown(one, external), one.info.meaning.split(";")[0])
+            card(one.title, shown(one, external), str(one.info.meaning).split(";")[0])
             for one in measurements
             if one.info.name in wanted
         ),
@@ -152,11 +153,11 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
         (attribute if _measure_of(assessment, one) in ATTRIBUTES else identity).append(one)
     return [
         verdict_row(assessment.verdict, external, "#measures"),
-        _judged_group("Identity disclosure", identity, IDENTITY, external),
-        _judged_group("Attribute disclosure", attribute, ATTRIBUTES, external)
+        _judged_group(message("Identity disclosure"), identity, IDENTITY, external),
+        _judged_group(message("Attribute disclosure"), attribute, ATTRIBUTES, external)
         if attribute
         else verdict(
-            "Attribute disclosure", "not assessed", "none", "Declare sensitive variables."
+            "Attribute disclosure", "not assessed", "none", message("Declare sensitive variables.")
         ),
     ]
 
@@ -168,12 +169,14 @@ def _judged_group(
     what: str, group: list[Measurement], first: tuple[str, ...], external: bool
 ) -> dict[str, str]:
     within = [one.within for one in group if one.within is not None]
-    word, level = "no limit", "none"
+    word, level = message("no limit"), "none"
     if within:
         word, level = ("met", "good") if all(within) else ("exceeded", "bad")
     group = visible(group, external)
     chosen = [one for name in first for one in group if one.info.name == name][:2] or group[:2]
-    text = "; ".join(f"{one.title}: {shown(one, external)}" for one in chosen) or "Not shown"
+    text = joined_by("; ", (f"{one.title}: {shown(one, external)}" for one in chosen)) or message(
+        "Not shown"
+    )
     return verdict(what, word, level, f"{text}.", f"#{row_id(chosen[0].key)}" if chosen else "")
 
 
@@ -193,7 +196,12 @@ def _sentence(text: str) -> str:
 
 
 def _exceeds(one: Measurement, external: bool) -> str:
-    text = f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted"
+    text = message(
+        "{title}: {value}, {limit} accepted",
+        title=one.title,
+        value=shown(one, external),
+        limit=limit_text(one),
+    )
     return f"{text} ({one.limit_source})" if one.limit_source else text
 
 
@@ -218,7 +226,13 @@ def _row(
     measure = MEASURES.get(name)
     sentences = [_meaning(one, external)]
     if measure is not None:
-        sentences.append(f"{measure.question} Source: {one.info.source or measure.source}.")
+        sentences.append(
+            message(
+                "{question} Source: {source}.",
+                question=measure.question,
+                source=one.info.source or measure.source,
+            )
+        )
     charts = []
     if is_first and not external and name in assessment.results:
         sentences.append(assessment.results[name].summary())
@@ -245,7 +259,7 @@ def _bar(one: Measurement) -> str:
     if one.limit is not None and one.applies:
         bound = one.limit / (one.records if one.info.unit == "records" and one.records else 1)
         reach = max(1.25 * bound, value) if value == value else 1.25 * bound
-        text += f", limit {limit_text(one)}"
+        text += ", " + message("limit {limit}", limit=limit_text(one))
     elif one.info.unit not in ("records", "share", "probability", "overlap"):
         return ""
     return value_bar(value, bound, reach or 1.0, text, at_least=one.at_least)
@@ -263,11 +277,11 @@ def _charts(assessment: Assessment, name: str) -> list[dict[str, str]]:
 
 
 def _meaning(one: Measurement, external: bool) -> str:
-    text = one.info.meaning[0].upper() + one.info.meaning[1:]
+    text: str = capitalised(one.info.meaning)
     if one.note and not external:
-        text += f"; {one.note.rstrip('.')}"
+        text += f"; {str(one.note).rstrip('.')}"
     if one.limit_source and one.limit is not None:
-        text += f"; limit: {one.limit_source}"
+        text += "; " + message("limit: {limit_source}", limit_source=one.limit_source)
     return f"{text}."
 
 
@@ -297,5 +311,5 @@ def _contributions(assessment: Assessment) -> dict[str, Any] | None:
             if item.contribution > 0
         ]
         rows.append((row.variable, ", ".join(top), percent(row.contribution / 100, 1)))
-    head = ("Key", "Values that contribute most", "Part of all scores")
+    head = ("Key", message("Values that contribute most"), message("Part of all scores"))
     return table(head, rows, text_columns=2)

@@ -10,7 +10,8 @@ from riskeval.report.judgement import NO_STRANGERS
 from riskeval.report.verdict_row import COLOURS
 from riskeval.shared.show import ORIGINAL
 from riskeval.verdict.verdict import CLEAR, LEVELS, ReleaseVerdict
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import join, plural
 from synthpop.microdata.pages.page_facts import finding, verdict
 
@@ -33,27 +34,33 @@ def verdict_rows(
     worst = min((LEVELS.index(verdicts[name].level) for name in names), default=len(LEVELS) - 1)
     by_level = {level: [n for n in names if verdicts[n].level == level] for level in LEVELS}
     parts = [
-        said("{level}: {names}", level=gettext(level), names=join(of_level))
+        message("{level}: {names}", level=gettext(level), names=join(of_level))
         for level, of_level in by_level.items() if of_level
     ]  # fmt: skip
-    texts = [said("{name}: {reasons}", name=name, reasons=_reasons(verdicts[name], external))
+    texts = [message("{name}: {reasons}", name=name, reasons=_reasons(verdicts[name], external))
              for name in names if verdicts[name].evidence]  # fmt: skip
     limits = verdict(
-        "ReleaseVerdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
+        "Verdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
         if worst < len(LEVELS) - 1 else "good",
-        ". ".join([*("; ".join(parts),), *texts[:MOST_FINDINGS]]) + ".", "#limits",
+        joined_by(". ", [joined_by("; ", parts), *texts[:MOST_FINDINGS]]) + ".", "#limits",
     )  # fmt: skip
     front = int(first.frame["pareto"].sum())
-    word, level = ("a choice", "look") if front > 1 else ("clear", "none")
-    word = word if front else "not measured"
+    word, level = (message("a choice"), "look") if front > 1 else ("clear", "none")
+    word = word if front else message("not measured")
     trade = verdict("Risk and utility", word, level, first.summary(), "#map")
     absent = comparison.measures["value"].isna().sum()
     grey = (~comparison.measures["applies"].astype(bool)).sum()
-    what = "could not be measured or may not be shown" if external else "could not be measured"
+    what = (
+        message("could not be measured or may not be shown")
+        if external
+        else message("could not be measured")
+    )
     text = f"{plural(int(absent), 'number')} {what}"
     if grey:
-        text += f"; {plural(int(grey), 'number does', 'numbers do')} not apply to a kind of release"
-    text += " and are never judged." if grey else "."
+        text += "; " + message(
+            "{n} not apply to a kind of release", n=plural(int(grey), "number does", "numbers do")
+        )
+    text += (" " + message("and are never judged.")) if grey else "."
     word, level = ("complete", "good") if not absent else ("partly", "look")
     measured = verdict("Measured", word, level, text, "#shared")
     rows = [limits, _risk_left(comparison), trade, measured]
@@ -86,8 +93,12 @@ def _risk_left(comparison: Comparison) -> dict[str, str]:
     if worst.isna().all():
         return verdict("Risk left", "not measured", "none", "No intruder could be measured.")
     parts = [f"{name} {values_text(comparison, 'worst_risk', str(name))}" for name in worst.index]
-    word, level = ("as the original", "bad") if worst.max() >= NEARLY_ALL else ("a part", "look")
-    return verdict("Risk left", word, level, said(RISK_LEFT, parts=join(parts)), "#risk")
+    word, level = (
+        (message("as the original"), "bad")
+        if worst.max() >= NEARLY_ALL
+        else (message("a part"), "look")
+    )
+    return verdict("Risk left", word, level, message(RISK_LEFT, parts=join(parts)), "#risk")
 
 
 def worst_rows(comparison: Comparison) -> list[dict[str, str]]:
@@ -98,6 +109,10 @@ def worst_rows(comparison: Comparison) -> list[dict[str, str]]:
     findings = []
     for exceeded in sorted(by_number, key=len, reverse=True)[:MOST_FINDINGS]:
         title, measure = exceeded.iloc[0][["title", "measure"]]
-        text = f"{title} exceeds its limit in {join(exceeded['release'].astype(str))}"
+        text = message(
+            "{title} exceeds its limit in {names}",
+            title=title,
+            names=join(exceeded["release"].astype(str)),
+        )
         findings.append(finding(text, "#risk", advice_on(measure)))
     return findings

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from riskeval.verdict.verdict import CLEAR, EXCEEDED, STOP, UNKNOWN, ReleaseVerdict
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join, plural
 from synthpop.microdata.pages.page_facts import verdict
 
@@ -18,10 +19,10 @@ def verdict_row(judged: ReleaseVerdict, external: bool, link: str = "") -> dict[
     reason = judged.summary()
     if external and judged.evidence:
         names = dict.fromkeys(gettext(one.name) for one in judged.evidence if not one.single)
-        reason = said("Reasons: {names}.", names=join(list(names))) if names else ""
+        reason = message("Reasons: {names}.", names=join(list(names))) if names else ""
         reason = reason or "Numbers of single records, which are not shown, exceed their limits."
     if judged.not_tried:
-        reason += " " + said(
+        reason += " " + message(
             "Not tried or not measured: {n}.", n=plural(len(judged.not_tried), "point")
         )
-    return verdict("ReleaseVerdict", judged.level, COLOURS[judged.level], reason, link)
+    return verdict("Verdict", judged.level, COLOURS[judged.level], reason, link)

@@ -40,7 +40,7 @@ def prepare_step(
     arguments.update(parameters)
     arguments = fill_from_roles(verb, arguments, allowed, roles)
     if verb == "suppress_risky" and isinstance(arguments.get("column"), str):
-        arguments.setdefault("risk", CURRENT)  # several columns: estimated anew between them
+        arguments.setdefault("risk", CURRENT)  # several columns: re-estimated between them
     if "seed" in allowed:
         arguments["seed"] = read_secret(faults, arguments.get("seed")).seed
     for name in allowed:

@@ -29,6 +29,7 @@ from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import in_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Shown
@@ -231,7 +232,7 @@ class ProtectionSession(SessionVerbs, Shown):
         return self.go_to(self._position + _allowed("steps", steps, len(self.undone)))
 
     def history(self) -> pd.DataFrame:
-        """One row a step in effect: `verb`, `arguments`, `seed`, and what it changed if it ran."""
+        """One row per step in effect: `verb`, `arguments`, `seed`, and what it changed."""
         return history_of(self.steps, self._changes)
 
     @property
@@ -388,9 +389,16 @@ class ProtectionSession(SessionVerbs, Shown):
     def summary(self) -> str:
         """Return the file, its roles and the steps in effect, in sentences."""
         verbs = ", ".join(step.verb for step in self.steps)
-        steps = f"{plural(self._position, 'step')}: {verbs}." if verbs else "No step so far."
+        steps = (
+            f"{plural(self._position, 'step')}: {verbs}." if verbs else message("No step so far.")
+        )
         records, keys = plural(len(self.original_frame), "record"), join(self.roles.keys)
-        return f"Protection of {records} with the key variables {keys}. {steps}"
+        return message(
+            "Protection of {records} with the key variables {keys}. {steps}",
+            records=records,
+            keys=keys,
+            steps=steps,
+        )
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() if self._position else view(self.summary())

@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_names, check_finite, is_number, n_columns, numbers
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.text import count, plural
 from synthpop.microdata.roles.microdata import as_file
@@ -101,7 +102,11 @@ def check_paired(faults: Faults, files: FilePair) -> None:
     if not files.paired:
         faults.add(
             "released",
-            f"{plural(len(files.y), 'record')} against {count(len(files.x))} of the original",
+            message(
+                "{title} against {x} of the original",
+                title=plural(len(files.y), "record"),
+                x=count(len(files.x)),
+            ),
             hint="Row i of both files must be the same unit.",
         )
 

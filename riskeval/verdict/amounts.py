@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskeval.verdict.verdict import Finding
 from synthpop.microdata.frame.frames import as_numbers
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, percent
 
 FEW, SHARE = 5, 0.05
@@ -41,7 +41,7 @@ def amount_evidence(
     n, most = int(kept.sum()), SHARE * max(int(marked.sum()), 1)
     if n < max(FEW, most):
         return []
-    text = said(
+    text = message(
         "{n} of {m} records with an amount that nobody else has ({names}) keep it unchanged "
         "({share})", n=count(n), m=count(int(marked.sum())), names=join(columns or list(names)),
         share=percent(n / marked.sum(), 0),

@@ -13,7 +13,7 @@ from riskeval.verdict.verdict import UNKNOWN, Finding
 from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.frame.missing_codes import CODES, suspected_missing_codes
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number, percent
 
 FEW_VALUES = 30
@@ -79,16 +79,18 @@ def _of_column(name: str, column: pd.Series, label: str, is_key: bool) -> list[F
         return []
     for what, pattern in CONTENTS.items():
         if text and _share_of(pattern, values) > MOSTLY:
-            return [_identifier(name, said("column {name} holds " + what, name=name), len(column))]
+            return [
+                _identifier(name, message("column {name} holds " + what, name=name), len(column))
+            ]
     if (
         match is not None
         and match[0].role == "identifier"
         and share > (MOSTLY if not text else 0.2)
     ):
-        return [_identifier(name, said("column {name} names persons directly", name=name),
+        return [_identifier(name, message("column {name} names persons directly", name=name),
                             len(column))]  # fmt: skip
     if text and share > MOSTLY and float(values.str.count(r"\S+").mean()) >= WORDS:
-        what = said("column {name} is free text, which may name anybody", name=name)
+        what = message("column {name} is free text, which may name anybody", name=name)
         return [Finding("free text", what, records=len(column), columns=(name,))]
     return []
 
@@ -108,8 +110,8 @@ def _dates(name: str, column: pd.Series, concept: str, distinct: int) -> list[Fi
     births = concept == "date of birth" or years >= YEARS_OF_BIRTHS
     if not births or not by_day or distinct <= FEW_VALUES:
         return []
-    text = said("column {name} holds dates of birth", name=name)
-    return [Finding("date of birth", text, records=len(column), columns=(name,))]
+    text = message("column {name} holds dates of birth", name=name)
+    return [Finding(message("date of birth"), text, records=len(column), columns=(name,))]
 
 
 def missing_code_evidence(frame: pd.DataFrame, keys: Collection[str]) -> list[Finding]:
@@ -126,7 +128,7 @@ def missing_code_evidence(frame: pd.DataFrame, keys: Collection[str]) -> list[Fi
         ]
         share = float(np.isin(numbers, codes).mean())
         if share > MOSTLY:
-            text = said(
+            text = message(
                 "{share} of the values of {name} are {code}, a usual code for missing",
                 share=percent(share, 0), name=name, code=number(codes[0]),
             )  # fmt: skip

@@ -11,7 +11,7 @@ from riskeval.verdict.columns import column_evidence, missing_code_evidence, rea
 from riskeval.verdict.neighbours import id_columns, neighbour_evidence
 from riskeval.verdict.verdict import Finding
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, percent
 
 READ_BACK, FEW_CELLS = 0.1, 10
@@ -52,12 +52,12 @@ def recovery_evidence(result: Recovery | None) -> list[Finding]:
     if len(cells) < FEW_CELLS or len(cells) < READ_BACK * result.n_holes:
         return []
     sources = cells["column"].value_counts().index.tolist()
-    text = said(
+    text = message(
         "{n} of {holes} missing values of {names} ({share}) follow from other columns",
         n=count(len(cells)), holes=count(result.n_holes), names=join(sources[:3]),
         share=percent(len(cells) / result.n_holes, 0),
     )  # fmt: skip
-    again = "" if result.below is None else said(
+    again = "" if result.below is None else message(
         "; with them {n} records match fewer than {k}", n=count(result.below[1]), k=result.k
     )  # fmt: skip
     return [
@@ -73,20 +73,20 @@ def columns_not_tried(frame: pd.DataFrame, roles: Collection[str]) -> list[str]:
     left = [str(name) for name in frame if name not in readable(frame)]
     frame = readable(frame)
     ids = id_columns(frame)
-    open_ends = [said("{names} cannot be read as values", names=join(left))] if left else []
+    open_ends = [message("{names} cannot be read as values", names=join(left))] if left else []
     differing = [
         str(name) for name in frame
         if name not in roles and name not in ids and is_number(frame[name])
         and frame[name].nunique() > MOSTLY * len(frame)
     ]  # fmt: skip
     if differing:
-        open_ends.append(said(
+        open_ends.append(message(
             "{names} differ in most records and are not among the roles: an intruder who knows "
             "them finds persons", names=join(differing[:8]),
         ))  # fmt: skip
     numbering = [name for name in frame if name in ids and name not in roles]
     if numbering:
-        open_ends.append(said(
+        open_ends.append(message(
             "{names} number records: they must not be numbers of another file",
             names=join([str(name) for name in numbering]),
         ))  # fmt: skip

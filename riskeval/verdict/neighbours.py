@@ -13,7 +13,7 @@ from riskeval.verdict.verdict import Finding
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.frame.names import WEIGHT_NAME, columns_named_for
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, percent
 
 REPEATED = 5.0
@@ -51,7 +51,7 @@ def neighbour_evidence(
     below = _below(list(codes.values()), len(frame), k)
     nested: dict[bool, list[tuple[str, str, int]]] = {False: [], True: []}
     for name in frame:
-        if name in keys or name in roles or name in ids:
+        if name in keys or name in ids or (name in roles and name != weights):
             continue
         is_weight = name == weights or bool(WEIGHT_NAME.search(str(name)))
         values, levels = encode(frame[name])
@@ -63,7 +63,7 @@ def neighbour_evidence(
                 nested[is_weight].append((str(name), key, added))
     found = []
     for name, key, added in nested[False]:
-        text = said(
+        text = message(
             "column {name} tells more than the key {key}: with it {added} more records match "
             "fewer than {k}", name=name, key=key, added=count(added), k=k,
         )  # fmt: skip
@@ -71,7 +71,7 @@ def neighbour_evidence(
                               records=added, columns=(name, key),
                               assumed="an intruder knows it as well as the key"))  # fmt: skip
     for name, key, added in nested[True]:
-        text = said(
+        text = message(
             "the weights {name} tell cells within {key}: with them {added} more records match "
             "fewer than {k}", name=name, key=key, added=count(added), k=k,
         )  # fmt: skip
@@ -165,7 +165,7 @@ def _duplicates(
     first = np.unique(rows, return_index=True)[1]
     once = [(values[first], size) for values, size in keys.values()]
     share, rare = float(again.mean()), _below(once, len(first), k)
-    text = said(
+    text = message(
         "{share} of the records repeat others in all columns, {amounts} included: without the "
         "repetitions {rare} of {n} match fewer than {k}", share=percent(share, 0),
         amounts=join(amounts[:3]), rare=count(rare), n=count(len(first)), k=k,

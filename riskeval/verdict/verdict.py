@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
 
@@ -118,27 +118,27 @@ class ReleaseVerdict(Result):
         """Return the first findings of the verdict's own level, and how many more there are."""
         texts = [one.text for one in self.evidence if one.level == self.level]
         more = len(texts) - most
-        text = "; ".join(texts[:most])
-        return text + (said("; and {n} more", n=more) if more > 0 else "")
+        text = joined_by("; ", texts[:most])
+        return text + (message("; and {n} more", n=more) if more > 0 else "")
 
     def summary(self) -> str:
         """Return the verdict as one sentence with its reasons."""
         if self.level == STOP:
-            text = said("Do not publish this file: {reasons}.", reasons=self.reasons())
+            text = message("Do not publish this file: {reasons}.", reasons=self.reasons())
             exceeded = sum(one.level == EXCEEDED for one in self.evidence)
             if exceeded:
-                text += said(" It also exceeds {limits}.", limits=plural(exceeded, "limit"))
+                text += message(" It also exceeds {limits}.", limits=plural(exceeded, "limit"))
             return text
         if self.level == EXCEEDED:
             exceeded = sum(one.level == EXCEEDED for one in self.evidence)
-            return said(
+            return message(
                 "This file exceeds {n} of {limits}: {reasons}.", n=exceeded,
                 limits=plural(exceeded + len(self.met), "limit"), reasons=self.reasons(),
             )  # fmt: skip
         if self.level == UNKNOWN:
-            reasons = self.reasons() or said("no limit applies to what could be measured")
-            return said("This file cannot be judged: {reasons}.", reasons=reasons)
-        return said(
+            reasons = self.reasons() or message("no limit applies to what could be measured")
+            return message("This file cannot be judged: {reasons}.", reasons=reasons)
+        return message(
             "No objection was found by what was tried: {limits} met.",
             limits=plural(len(self.met), "limit"),
         )
@@ -166,8 +166,10 @@ def verdict_of(
         if one.limit is None:
             continue
         if one.within is None:
-            why = one.note or ("does not apply" if not one.applies else "could not be measured")
-            open_ends.append(f"{one.title}: {why}")
+            why = one.note or (
+                message("does not apply") if not one.applies else message("could not be measured")
+            )
+            open_ends.append(one.title + ": " + why)
         elif one.within:
             passed.append(one.title)
         else:
@@ -189,9 +191,9 @@ def over_limit(one: Measurement) -> float:
 
 def _exceeded(one: Measurement) -> Finding:
     """A number that exceeds its limit, as evidence."""
-    word = "at least" if one.at_least else "at most"
+    sign = "<" if one.at_least else ">"
     count = one.info.unit in ("records", "persons")
-    text = f"{one.title} {number(one.value)}, {word} {number(one.limit)}"
+    text = joined_by(" ", [one.title, number(one.value), sign, number(one.limit)])
     return Finding(
         one.title, text, EXCEEDED, one.value, one.limit, one.limit_source,
         int(one.value) if count else 0, assumed=one.note, single=one.info.single,

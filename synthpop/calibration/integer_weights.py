@@ -36,7 +36,7 @@ class IntegerWeights(Result):
     weights : int64 array, shape (n_persons,)
         Each the whole number below or above the old weight; 0 is possible below 1.
     margins : DataFrame
-        One row a control: margin, cell, level, target (total under the old weights), achieved,
+        One row per control: margin, cell, level, target (total under the old weights), achieved,
         difference.
     changes : int
         Swaps made after the first draw.

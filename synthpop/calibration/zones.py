@@ -42,10 +42,10 @@ class ZoneHouseholds(Result):
     Attributes
     ----------
     survey : Survey
-        One row a person, household and zone with a count above zero: the columns of the survey,
+        One row per person, household and zone with a count above zero: the columns of the survey,
         those of the geography, ``zone_household`` (its household ids) and ``count`` (its weights).
     controls : DataFrame
-        One row a known total: margin, cell, level, target, balanced (under the fractional
+        One row per known total: margin, cell, level, target, balanced (under the fractional
         weights), achieved (under the counts), gap (achieved - target), relative_gap, band (the gap
         that is accepted) and within (whether it is not exceeded).
     geography : tuple of str
@@ -174,7 +174,7 @@ def balance_zones(
     Parameters
     ----------
     survey : Survey
-    geography : DataFrame, one row a zone
+    geography : DataFrame, one row per zone
         Columns from the largest geography to the zone (country, region, zone): which zone lies
         where.
     margins : Margin or list of Margin
@@ -291,7 +291,7 @@ def _check(
         faults.add("geography", "has missing values", hint="Every zone lies somewhere.")
     if table[zone].duplicated().any():
         rows = np.flatnonzero(table[zone].duplicated())
-        faults.add(str(zone), "is there more than once", rows=rows, hint="Give one row a zone.")
+        faults.add(str(zone), "is there more than once", rows=rows, hint="Give one row per zone.")
     for outer, inner in itertools.pairwise(levels):
         several = table.groupby(inner, observed=True)[outer].nunique() > 1
         if several.any():
@@ -340,7 +340,7 @@ def _allotted(
     weights: ZoneWeights,
     seed: int,
 ) -> pd.DataFrame:
-    """Return one row a person, household and zone with the count of the household there."""
+    """Return one row per person, household and zone with the count of the household there."""
     streams = Streams(seed)
     zones, copies = [], []
     for z, counts in whole_counts(problem, weights, streams):
@@ -366,7 +366,7 @@ def _allotted(
 
 
 def _balanced(problem: ZoneProblem, weights: ZoneWeights) -> np.ndarray:
-    """Return what the fractional weights achieve, one number a known total."""
+    """Return what the fractional weights achieve, one number per known total."""
     position = np.zeros(len(problem.level), dtype=np.int64)
     for level in range(len(problem.areas)):
         own = problem.controls_of(level)
@@ -399,7 +399,7 @@ def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
 def _reduced(
     item: Margin, other_zones: pd.DataFrame, table: pd.DataFrame, zone: str
 ) -> Margin | None:
-    """Known totals of the zones that are done anew, less what the others have; None without any."""
+    """Known totals of the zones that are done again, less what the others have; or None."""
     left = item.targets.copy()
     frame = item.frame.copy()
     rows = np.ones(len(frame), dtype=bool)

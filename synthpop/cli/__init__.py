@@ -15,7 +15,8 @@ from synthpop.cli.release import release
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.formats.places import lies_below, place
 from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, OutputError
-from synthpop.microdata.messages.language import said, use_language
+from synthpop.microdata.messages.language import use_language
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.runs.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.runs.installed import warn_of_others
@@ -388,7 +389,7 @@ def profile(
     frame = read_table(file)
     result = profile_survey(frame)
     with use_language(language):
-        title = said("Columns of {file}", file=file.name)
+        title = message("Columns of {file}", file=file.name)
     write_profile(target, frame, profile=result, title=title, language=language)
     say(result.summary())
     say(f"Report: {target}")

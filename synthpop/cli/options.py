@@ -24,7 +24,8 @@ Page = Annotated[Path | None, typer.Option(help="Page to write (HTML).")]
 Language = Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")]
 Audience = Annotated[Literal["internal", "external"], typer.Option(help="Who reads it.")]
 OfHouseholds = Annotated[
-    bool, typer.Option("--households", help="One row a household, with the columns members share.")
+    bool,
+    typer.Option("--households", help="One row per household, with the columns members share."),
 ]
 Labels = Annotated[
     Path | None, typer.Option(help="Write labels and codes as well: .toml, .csv or .xlsx.")

@@ -38,7 +38,7 @@ def join_eu_silc(files: Sequence[Path], target: Path) -> None:
     from synthpop.runfiles.eu_silc import read_eu_silc
 
     write_table(read_eu_silc(files), target)
-    say(f"Wrote {target}, one row a person.")
+    say(f"Wrote {target}, one row per person.")
 
 
 def run_plan(

@@ -45,7 +45,7 @@ class RulesCheck(Result):
     n_persons: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a rule: rule, cases, broken, share (of the cases)."""
+        """Return one row per rule: rule, cases, broken, share (of the cases)."""
         cases = np.array(self.cases, dtype=np.float64)
         share = np.divide(self.broken, cases, out=np.zeros(len(cases)), where=cases > 0)
         return pd.DataFrame(

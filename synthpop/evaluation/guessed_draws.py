@@ -28,8 +28,9 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.codes import encode, run_starts
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, formatted, percent, plural
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.statistics.secret_key import FEWEST_BYTES, MOST_BYTES, SecretKey
 from synthpop.microdata.statistics.streams import Streams, guessable_numbers
@@ -85,26 +86,43 @@ class GuessedDraws(TableResult):
 
     def summary(self) -> str:
         """Say whether the draws were found, and what follows from them."""
-        tried = f"{plural(self.n_guesses, 'guess', 'guesses')} of what the draws came from"
+        tried = message(
+            "{n_guesses} of what the draws came from",
+            n_guesses=plural(self.n_guesses, "guess", "guesses"),
+        )
         if not self.found:
             units = plural(self.n_households, "household")
-            return (
-                f"None of {tried} sorts {units} better than chance (best: {count(self.alike)} "
-                f"neighbours alike, {self.expected:.0f} expected, "
-                f"p = {min(self.p_value, 1.0):.2g} for all guesses together). Tried are the draws "
-                "of donors and of stretches of numbers; other draws are not."
+            return message(
+                "None of {tried} sorts {units} better than chance (best: {alike} neighbours "
+                "alike, {expected} expected, p = {p_value} for all guesses together). Tried "
+                "are the draws of donors and of stretches of numbers; other draws are not.",
+                tried=tried,
+                units=units,
+                alike=count(self.alike),
+                expected=formatted(self.expected, ".0f"),
+                p_value=formatted(min(self.p_value, 1.0), ".2g"),
             )
-        text = (
-            f"One of {tried} is right ({self.found}): {count(self.alike)} neighbours are alike, "
-            f"{self.expected:.0f} expected by chance. {plural(len(self.table), 'claim')} about "
-            "households of the survey follow"
+        text = message(
+            "One of {tried} is right ({found}): {alike} neighbours are alike, {expected} "
+            "expected by chance. {n} about households of the survey follow",
+            tried=tried,
+            found=self.found,
+            alike=count(self.alike),
+            expected=formatted(self.expected, ".0f"),
+            n=plural(len(self.table), "claim"),
         )
         if self.recovered is None or "right" not in self.table:
             return text + "."
         share = percent(float(self.table["right"].mean()), 1) if len(self.table) else "none"
         return text + (
-            f", {share} of them right; {count(self.recovered)} of {count(self.unique or 0)} "
-            "households of three or more persons that are unique in the survey are recovered."
+            ", "
+            + message(
+                "{share} of them right; {recovered} of {n} households of three or more persons "
+                "that are unique in the survey are recovered.",
+                share=share,
+                recovered=count(self.recovered),
+                n=count(self.unique or 0),
+            )
         )
 
 
@@ -200,16 +218,22 @@ def _guesses(numbers: Iterable[int], known: Iterable[Any]) -> Iterator[tuple[str
         yield f"seed {seed}", Streams(seed)
         if seed <= MOST_SERIES:
             for k in range(1, REPLICATES + 1):
-                yield f"replicate {k} of seed {seed}", Streams(Streams(seed).number("replicate", k))
+                yield (
+                    message("replicate {k} of seed {seed}", k=k, seed=seed),
+                    Streams(Streams(seed).number("replicate", k)),
+                )
         if seed <= 1000:
             yield f"key {seed}", Streams(seed, SecretKey(seed.to_bytes(MOST_BYTES, "big")))
     seeds = [number for number in dict.fromkeys(found) if 0 <= number <= 100]
     for text in dict.fromkeys(texts):
         content = bytes.fromhex(text[: 2 * (len(text) // 2)])
-        yield f"seed from hash {text}", Streams(int(text, 16))
+        yield message("seed from hash {text}", text=text), Streams(int(text, 16))
         if FEWEST_BYTES <= len(content) <= MOST_BYTES:
             for seed in seeds:
-                yield f"key from hash {text}, seed {seed}", Streams(seed, SecretKey(content))
+                yield (
+                    message("key from hash {text}, seed {seed}", text=text, seed=seed),
+                    Streams(seed, SecretKey(content)),
+                )
 
 
 def _collect(value: Any, numbers: list[int], texts: list[str]) -> None:

@@ -16,6 +16,7 @@ from synthpop.microdata.frame.dataset import restore_column
 from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.show import diagram, step_text, view
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.survey import Survey
@@ -81,10 +82,14 @@ class FittedPipeline(FittedRecipe):
     def summary(self) -> str:
         """Return what was learned, from what, in a few sentences."""
         labels = [getattr(step, "label", type(step).__name__) for step in self.steps]
-        return (
-            f"Recipe of {plural(len(labels), 'step')}, learned from a survey of "
-            f"{plural(self.survey.n_persons, 'person')} with seed {self.seed}: "
-            f"{', '.join(labels)}. {plural(len(self.fallbacks), 'fallback')}."
+        return message(
+            "Recipe of {n}, learned from a survey of {n_persons} with seed {seed}: "
+            "{labels}. {fallbacks}.",
+            n=plural(len(labels), "step"),
+            n_persons=plural(self.survey.n_persons, "person"),
+            seed=self.seed,
+            labels=", ".join(labels),
+            fallbacks=plural(len(self.fallbacks), "fallback"),
         )
 
     def __repr__(self) -> str:
@@ -243,7 +248,7 @@ class FittedPipeline(FittedRecipe):
             Default: the seed of this fit.
         same_pooling : bool
             Whether models of classes take over how strongly strata and pairs of predictors are
-            shrunk, which this fit has chosen by cross-validation; else it is chosen anew. Shares
+            shrunk, which this fit has chosen by cross-validation; else it is chosen again. Shares
             and means of groups are then calibrated in a smaller pilot too (3, not 16 times the
             households), from the factors of this fit on.
         on_event : callable, optional
@@ -322,7 +327,7 @@ class FittedPipeline(FittedRecipe):
         correction, all from the roles of the survey (psu, design_strata, fpc). A bootstrap sample
         that cannot be calibrated or fitted is replaced by another one, ten times at most. How
         strongly strata and pairs of predictors are shrunk is that of the fit, as smoothing
-        parameters are in most bootstraps: all else is learned anew.
+        parameters are in most bootstraps: all else is learned again.
         `estimate_over_replicates` makes standard errors and intervals of the replicates.
         """
         faults = Faults("replicates")

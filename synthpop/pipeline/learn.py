@@ -14,7 +14,7 @@ from synthpop.conditional.rules.enforce import households_that_break, plan_rules
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.frame.block import Sample
 from synthpop.microdata.messages.events import Event, Listener
-from synthpop.microdata.roles.survey import Survey, as_survey
+from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.output import listener_of
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.pipeline.known_totals import calibrate_coarsely, with_annealing
@@ -38,6 +38,7 @@ from synthpop.stages.recipe import (
     make_layout,
     make_sample,
     split_recipe,
+    storable,
 )
 from synthpop.stages.structure import without_households
 
@@ -76,9 +77,7 @@ def learn(
     listener = listener_of(on_event)
     seed = resolve_seed(seed)
     streams = Streams(seed)
-    survey = as_survey(survey.survey() if isinstance(survey, Population) else survey)
-    if isinstance(survey, Survey):  # anything else is a fault, which the check of the recipe notes
-        survey = survey.storable()
+    survey = storable(survey.survey() if isinstance(survey, Population) else survey)
     edit_rules = parse_rules(rules)
     if known_totals and isinstance(survey, Survey):
         recipe = with_annealing(recipe, known_totals, survey.roles.strata)

@@ -138,7 +138,7 @@ def _warn_of_memory(
 
 @dataclass(slots=True)
 class _Counts:
-    """What one step gave in the parts so far, with the cells of its margins counted afresh."""
+    """What one step gave in the parts so far, with the cells of its margins recounted."""
 
     n_units: int = 0
     results: list[Any] = dataclass_field(default_factory=list)
@@ -237,7 +237,7 @@ class PopulationSteps:
         counts.then = _added(counts.then, part.then)
 
     def final_counts(self, state: WholeStrata, part: bool = False) -> dict[int, pd.DataFrame]:
-        """Count afresh the cells of the steps whose households a later one exchanged."""
+        """Recount the cells of the steps whose households a later one exchanged."""
         exchanges = [stage.exchanges for stage in self.stages]
         return {
             number: stage.count(state.frame(), state.household, part)
@@ -301,7 +301,7 @@ def seed_of(seed: int, steps: Sequence[Any], number: int) -> int:
 
 
 def _moved(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any]:
-    """Return whether later steps left the totals of a step alone, counted afresh."""
+    """Return whether later steps left the totals of a step alone, recounted."""
     moved = float(np.abs(final["achieved"] - then["achieved"]).sum())
     if moved == 0:
         return {"moved_later": 0.0}

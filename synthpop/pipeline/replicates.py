@@ -1,4 +1,4 @@
-"""Replicates whose spread is that of the survey: learned anew from bootstrap samples of it."""
+"""Replicates whose spread is that of the survey: learned again from bootstrap samples of it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from synthpop.calibration.margins import Margin
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, InputError, OutputError
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.engines import Workers, map_blocks
 from synthpop.microdata.runs.identity import digest
@@ -180,7 +181,11 @@ def in_order(
 def check_refit(faults: Faults, refit: object, margins: object) -> tuple[Margin, ...]:
     """Note a refit or margins that are not understood; return the margins."""
     if refit is not None and refit not in REFITS:
-        faults.add("refit", f"{refit!r} is not allowed", hint='Give "bootstrap", or nothing.')
+        faults.add(
+            "refit",
+            message("{value} is not allowed", value=repr(refit)),
+            hint='Give "bootstrap", or nothing.',
+        )
     if margins is None:
         return ()
     listed: Sequence[Any] = [margins] if isinstance(margins, Margin) else list(margins)  # type: ignore[call-overload]

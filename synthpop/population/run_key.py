@@ -9,6 +9,7 @@ from typing import Any
 from synthpop.microdata.formats.key_file import read_key_file, write_key_file
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import MicrodataWarning, OutputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.population.run_identity import RunIdentity
 
@@ -67,16 +68,23 @@ def key_problems(root: Place, identity: RunIdentity) -> list[str]:
     key, facts = found
     seeds = {name: key.seal(name, facts.get(name)) for name in ("seed", "fit_seed")}
     fits = seeds == {name: getattr(identity, name) for name in seeds}
-    return [] if fits else [f"{KEY_FILE} was changed: it is not the key of this run"]
+    return (
+        []
+        if fits
+        else [message("{key_file} was changed: it is not the key of this run", key_file=KEY_FILE)]
+    )
 
 
 def warn_of_open_seed(root: Place) -> None:
     """Warn that the draws of a folder follow from the seed that stands in its manifest."""
     warnings.warn(
         MicrodataWarning(
-            f"{root} was made without a secret key: whoever has its manifest, or guesses the seed, "
-            "finds out which households of the survey were copied. Do not release it; make it "
-            "again in another folder."
+            message(
+                "{root} was made without a secret key: whoever has its manifest, or guesses "
+                "the seed, finds out which households of the survey were copied. Do not "
+                "release it; make it again in another folder.",
+                root=root,
+            )
         ),
         stacklevel=3,
     )

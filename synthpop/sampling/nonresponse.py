@@ -25,7 +25,7 @@ class MissingUnits:
     ----------
     rate : float, mapping or function
         Probability of not answering: one number (completely at random); level -> number with `by`
-        (dependent on a variable); or a function of the frame that returns one number a row.
+        (dependent on a variable); or a function of the frame that returns one number per row.
     by : str or None
     whole : str or None
         Column of groups that answer or not together (households).

@@ -316,7 +316,7 @@ def anneal(
 
     Parameters
     ----------
-    population : DataFrame or Population, one row a person
+    population : DataFrame or Population, one row per person
     margins : Margin or list of Margin
         Counts of persons or households, or sums of a numeric variable. Persons in none of the
         cells are not controlled. A total of 0 empties the cell.

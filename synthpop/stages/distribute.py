@@ -238,7 +238,7 @@ def distribute(
 
     Parameters
     ----------
-    population : DataFrame or Population, one row a person
+    population : DataFrame or Population, one row per person
     name, within, margins
         See `Distribute`.
     household : str, optional

@@ -17,7 +17,7 @@ from synthpop.microdata.frame.codes import smallest_int
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.frame.frames import check_size, n_columns
 from synthpop.microdata.messages.errors import Faults, InputError
-from synthpop.microdata.roles.survey import Survey, unit_of_households
+from synthpop.microdata.roles.survey import Survey, as_survey, unit_of_households
 from synthpop.stages.base import BlockStage, after
 from synthpop.stages.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
 from synthpop.stages.population_stages import (
@@ -318,3 +318,12 @@ def extended(sample: Sample, stage: BlockStage, model: Any, first: bool) -> Samp
         new = dict.fromkeys(stage.provides, rules)
         sample = replace(sample, rules={**sample.rules, **new})
     return replace(sample, basic=sample.available) if first else sample
+
+
+def storable(data: Any) -> Survey:
+    """Return a survey, or a file with the roles of one, with levels that a population can hold.
+
+    Anything else is returned as it is: a fault, which the check of the recipe notes.
+    """
+    survey: Survey = as_survey(data)
+    return survey.storable() if isinstance(survey, Survey) else survey

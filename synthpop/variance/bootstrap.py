@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.messages.budget import repeated
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.results import Result
@@ -50,7 +51,7 @@ class Bootstrap(Result):
     level : float
     interval_method : str
     calibrated : bool
-        Whether the weights were calibrated anew in each replicate.
+        Whether the weights were calibrated again in each replicate.
     n_units : int
         Units that were resampled.
     degrees_of_freedom : int
@@ -101,7 +102,7 @@ class Bootstrap(Result):
         return self.to_frame()[["lower", "upper"]]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return estimate, standard error and interval, one row a label."""
+        """Return estimate, standard error and interval, one row per label."""
         return pd.DataFrame(
             {
                 "estimate": self.estimates,
@@ -115,7 +116,7 @@ class Bootstrap(Result):
 
     def summary(self) -> str:
         """Return what the numbers mean."""
-        kind = "calibrated anew" if self.calibrated else "not calibrated anew"
+        kind = "calibrated again" if self.calibrated else "not calibrated again"
         low, high = self.intervals[0]
         text = (
             f"Estimate {self.estimates[0]:.4g}, standard error {np.sqrt(self.variances[0]):.3g}, "
@@ -265,7 +266,7 @@ def _replicate(
     """Return estimates by label, those of replicates (replicate, label), and what failed."""
     start = plan.evaluate(np.ones(len(plan.data)))
     failures, replicated = [], []
-    for r in range(replicates):
+    for r in repeated(replicates, "replicates"):
         factors = rescaled_bootstrap(streams.at("bootstrap", r), units)
         try:
             replicated.append(plan.evaluate(factors))

@@ -64,7 +64,7 @@ class ReplicateWeights(Result):
         return int(self.weights.shape[1])
 
     def to_frame(self, prefix: str = "replicate_weight_") -> pd.DataFrame:
-        """Return one column a replicate, to be kept with the file.
+        """Return one column per replicate, to be kept with the file.
 
         Examples
         --------
@@ -83,7 +83,7 @@ class ReplicateWeights(Result):
         *,
         level: float = 0.95,
     ) -> pd.DataFrame:
-        """Return estimates with standard errors and intervals, one row a number.
+        """Return estimates with standard errors and intervals, one row per number.
 
         Parameters
         ----------

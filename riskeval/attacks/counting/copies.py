@@ -30,6 +30,7 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent
@@ -56,7 +57,7 @@ class CopiedValues(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a kind ("amounts", "shares", "compositions"): `n`, units of the original that have
+        One row per kind ("amounts", "shares", "compositions"): `n`, units of the original that have
         something of the kind which no other has; `copied`, those of them whose own stands in the
         release; `rate`, `lower`, `upper`; `by_chance`, the same rate for values close by that are
         nobody's (missing for compositions); `holdout`, the rate of persons outside the original.
@@ -80,19 +81,28 @@ class CopiedValues(TableResult):
         """Say how much of the respondents stands in the release."""
         lines = []
         for row in self.table.to_dict("records"):
-            text = (
-                f"Of {count(row['n'])} {self.unit} with {WORDS[row['kind']]}, "
-                f"{count(row['copied'])} ({percent(row['rate'], 1)}) have it in the release exactly"
+            text = message(
+                "Of {n} {unit} with {what}, {copied} ({rate}) occur in the release with "
+                "exactly the same",
+                n=count(row["n"]),
+                unit=message(self.unit),
+                what=WORDS[row["kind"]],
+                copied=count(row["copied"]),
+                rate=percent(row["rate"], 1),
             )
             if not np.isnan(row["by_chance"]):
-                text += f"; by chance {percent(row['by_chance'], 1)} would"
+                text += "; " + message(
+                    "{by_chance} would by chance", by_chance=percent(row["by_chance"], 1)
+                )
             if not np.isnan(row["holdout"]):
-                text += f"; of persons outside the original {percent(row['holdout'], 1)}"
+                text += "; " + message(
+                    "of persons outside the original {holdout}", holdout=percent(row["holdout"], 1)
+                )
             lines.append(text + ".")
         if caution := caution_of(self.excess.values()):
             lines.append(caution.lstrip())
         lines += self.notes
-        return "\n".join(lines) or "Nothing could be copied."
+        return "\n".join(lines) or message("Nothing could be copied.")
 
 
 @same_library
@@ -347,9 +357,9 @@ def copied_numbers(result: Any) -> list[AttackNumber]:
     """Rates of exact copies, beside values close by or strangers."""
     numbers = []
     for row in result.table[result.table["n"] > 0].to_dict("records"):
-        info = beside(COPIED, f"copied {row['kind']}")
+        info = beside(COPIED, message("copied {what}", what=message(row["kind"])))
         beyond = result.excess.get(row["kind"])
-        by_chance = (row["by_chance"], "values close by")
+        by_chance = (row["by_chance"], message("neighbouring values"))
         baseline, against = by_chance if beyond is None else (row["holdout"], OUTSIDE)
         one = Measurement(
             info, row["rate"], records=int(row["n"]), lower=row["lower"], upper=row["upper"],

@@ -18,6 +18,7 @@ from riskeval.attacks.values import number_groups, quantile_breaks
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count
@@ -172,11 +173,18 @@ def _groups(
     if n_distinct <= (MANY_LEVELS if n_groups is None else n_groups):
         return None, ()
     if n_groups is None:
-        what = (
-            f"each of the {count(n_distinct)} different values of {name} counts as a level of its "
-            "own, so that near values count as wrong: give n_groups to compare groups of values"
+        what = message(
+            "each of the {n_distinct} different values of {name} counts as a separate "
+            "level, so that near values count as wrong: use n_groups to compare groups of "
+            "values",
+            n_distinct=count(n_distinct),
+            name=name,
         )
         return None, (what,)
     breaks = quantile_breaks(values, n_groups)
-    what = f"{name} is compared in {len(breaks) + 1} groups, cut at quantiles of the original"
+    what = message(
+        "{name} is compared in {n} groups, cut at quantiles of the original",
+        name=name,
+        n=len(breaks) + 1,
+    )
     return breaks, (what,)

@@ -15,8 +15,9 @@ from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber
 from riskeval.attacks.shares import Excess
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import join, plural
+from synthpop.microdata.messages.text import formatted, join, plural
 
 MOST_SUBSETS = 60
 LEAST_KEYS = 1
@@ -58,10 +59,15 @@ class FewerKeys(TableResult):
 
     def summary(self) -> str:
         """Say which keys lead furthest."""
-        return (
-            f"Of {plural(len(self.table), 'subset')} of the keys, {join(self.keys)} tell most "
-            f"about {self.target or 'unique persons'} beyond strangers: {self.rate:.3g} against "
-            f"{self.excess.holdout_rate:.3g} of strangers; {self.excess.verdict}."
+        return message(
+            "Of {n} of the keys, {keys} tell most about {value} beyond strangers: {rate} "
+            "against {holdout_rate} of strangers; {verdict}.",
+            n=plural(len(self.table), "subset"),
+            keys=join(self.keys),
+            value=self.target or "unique persons",
+            rate=formatted(self.rate, ".3g"),
+            holdout_rate=formatted(self.excess.holdout_rate, ".3g"),
+            verdict=self.excess.verdict,
         )
 
 

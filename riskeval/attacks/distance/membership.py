@@ -33,6 +33,7 @@ from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import count
 from synthpop.microdata.statistics.streams import Streams
@@ -160,7 +161,13 @@ def membership(
     points, streams = files.points, files.streams
     notes = []
     if len(points["synthetic"]) == most_synthetic:
-        notes.append(f"at most {count(most_synthetic)} synthetic {request.unit} were compared with")
+        notes.append(
+            message(
+                "compared with at most {most_synthetic} synthetic {unit}",
+                most_synthetic=count(most_synthetic),
+                unit=request.unit,
+            )
+        )
     drawn = {role: drawn_rows(len(points[role]), most_records, streams.at("membership", role))
              for role in _REAL}  # fmt: skip
     compared = {role: Points(points[role].numbers[rows], points[role].codes[rows])
@@ -206,7 +213,12 @@ def _strongest(
     strongest, (area, low, high) = scores[best], areas[best]
     members, others = strongest.members, strongest.strangers
     if len(others) < FEW:
-        notes.append(f"the hold-out has only {len(others)} strangers, so the interval is wide")
+        notes.append(
+            message(
+                "the hold-out contains only {others} strangers, so the interval is wide",
+                others=len(others),
+            )
+        )
     return Membership(
         auc=area,
         interval=(low, high),
@@ -247,7 +259,7 @@ class _Scores:
     places: np.ndarray
 
     def to_frame(self, original: np.ndarray, holdout: np.ndarray) -> pd.DataFrame:
-        """One row a judged unit, with its row in its file."""
+        """One row per judged unit, with its row in its file."""
         sizes = [len(self.members), len(self.strangers)]
         return pd.DataFrame(
             {
@@ -279,7 +291,11 @@ def _all_scores(
                 for file, among in (("synthetic", None), ("holdout", reference))
             )  # fmt: skip
             if len(panel) > 1 and auc(referred[1], referred[0], RELATED)[1] > 0.5:
-                notes.append(f"{name} is left out: {RELATED_TEXT}")
+                notes.append(
+                    message(
+                        "{name} is left out: {related_text}", name=name, related_text=RELATED_TEXT
+                    )
+                )
                 continue
             members, others = (one - two for one, two in zip(released, referred, strict=True))
         scores[name] = _Scores(members, others, strangers if k else everybody)
@@ -291,7 +307,14 @@ def _all_scores(
 
 def _panel(method: str, neighbours: int) -> dict[str, int]:
     """Attacks by name, with the number of neighbours; 0 for the nearest record."""
-    density = {f"density, {k} neighbour{'s' if k > 1 else ''}": k for k in (1, neighbours)}
+    density = {
+        (
+            message("density, {k} neighbours", k=k)
+            if k > 1
+            else message("density, {k} neighbour", k=k)
+        ): k
+        for k in (1, neighbours)
+    }
     if method == "nearest":
         return {"nearest": 0}
     if method == "density":
@@ -371,7 +394,7 @@ MEMBERSHIP = attribution(
 def membership_numbers(result: Any) -> list[AttackNumber]:
     """The area under the curve beside guessing."""
     one = Measurement(
-        beside(MEMBERSHIP, "area under the curve"), result.auc, lower=result.interval[0],
+        beside(MEMBERSHIP, message("area under the curve")), result.auc, lower=result.interval[0],
         upper=result.interval[1], baseline=0.5, against="guessing", note=result.method,
     )  # fmt: skip
     return [AttackNumber(one, "strangers", result.excess)]
@@ -386,9 +409,13 @@ def _compared_membership(files: ComparedFiles, target: str) -> list[Measurement]
         seed=files.drawn_seed("screen"),
     )  # fmt: skip
     cut = len(rows) < len(files.original)
-    sampled = f"{count(len(rows))} members drawn at random" if cut else ""
+    sampled = message("{n} members drawn at random", n=count(len(rows))) if cut else ""
     number = membership_numbers(result)[0]
-    return [shown(MEMBERSHIP, number, len(rows), sampled, f"strongest: {result.method}")]
+    return [
+        shown(
+            MEMBERSHIP, number, len(rows), sampled, message("strongest: {text}", text=result.method)
+        )
+    ]
 
 
 ATTACK = AttackEntry(

@@ -23,6 +23,7 @@ from riskeval.measures.loglinear.table import CellCounts, check_size, read_cells
 from riskeval.measures.loglinear.terms import Term, format_formula
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, plural
@@ -53,7 +54,7 @@ class ModelChoice(Result):
     formula : str
         For `loglinear_risk`; numbers are written as categories.
     path : DataFrame
-        One row a step: ``step``, ``added``, ``b1``, ``z1``, ``b2``, ``z2``, ``tau1``, ``tau2``.
+        One row per step: ``step``, ``added``, ``b1``, ``z1``, ``b2``, ``z2``, ``tau1``, ``tau2``.
     risk : LogLinearRisk
         The measures under the chosen model.
     criterion : str
@@ -75,14 +76,19 @@ class ModelChoice(Result):
         """Return what was chosen and why, in sentences."""
         z = f"z{self.criterion[-1]}"
         first, last = self.path[z].iloc[0], self.path[z].iloc[-1]
-        text = (
-            f"Model choice: {len(self.path) - 1} interactions were added to the main effects; the "
-            f"estimated error of {self.criterion} went from {number(first)} to {number(last)} "
-            "standard errors (near 0 is good; above 2 the model is too simple and overstates the "
-            f"risk, below -2 too rich and understates it). Chosen: {self.formula}."
+        text = message(
+            "Model choice: {n} interactions were added to the main effects; the estimated "
+            "error of {criterion} went from {first} to {last} standard errors (near 0 is "
+            "good; above 2 the model is too simple and overstates the risk, below -2 too "
+            "rich and understates it). Chosen: {formula}.",
+            n=len(self.path) - 1,
+            criterion=self.criterion,
+            first=number(first),
+            last=number(last),
+            formula=self.formula,
         )
         if self.skipped:
-            text += f" Too large to try: {', '.join(self.skipped)}."
+            text += " " + message("Too large to try: {skipped}.", skipped=", ".join(self.skipped))
         return text + f" {self.risk.summary()}"
 
 

@@ -138,7 +138,7 @@ def program_measures(
 
 
 def cell_levels(table: CellCounts) -> pd.DataFrame:
-    """The levels of each cell, one column a key."""
+    """The levels of each cell, one column per key."""
     columns = {
         name: pd.Series([levels[code] for code in table.codes[:, j]], dtype=object)
         for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True))

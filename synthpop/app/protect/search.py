@@ -34,7 +34,7 @@ def render(view: View) -> Tag:
     fields = [
         entry("search-k", t("Records that share a key (k)"), k, name="k", kind="number", min="2",
               step="1"),
-        entry("search-cells", t("Cells that may become missing, in percent"), "1", name="cells",
+        entry("search-cells", t("Maximum share of cells suppressed (%)"), "1", name="cells",
               kind="number", min="0", max="100", step="any"),
         entry("search-seconds", t("Seconds to search"), SECONDS, name="seconds", kind="number",
               min="1", max=str(MOST_SECONDS), step="1"),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import secrets
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from synthpop.microdata.formats.disk import make_folder, sync, try_lock, write_error
+from synthpop.microdata.formats.lock import private_folder
 from synthpop.microdata.formats.places import BucketPath, Place
-from synthpop.microdata.messages.errors import OutputError
 
 LONGEST_NAME = 100  # characters of the final name that the temporary one repeats
 TEMPORARY = re.compile(r"\.(?P<name>.+)-\d+-[0-9a-f]{16}\.tmp", re.DOTALL)
@@ -89,8 +88,6 @@ def _uploading(
     target: BucketPath, remaining: str, rename: Callable[[Path], str] | None
 ) -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes the object."""
-    from synthpop.microdata.formats.folder import private_folder  # which imports this file
-
     with private_folder("synthpop-upload-") as folder:
         draft = folder / "draft"
         try:
@@ -120,58 +117,9 @@ def is_temporary(path: Place, *names: str) -> bool:
     return match is not None and any(re.fullmatch(name, match["name"]) for name in names)
 
 
-def write_error(path: Place, problem: Exception, remaining: str = "") -> OutputError:
-    """Return the error of a file that cannot be written, with a hint what to do."""
-    reason = getattr(problem, "strerror", None) or str(problem)
-    hint = "Check the folder and run again."
-    if getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        reason, hint = "the disk is full", "Make room and run again."
-    text = f"cannot write {path}: {reason}. Nothing half-written was left. {hint} {remaining}"
-    return OutputError(text.rstrip())
-
-
-def make_folder(path: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it where they are missing; their names are on the disk then."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True, mode=mode)
-    for folder in missing:
-        sync(folder.parent)
-
-
-def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    if path.is_dir() and os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def relative_path(file: Path, folder: Path) -> str:
     """Return the path from a folder to a file; the absolute path where they share no drive."""
     try:
         return os.path.relpath(file, folder)
     except ValueError:
         return str(file.resolve())
-
-
-def try_lock(descriptor: int) -> bool:
-    """Return whether no other process holds the file; it is held until it is closed."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # behind the text, which others may read
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:  # a file system without locks: unique temporary names must do
-        return True
-    return True

@@ -51,7 +51,7 @@ def _is_hashable(value: Any) -> bool:
 def unhashable_fault(name: str, values: pd.Series, where: np.ndarray) -> Fault:
     """Return the fault of a column whose values at these rows cannot be levels."""
     kind = type(values.iloc[int(where[0])]).__name__
-    hint = "Give text or numbers: one value a row."
+    hint = "Give text or numbers: one value per row."
     rows = tuple(int(row) for row in where[:SHOWN_ROWS])
     return Fault(name, f"holds values of the kind {kind}", rows, len(where), hint)
 
@@ -146,7 +146,7 @@ class CodedKeys:
     """Several coded columns side by side."""
 
     names: tuple[str, ...]
-    codes: np.ndarray  # int32 array, shape (n, m): one column a key; -1 is missing
+    codes: np.ndarray  # int32 array, shape (n, m): one column per key; -1 is missing
     levels: tuple[tuple[Any, ...], ...]  # levels of each key
 
 

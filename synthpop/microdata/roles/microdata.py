@@ -136,14 +136,14 @@ class Microdata(Result):
         psu: str | None = None,
         design_strata: str | None = None,
         fpc: str | None = None,
-        keys: str | Sequence[str] = (),
-        sensitive: str | Sequence[str] = (),
-        numeric: str | Sequence[str] = (),
+        keys: str | Sequence[str] | None = (),
+        sensitive: str | Sequence[str] | None = (),
+        numeric: str | Sequence[str] | None = (),
     ) -> None:
         self._read(data, self.subject)
         roles = Roles(
             None, household, household_weight, household_size, person, strata, psu, design_strata,
-            fpc, listed_names(keys), listed_names(sensitive), listed_names(numeric),
+            fpc, some_names(keys), some_names(sensitive), some_names(numeric),
         )  # fmt: skip
         faults = Faults(self.subject)
         self._take(faults, roles, weight, "weight", roles.given())
@@ -288,7 +288,7 @@ class Microdata(Result):
         named = dict(changed)
         weight = named.pop("weight", NOT_ASKED)
         for role in SEVERAL.keys() & named.keys():
-            named[role] = () if named[role] is None else listed_names(named[role])
+            named[role] = some_names(named[role])
         file = self._as(kind)
         file._take(faults, replace(self.roles, **named), weight, said, named)
         return file
@@ -432,6 +432,11 @@ def file_with_said_weights(
         hint = "Give a column, or weights=None where the file is the whole population."
         faults.add("weights", "are not given", hint=hint)
     return file
+
+
+def some_names(names: Any) -> tuple[Any, ...]:
+    """Return one name, several or none as a tuple."""
+    return () if names is None else listed_names(names)
 
 
 def _is_left_out(value: Any) -> bool:

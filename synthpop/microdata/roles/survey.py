@@ -12,10 +12,10 @@ import pandas as pd
 
 from synthpop.microdata.frame.checks import check_weights
 from synthpop.microdata.frame.dataset import with_storable_levels
-from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, plural
-from synthpop.microdata.roles.microdata import NOT_ASKED, SEVERAL, Microdata, Roles
+from synthpop.microdata.roles.microdata import NOT_ASKED, SEVERAL, Microdata, Roles, some_names
 from synthpop.microdata.statistics.design_variance import SampledUnits, sampled_units
 
 MEAN_OF_MEMBERS = "mean of members"
@@ -34,7 +34,7 @@ class Survey(Microdata):
 
     Parameters
     ----------
-    data : DataFrame, Arrow table or Population, one row a person
+    data : DataFrame, Arrow table or Population, one row per person
         See `Population.survey` for one with the roles that it has.
     weight : str or None
         Column of person weights: positive, finite, never missing. None, to be said explicitly:
@@ -103,9 +103,9 @@ class Survey(Microdata):
         psu: str | None = None,
         design_strata: str | None = None,
         fpc: str | None = None,
-        keys: str | Sequence[str] = (),
-        sensitive: str | Sequence[str] = (),
-        numeric: str | Sequence[str] = (),
+        keys: str | Sequence[str] | None = (),
+        sensitive: str | Sequence[str] | None = (),
+        numeric: str | Sequence[str] | None = (),
     ) -> None:
         self._read(data, self.subject)
         self._set(index=self.frame.index)
@@ -116,7 +116,7 @@ class Survey(Microdata):
             household_weight = self._add_mean_weight(weight, household)
         roles = SurveyRoles(
             weight, household, household_weight, household_size, person, strata, psu,
-            design_strata, fpc, listed_names(keys), listed_names(sensitive), listed_names(numeric),
+            design_strata, fpc, some_names(keys), some_names(sensitive), some_names(numeric),
         )  # fmt: skip
         faults = Faults(self.subject)
         self._take(faults, roles, weight, "weight", roles.given())
@@ -290,9 +290,11 @@ class Survey(Microdata):
     def summary(self) -> str:
         """Return what the survey holds, in a sentence."""
         total = float(self.weights.sum())
-        return (
-            f"Survey of {plural(self.n_persons, 'person')} in "
-            f"{plural(self.n_households, 'household')}, standing for {count(total)} persons."
+        return message(
+            "Survey of {persons} in {households}, standing for {n} persons.",
+            persons=plural(self.n_persons, "person"),
+            households=plural(self.n_households, "household"),
+            n=count(total),
         )
 
 

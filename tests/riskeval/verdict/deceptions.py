@@ -239,7 +239,7 @@ SYNTHETIC |= {
         lambda: _mixed(original(), pd.concat([fresh(s) for s in range(10, 30)])), AMOUNT),
     "households of five and more": (
         lambda: _mixed(original().query("hsize >= 5"), fresh()), COPIED),
-    "the rich alone": (lambda: _top(0.02), AMOUNT),
+    "the rich alone": (lambda: _top(0.02), COPIED),
     "one digit changed": (
         lambda: original().assign(income=lambda f: f["income"] + 0.01), ANY),
     "noise of a millionth": (lambda: _noisy(1e-6), ANY),
@@ -300,11 +300,11 @@ RELEASES |= {
         lambda: protect.microaggregate(original(), ["income", "wealth"], k=2).data,
         "Violations of 3-anonymity"),
     "ranks swapped, keys kept": (
-        lambda: protect.rank_swap(original(), ["income", "wealth"], p=10, seed=1).data,
+        lambda: protect.rank_swap(original(), ["income", "wealth"], p=0.1, seed=1).data,
         "Violations of 3-anonymity"),
     "exact amounts on fresh keys": (SYNTHETIC["exact amounts on fresh keys"][0], AMOUNT),
-    "labels permuted": (_permuted_labels, AMOUNT),
-    "all keys -9": (SYNTHETIC["all keys -9"][0], AMOUNT),
+    "labels permuted": (_permuted_labels, UNCHANGED),
+    "all keys -9": (SYNTHETIC["all keys -9"][0], UNCHANGED),
     "names beside fresh records": (
         lambda: fresh().assign(name=lambda f: [f"Ann{i} Smith" for i in range(len(f))]),
         IDENTIFIER),

@@ -30,7 +30,7 @@ def test_levels_in_order_of_harm() -> None:
         "Do not publish this file: it names persons. It also exceeds 1 limit."
     )
     assert verdict_of([], [number(0.2), number(0.05)]).summary().startswith(
-        "This file exceeds 1 of 2 limits: Risk 0.2, at most 0.1"
+        "This file exceeds 1 of 2 limits: Risk 0.2 > 0.1"
     )  # fmt: skip
     assert verdict_of([unknown], [number(0.05)]).level == UNKNOWN
     assert verdict_of([], [number(0.05)]).level == CLEAR
